@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.inspection.transcript import Exchange, Session
 
 _SHOWN: Final = 200
@@ -58,6 +59,13 @@ def short(value: Any) -> str:
     """Return a value as JSON, or a text, not longer than is easy to read."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def members(value: Any, *path: str) -> dict[str, Any]:
+    """Return the object at a place in a message; empty if there is none."""
+    for name in path:
+        value = value.get(name) if is_object(value) else None
+    return value if is_object(value) else {}
 
 
 def code_of(exchange: Exchange) -> int | None:

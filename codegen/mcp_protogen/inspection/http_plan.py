@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, Final
 
+from mcp_protogen.inspection.feature_plan import EXTENSIONS, SUBSCRIPTIONS
 from mcp_protogen.inspection.plan import MISTAKES, NONE, OPENING, READING, SETTING
 from mcp_protogen.inspection.steps import (
     HANDSHAKE,
@@ -17,6 +18,9 @@ from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 
 ORIGIN: Final = "https://mcp-gen-inspect.invalid"
 """An origin that no server expects."""
+
+WEIGHTED: Final = "text/event-stream;q=0.5, Application/JSON;q=0.9"
+"""Both types that a client has to accept, as RFC 9110 allows to write them."""
 
 METADATA: Final = ("of the endpoint", "of the host")
 """Where metadata of a protected resource may be: at the path of the endpoint, or without one.
@@ -51,6 +55,17 @@ def _after_delete(client: SessionClient) -> Step | None:
     return client.ask("ping") if gone else None
 
 
+def _resumed(client: SessionClient) -> Step | None:
+    """Return a GET that goes on after the first event of an answer."""
+    answered = [one for one in client.session.exchanges if one.events and one.answer]
+    # After the last event of a stream there is nothing that could be sent again.
+    found = max(answered, key=lambda one: len(one.events) > 1, default=None)
+    if found is None:
+        return None
+    headers = {**_STREAM, "last-event-id": found.events[0]}
+    return Step(method="GET", headers=headers, waits=(found.request["id"],), within=1.0)
+
+
 def _metadata(client: SessionClient) -> Step | None:
     first = client.session.exchanges[0] if client.session.exchanges else None
     tried = list(client.session.all("resource metadata"))
@@ -83,6 +98,10 @@ OF_HTTP: Final = (
         make=lambda client: Step(method="GET", headers=_STREAM),
         transports=(HTTP,),
     ),
+    Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
+    asking("Accept of JSON only", headers={"accept": "application/json"}, transports=(HTTP,)),
+    asking("Accept of events only", headers={"accept": "text/event-stream"}, transports=(HTTP,)),
+    asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
     Probe(
         name="DELETE without session",
         make=lambda client: Step(method="DELETE", headers={"content-type": None}),
@@ -108,5 +127,8 @@ UNAUTHORIZED: Final = Probe(
 )
 """What is asked of a server that lets nobody in."""
 
-PLAN: Final = (*OPENING, *READING, *SETTING, *OF_HTTP, *MISTAKES, *ENDING)
+PLAN: Final = (
+    *(*OPENING, *READING, *SETTING, *SUBSCRIPTIONS, *EXTENSIONS),
+    *(*OF_HTTP, *MISTAKES, *ENDING),
+)
 """All steps of a session, in order."""

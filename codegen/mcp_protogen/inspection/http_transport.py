@@ -14,6 +14,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.connecting.authorization import FixedFields
 from mcp_protogen.inspection.http_plan import METADATA, session_id
 from mcp_protogen.inspection.intake import BYTES, LONGEST, MESSAGES, Clock, Intake
+from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step
 from mcp_protogen.inspection.stream_transport import encoded
@@ -35,7 +36,7 @@ from mcp_protogen.runtime.http.httpx2 import httpx2, trust
 
 _RECORDED: Final = (
     *("content-type", "content-length", "mcp-session-id", "mcp-protocol-version"),
-    *("www-authenticate", "allow", "location"),
+    *("www-authenticate", "allow", "location", "x-accel-buffering"),
 )
 """The header fields of answers that are recorded."""
 _UNSAID: Final = 2000
@@ -74,12 +75,13 @@ def _mirrored(message: Any) -> dict[str, str]:
     if not is_object(message) or not isinstance(message.get("method"), str):
         return {}
     method: str = message["method"]
-    name = message.get("params", {}).get(fields.NAMED.get(method, ""))
+    named = fields.NAMED.get(method) or protocol_of(STATELESS).methods.get(method, {}).get("name")
+    name = message.get("params", {}).get(named)
     if not isinstance(name, str):
         return {fields.METHOD: method}
     # What a server lists may have lone surrogates.
-    named = {fields.NAME: fields.encoded(name.encode("utf-8", "replace").decode())}
-    return {fields.METHOD: method, **named}
+    value = fields.encoded(name.encode("utf-8", "replace").decode())
+    return {fields.METHOD: method, fields.NAME: value}
 
 
 class HttpProbing:
@@ -99,11 +101,11 @@ class HttpProbing:
         headers = usual_headers(self._session, step)
         outcome, detail = "", ""
         try:
-            async with asyncio.timeout(timeout) as limit:
+            async with asyncio.timeout(step.within or timeout) as limit:
                 self._client.hold = partial(_hold, limit, timeout)
                 await self._sent(step, headers, incoming)
         except TimeoutError:
-            outcome = TIMEOUT
+            outcome = "" if step.within else TIMEOUT
         except httpx2().HTTPError as error:
             outcome = CLOSED if self._session.exchanges else UNREACHABLE
             detail = f"{type(error).__name__}: {error}"
@@ -115,6 +117,7 @@ class HttpProbing:
             headers=headers,
             status=incoming.status,
             answered=incoming.answered,
+            events=tuple(incoming.ids),
             outcome=outcome or (FLOOD if intake.is_flooded else ""),
             detail=detail,
         )
@@ -126,7 +129,7 @@ class HttpProbing:
         url = self._address(step.url)
         async with _opened(self._client, step.method, url, headers, body) as response:
             incoming.head(response)
-            if step.method == "GET" and incoming.streams:
+            if incoming.streams and not step.waits:
                 return
             async for chunk in response.aiter_bytes():
                 if incoming.feed(chunk):
@@ -195,6 +198,7 @@ class _Incoming:
         self.replies: list[dict[str, Any]] = []
         self.status = 0
         self.answered: dict[str, str] = {}
+        self.ids: list[str] = []
         self.streams = False
         # What is not awaited may come until the end.
         self._whole = step.barrier is not None and not step.until
@@ -223,6 +227,8 @@ class _Incoming:
             intake.room = -1
             events = []
         for event in events:
+            if event.id and event.id not in self.ids[-1:]:
+                self.ids.append(event.id)
             if event.data and event.event == "message":
                 self.replies += intake.take(event.data.encode())
         return intake.is_flooded or (intake.is_complete and not self._whole)

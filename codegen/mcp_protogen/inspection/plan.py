@@ -63,11 +63,16 @@ def _listing_probes() -> Iterator[Probe]:
         yield asking(f"{method} wrong cursor", method, {"cursor": NONE}, declared=(feature,))
 
 
+def first_uri(session: Session, method: str, member: str) -> str | None:
+    """Return the URI of the first thing that a method lists, or None."""
+    uris = (one.get("uri") for one in listed(session, method, member))
+    return next((uri for uri in uris if isinstance(uri, str)), None)
+
+
 def _of_uri(client: SessionClient, method: str) -> Step | None:
     """Return a request about the first resource that is listed."""
-    uris = (one.get("uri") for one in listing(client.session, "resources/list"))
-    found = next((uri for uri in uris if isinstance(uri, str)), None)
-    return None if found is None else client.ask(method, {"uri": found})
+    uri = first_uri(client.session, "resources/list", "resources")
+    return None if uri is None else client.ask(method, {"uri": uri})
 
 
 def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -127,10 +132,11 @@ def _wrong_params(client: SessionClient) -> Step | None:
 def _cancelled(client: SessionClient) -> Step | None:
     method = next((one for one in LISTS if client.session.declares(one.partition("/")[0])), None)
     request = client.request(method or client.harmless)
-    return client.tell(request, _cancellation(request["id"]))
+    return client.tell(request, cancellation(request["id"]))
 
 
-def _cancellation(id: object) -> dict[str, Any]:
+def cancellation(id: object) -> dict[str, Any]:
+    """Return what cancels a request."""
     return notification("notifications/cancelled", {"requestId": id, "reason": "a test"})
 
 
@@ -229,7 +235,7 @@ MISTAKES: Final = (
     Probe(name="unknown revision in _meta", make=_other_revision, **_STATELESS),
     telling("unknown notification", notification(f"notifications/{NONE}")),
     telling("request without id", notification("ping"), **_STATEFUL),
-    telling("unknown request cancelled", _cancellation(NONE)),
+    telling("unknown request cancelled", cancellation(NONE)),
     Probe(name="request cancelled", make=_cancelled, **_STREAMS),
     Probe(name="without jsonrpc", make=partial(_without, member="jsonrpc")),
     Probe(name="without method", make=partial(_without, member="method")),

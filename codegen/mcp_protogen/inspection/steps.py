@@ -17,7 +17,8 @@ STATELESS: Final = "2026-07-28"
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 REVISIONS: Final = (*HANDSHAKE, STATELESS)
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
-_META: Final = "io.modelcontextprotocol/"
+META: Final = "io.modelcontextprotocol/"
+"""The prefix of what the protocol itself has in `_meta`."""
 
 
 def _nothing() -> Mapping[str, str | None]:
@@ -32,7 +33,8 @@ class Step:
     last: with its answer the step ends. Over HTTP the answer to the POST does that. `until` is a
     notification of the server that ends the step as answers to all would. `headers` replace those
     of an ordinary request, and None leaves one out; `method` is that of HTTP, and `url` is another
-    address than that of the server.
+    address than that of the server. After `within` seconds, answers are not waited for any longer,
+    and nobody misses them.
     """
 
     messages: tuple[Any, ...] = ()
@@ -42,6 +44,7 @@ class Step:
     method: str = "POST"
     headers: Mapping[str, str | None] = field(default_factory=_nothing)
     url: str = ""
+    within: float = 0.0
 
 
 @dataclass(slots=True)
@@ -73,9 +76,9 @@ class SessionClient:
     def meta(self, revision: str = STATELESS) -> dict[str, Any]:
         """Return what each request of the stateless era says about its client."""
         return {
-            f"{_META}protocolVersion": revision,
-            f"{_META}clientInfo": _CLIENT,
-            f"{_META}clientCapabilities": {},
+            f"{META}protocolVersion": revision,
+            f"{META}clientInfo": _CLIENT,
+            f"{META}clientCapabilities": {},
         }
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> Step:

@@ -48,8 +48,8 @@ class Exchange:
 
     `probe` is the name of the step. `messages` are those of both sides, in order; the first is what
     the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
-    method and header fields, the status, and the header fields of the answer. `outcome` is empty if
-    all went as hoped, and `detail` says more about it.
+    method and header fields, the status, and the header fields of the answer; `events` are the ids
+    of the events in it. `outcome` is empty if all went as hoped, and `detail` says more about it.
     """
 
     probe: str
@@ -58,6 +58,7 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=_nothing)
     status: int = 0
     answered: Mapping[str, str] = field(default_factory=_nothing)
+    events: tuple[str, ...] = ()
     outcome: str = ""
     detail: str = ""
 
@@ -226,6 +227,7 @@ def _head(exchange: Exchange) -> dict[str, Any]:
     named = ("probe", "method", "status", "outcome", "detail")
     head = {name: getattr(exchange, name) for name in named}
     head |= {"headers": dict(exchange.headers), "answered": dict(exchange.answered)}
+    head["events"] = list(exchange.events)
     return {name: value for name, value in head.items() if value}
 
 
@@ -251,7 +253,8 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
 def _is_head(value: object) -> bool:
     """Return whether a head of a session or an exchange has members of the right types."""
     return is_object(value) and all(
-        isinstance(one, _MEMBERS.get(name, ())) and (not is_object(one) or _are_texts(one.values()))
+        isinstance(one, _MEMBERS.get(name, ()))
+        and _are_texts(one.values() if is_object(one) else one if is_array(one) else ())
         for name, one in value.items()
     )
 
@@ -263,7 +266,7 @@ def _are_texts(values: Iterable[object]) -> bool:
 _MEMBERS: Final[Mapping[str, type]] = {
     **dict.fromkeys(("revision", "transport", "probe", "method", "outcome", "detail"), str),
     **dict.fromkeys(("headers", "answered"), dict),
-    "errors": list,
+    **dict.fromkeys(("errors", "events"), list),
     "status": int,
 }
 """The types of the members of heads."""
@@ -305,5 +308,8 @@ def _session(
     head: dict[str, Any], exchanges: list[tuple[dict[str, Any], list[Message]]]
 ) -> Session:
     errors = tuple(head.pop("errors", ()))
-    found = [Exchange(**about, messages=tuple(messages)) for about, messages in exchanges]
+    found = [
+        Exchange(events=tuple(about.pop("events", ())), messages=tuple(messages), **about)
+        for about, messages in exchanges
+    ]
     return Session(**head, errors=errors, exchanges=found)

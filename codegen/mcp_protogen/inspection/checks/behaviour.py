@@ -1,10 +1,10 @@
 """Checks of how a server reacts to requests, right ones and wrong ones."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.inspection.faults import Fault, code_of, fault
+from mcp_protogen.inspection.faults import Fault, code_of, fault, members
 from mcp_protogen.inspection.plan import LISTS, NONE, PAGES
 from mcp_protogen.inspection.steps import HTTP, STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
@@ -24,6 +24,8 @@ _DECLARED: Final = (
     # Resources need not have templates; the method may be missing then.
     *(method for method in LISTS if method != "resources/templates/list"),
     *("logging/setLevel", "completion/complete", "resources/subscribe", "resources/unsubscribe"),
+    *("subscriptions/listen", "tasks/list", "skills/list", "skills/get"),
+    "resources/directory/read",
 )
 """The steps that are taken only where a capability says that their method exists."""
 _LEVELS: Final = (
@@ -63,6 +65,7 @@ def errors(session: Session) -> Iterator[Fault]:
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
         # A list that is not there at all is not judged by its cursors.
         *((f"{one} wrong cursor", "wrong-cursor-code", _OF_CURSORS, one) for one in LISTS),
+        ("tasks/list wrong cursor", "task-cursor-code", _OF_CURSORS, "tasks/list"),
     )
     for probe, code, wanted, item in rows:
         for exchange in session.all(probe):
@@ -134,7 +137,7 @@ def declared(session: Session) -> Iterator[Fault]:
 
 def reading(session: Session) -> Iterator[Fault]:
     """Yield what was listed and cannot be had."""
-    for probe in ("resources/read", "prompts/get"):
+    for probe in ("resources/read", "prompts/get", "skills/get"):
         for exchange in session.all(probe):
             if exchange.answer and exchange.result is None:
                 params = exchange.request.get("params", {})
@@ -176,10 +179,6 @@ def batch(session: Session) -> Iterator[Fault]:
             yield fault("batch-not-served", "batch", message, exchange, got=got)
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if is_object(value) else {}
-
-
 def logging(session: Session) -> Iterator[Fault]:
     """Yield log messages below the level that was set, or without a level in the request."""
     is_set = False
@@ -193,7 +192,7 @@ def logging(session: Session) -> Iterator[Fault]:
             if session.revision == STATELESS:
                 message = "the request names no log level"
                 yield fault("log-unasked", "notifications/message", message, exchange, got=one)
-            elif is_set and _dict(one.get("params")).get("level") in _LEVELS[:-1]:
+            elif is_set and members(one, "params").get("level") in _LEVELS[:-1]:
                 message = "the level is emergency, and this is below it"
                 yield fault("log-below-level", "notifications/message", message, exchange, got=one)
 
@@ -202,9 +201,9 @@ def progress(session: Session) -> Iterator[Fault]:
     """Yield reports of progress with a token that nobody gave, or that do not increase."""
     last: dict[str, float] = {}
     for exchange in session.exchanges:
-        meta = _dict(_dict(exchange.request.get("params")).get("_meta"))
+        meta = members(exchange.request, "params", "_meta")
         for one in exchange.received:
-            params = _dict(one.get("params"))
+            params = members(one, "params")
             if one.get("method") != "notifications/progress":
                 continue
             token, value = params.get("progressToken"), params.get("progress")

@@ -56,7 +56,9 @@ def _unanswered(session: Session) -> Iterator[Fault]:
         return
     for exchange in session.exchanges:
         method = exchange.request.get("method")
-        if exchange.outcome == TIMEOUT and "id" in exchange.request and method:
+        # A subscription is not answered as long as it is open.
+        asked = "id" in exchange.request and method not in (None, "subscriptions/listen")
+        if exchange.outcome == TIMEOUT and asked:
             item = exchange.probe if exchange.probe.startswith("id ") else str(method)
             yield fault("no-answer", item, "a request is not answered in time", exchange)
         elif exchange.outcome == CLOSED:

@@ -1,7 +1,7 @@
 """Checks of HTTP: statuses, content types, header fields, sessions, origins, authorization."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Final
 
@@ -13,6 +13,8 @@ from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
 _MEDIA: Final = ("application/json", "text/event-stream")
+_RESUMED: Final = "GET with Last-Event-ID"
+_ACCEPTING: Final = ("Accept of JSON only", "Accept of events only")
 _NOTIFIED: Final = ("initialized", "unknown notification", "unknown request cancelled")
 
 
@@ -105,12 +107,55 @@ def other_methods(session: Session) -> Iterator[Fault]:
                     message = f"{name} gets the status {exchange.status}, not 405"
                     yield fault("method-not-allowed-status", name, message, exchange)
         return
-    for exchange in session.all("GET"):
+    for exchange in (*session.all("GET"), *session.all(_RESUMED)):
         streams = _fine(exchange) and _media(exchange) == _MEDIA[1]
         if exchange.status not in (0, 405) and not streams:
-            found = f"GET gets the status {exchange.status} {_media(exchange)}".strip()
-            message = f"{found}, not a stream and not 405"
-            yield fault("get-status", "GET", message, exchange)
+            found = f"{exchange.probe} gets the status {exchange.status} {_media(exchange)}"
+            message = f"{found.strip()}, not a stream and not 405"
+            yield fault("get-status", exchange.probe, message, exchange)
+
+
+def accepted(session: Session) -> Iterator[Fault]:
+    """Yield answers of a type that the client does not accept, and refusals of what it accepts."""
+    for probe, wanted in zip(_ACCEPTING, _MEDIA, strict=True):
+        for exchange in session.all(probe):
+            if _fine(exchange) and _media(exchange) in _MEDIA and _media(exchange) != wanted:
+                message = f"only {wanted} is accepted, and {_media(exchange)} comes"
+                yield fault("type-not-accepted", "Accept", message, exchange)
+    for exchange in session.all("Accept with weights"):
+        if exchange.status in (400, 406):
+            message = f"{exchange.headers.get('accept')} gets the status {exchange.status}"
+            yield fault("accept-refused", "Accept", message, exchange)
+
+
+def streams(session: Session) -> Iterator[Fault]:
+    """Yield ids of events that come twice, what was replayed from elsewhere, buffered streams."""
+    known: dict[str, Exchange] = {}
+    for exchange in session.exchanges:
+        buffered = exchange.answered.get("x-accel-buffering", "").lower() != "no"
+        if exchange.status and _media(exchange) == _MEDIA[1] and buffered:
+            message = "a stream of events without X-Accel-Buffering: no"
+            yield fault("stream-buffered", "X-Accel-Buffering", message, exchange)
+        resumed = known.get(exchange.headers.get("last-event-id", ""))
+        if resumed is not None:
+            yield from _replayed(exchange, resumed, known)
+            continue
+        for id in exchange.events:
+            if id in known:
+                message = f"the id {id!r:.60} comes on two streams"
+                yield fault("event-id-not-unique", "id", message, exchange, got=id)
+            known.setdefault(id, exchange)
+
+
+def _replayed(
+    exchange: Exchange, resumed: Exchange, known: Mapping[str, Exchange]
+) -> Iterator[Fault]:
+    """Yield what comes on a stream that goes on, and belongs to another one."""
+    strange = [id for id in exchange.events if known.get(id, resumed) is not resumed]
+    answers = [one for one in exchange.received if "method" not in one and one != resumed.answer]
+    if strange or answers:
+        message = "what comes after Last-Event-ID is of another stream"
+        yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange)
 
 
 def fields(session: Session) -> Iterator[Fault]:
@@ -182,5 +227,5 @@ def _names_issuers(exchange: Exchange) -> bool:
 
 CHECKS = (
     *(answers, notifications, sessions, versions, origins, other_methods),
-    *(fields, statuses, malformed, authorization),
+    *(accepted, streams, fields, statuses, malformed, authorization),
 )
