@@ -42,12 +42,20 @@ def test_text_has_head_table_findings_and_a_verdict(mcp_gen: Run, recording: Pat
     assert lines[-1] == "It speaks 2025-06-18, 2025-11-25: 1 finding, 1 SHOULD."
 
 
-def test_every_form_has_the_finding(mcp_gen: Run, recording: Path) -> None:
-    for form in ("markdown", "github", "html"):
+def test_every_form_has_the_finding_and_those_for_people_the_head(
+    mcp_gen: Run, recording: Path
+) -> None:
+    heads = {
+        "markdown": ("- declares: prompts, resources, tools\n", "\n| 2025-11-25 | yes |\n"),
+        "html": ("<dd>prompts, resources, tools</dd>", "2025-11-25</th><td>yes</td>"),
+        "github": (),
+    }
+    for form, parts in heads.items():
         with case(form):
             ran = mcp_gen("inspect", str(recording), "--format", form)
             assert ran.code == 1
             assert "tool-name" in ran.out
+            assert all(part in ran.out for part in parts)
 
 
 def test_json_is_as_described(mcp_gen: Run, recording: Path) -> None:

@@ -48,7 +48,7 @@ def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
     assert found(sessions) == set()
     seen = profile.profile_of(sessions)
     assert [one.outcome for one in seen.spoken] == ["spoken", "spoken"]
-    assert (seen.name, seen.offered) == ("time", "2 tools")
+    assert (seen.name, len(dict(seen.offers)["tool"])) == ("time", 2)
     recording = tmp_path / "time.jsonl"
     recording.write_text("".join(transcript.written(sessions, {"target": "time"})), "utf-8")
     about, read = transcript.read(recording)

@@ -81,6 +81,11 @@ def test_only_what_is_asked_for_may_be_acknowledged() -> None:
             assert found == {f"subscription-{one}" for one in broken}
 
 
+def test_what_a_resumed_stream_sends_again_is_no_second_answer() -> None:
+    _, kept = BROKEN_AND_KEPT["replayed-elsewhere"]
+    assert codes(kept) == set()
+
+
 def test_results_of_extensions_are_held_to_their_schemas() -> None:
     skills: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/skills": {}}}
     listed: dict[str, Any] = {

@@ -196,7 +196,7 @@ class _Report:
         from mcp_protogen.inspection.comparison import comparison_of
         from mcp_protogen.inspection.text import verdict
 
-        result = known.compared(comparison_of(self._target, self._breaches))
+        result = known.compared(comparison_of(self._target, self._profile, self._breaches))
         closing = verdict(self._profile, self._breaches)
         if result.keep(closing):
             raise SystemExit(0)

@@ -5,10 +5,10 @@ from itertools import groupby
 from textwrap import TextWrapper
 from typing import Final
 
-from mcp_protogen.base.printable import counted, listed, one_line
-from mcp_protogen.inspection.profile import Profile, Spoken
+from mcp_protogen.base.printable import counted, one_line
+from mcp_protogen.findings.change import Overview
+from mcp_protogen.inspection.profile import Profile, overview_of
 from mcp_protogen.inspection.rules import Breach, Rule, RuleLevel
-from mcp_protogen.inspection.transcript import UNKNOWN_REVISION
 
 _PLAIN, _BOLD, _DIM = "\x1b[0m", "\x1b[1m", "\x1b[2m"
 _COLOURS: Final[Mapping[RuleLevel, str]] = {
@@ -22,7 +22,6 @@ _HEADINGS: Final[Mapping[RuleLevel, str]] = {
     RuleLevel.RECOMMENDATION: "What clients rely on (recommendation)",
 }
 _LABEL: Final = 12
-_NAMES: Final = 12
 
 
 def render(
@@ -30,7 +29,8 @@ def render(
 ) -> str:
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
-    lines = [*page.head(target, profile), "", *page.spoken(profile), ""]
+    title = f"{profile.name} {profile.version}".strip() or target
+    lines = [*page.head(title, overview_of(profile, target)), ""]
     for level, found in groupby(breaches, key=lambda one: one.rule.level):
         lines += [*page.level(level, list(found)), ""]
     lines.append(page.paint(_BOLD, verdict(profile, breaches)))
@@ -64,46 +64,24 @@ class _Page:
         """Return text in a colour, if there are colours."""
         return f"{colour}{text}{_PLAIN}" if self._colour else text
 
-    def head(self, target: str, profile: Profile) -> Iterator[str]:
-        """Yield who the server is and what it offers."""
-        named = f"{profile.name} {profile.version}".strip()
-        yield self.paint(_BOLD, one_line(named or target))
-        yield from self._row("target", target if named else "")
-        if profile.seconds is not None:
-            yield from self._row("answers", f"after {profile.seconds:.2f} s")
-        yield from self._row("declares", ", ".join(profile.capabilities) or "nothing")
-        yield from self._row("extensions", ", ".join(profile.extensions))
-        says = " ".join(profile.instructions.split())
-        yield from self._row("says", _shortened(says, 2 * self._width))
-        for noun, names in profile.offers:
-            if names:
-                shown = f"{counted(len(names), noun)}: {listed(names, _NAMES)}"
-                yield from self._row("offers", shown)
+    def head(self, title: str, overview: Overview) -> Iterator[str]:
+        """Yield who the server is, what it offers, and what it speaks over which transport."""
+        yield self.paint(_BOLD, one_line(title))
+        for label, text in overview.rows:
+            yield from self._row(label, text)
+        yield ""
+        (_, *transports), *rows = overview.table
+        yield "  " + self.paint(_DIM, f"{'revision':<{_LABEL}}" + "   ".join(transports))
+        for revision, *cells in rows:
+            padded = (cell.ljust(len(name)) for cell, name in zip(cells, transports, strict=True))
+            yield f"  {revision:<{_LABEL}}{'   '.join(padded)}".rstrip()
+        for remark in overview.remarks:
+            yield from (f"  {line}" for line in _wrapped(one_line(remark), self._width - 2))
 
     def _row(self, label: str, text: str) -> Iterator[str]:
-        if not text:
-            return
         first, *more = _wrapped(one_line(text), self._width - _LABEL - 2) or [""]
         yield f"  {self.paint(_DIM, label.ljust(_LABEL))}{first}"
         yield from (" " * (_LABEL + 2) + line for line in more)
-
-    def spoken(self, profile: Profile) -> Iterator[str]:
-        """Yield a table: revisions, and what became of each over each transport."""
-        transports = list(dict.fromkeys(one.transport for one in profile.spoken))
-        yield "  " + self.paint(_DIM, f"{'revision':<{_LABEL}}" + "   ".join(transports))
-        rows: dict[str, list[Spoken]] = {}
-        for one in profile.spoken:
-            rows.setdefault(one.revision, []).append(one)
-        for revision, found in rows.items():
-            by = {one.transport: one for one in found}
-            cells = (_cell(by.get(name), len(name)) for name in transports)
-            yield f"  {revision:<{_LABEL}}{'   '.join(cells)}".rstrip()
-        for one in profile.spoken:
-            if not one.spoken:
-                text = f"{one.revision} over {one.transport}: {' '.join(one.outcome.split())}"
-                yield from (f"  {line}" for line in _wrapped(one_line(text), self._width - 2))
-        if profile.unknown and profile.unknown != UNKNOWN_REVISION:
-            yield f"  asked for a revision that does not exist, it offers {profile.unknown}"
 
     def level(self, level: RuleLevel, breaches: Sequence[Breach]) -> Iterator[str]:
         """Yield the findings of one level, grouped by rule."""
@@ -139,10 +117,6 @@ class _Page:
                 first, *more = _wrapped(shown, self._width - 13) or [""]
                 yield f"      {self.paint(_DIM, f'{sign:>4}')}  {first}"
                 yield from (" " * 12 + line for line in more)
-
-
-def _cell(one: Spoken | None, width: int) -> str:
-    return ("" if one is None else "yes" if one.spoken else "no").ljust(width)
 
 
 def _shortened(text: str, most: int) -> str:

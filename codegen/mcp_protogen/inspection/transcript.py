@@ -62,6 +62,11 @@ class Exchange:
     outcome: str = ""
     detail: str = ""
 
+    @property
+    def is_resumed(self) -> bool:
+        """Return whether a stream goes on, so that what comes may have come before."""
+        return "last-event-id" in self.headers
+
     @cached_property
     def request(self) -> dict[str, Any]:
         """The first message of the client; empty if it is no JSON object."""

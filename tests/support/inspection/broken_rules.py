@@ -332,9 +332,7 @@ def of_subscriptions() -> dict[str, Pair]:
     later = exchange("unknown method", request("none", id=6), _told(_CHANGED), error(-32601, id=6))
     answered = exchange(end.probe, end.request, result({"resultType": "complete"}))
     return {
-        "listen-not-acknowledged": pair(
-            listening(_told(_CHANGED), acknowledged()), kept, **about
-        ),
+        "listen-not-acknowledged": pair(listening(_told(_CHANGED), acknowledged()), kept, **about),
         "subscription-id": pair(
             listening(acknowledged(), _told(_CHANGED, id=str(ID))), kept, **about
         ),
@@ -360,7 +358,9 @@ def of_extensions() -> dict[str, Pair]:
     made: dict[str, Any] = {"taskId": "t", "status": "working", "resultType": "task"}
     made |= {"createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z"}
     made["ttlMs"] = None
-    knows: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {_TASKS: {}}}}
+    knows: dict[str, Any] = {
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": {_TASKS: {}}}
+    }
     return {
         "unknown-task-code": coded(get, "tasks/get", -32603, -32602),
         "unknown-task-changed-code": coded(cancel, "tasks/cancel", -32603, -32602, **_STATELESS),

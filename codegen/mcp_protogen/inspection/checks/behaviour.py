@@ -186,7 +186,7 @@ def logging(session: Session) -> Iterator[Fault]:
         if exchange.probe == "logging/setLevel":
             is_set = exchange.result is not None
             continue
-        for one in exchange.received:
+        for one in () if exchange.is_resumed else exchange.received:
             if one.get("method") != "notifications/message":
                 continue
             if session.revision == STATELESS:
@@ -202,7 +202,7 @@ def progress(session: Session) -> Iterator[Fault]:
     last: dict[str, float] = {}
     for exchange in session.exchanges:
         meta = members(exchange.request, "params", "_meta")
-        for one in exchange.received:
+        for one in () if exchange.is_resumed else exchange.received:
             params = members(one, "params")
             if one.get("method") != "notifications/progress":
                 continue

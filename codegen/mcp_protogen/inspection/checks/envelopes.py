@@ -35,7 +35,7 @@ def answers(session: Session) -> Iterator[Fault]:
                 message = "an answer has an id that no request had"
                 # A made-up id comes again and again, whatever was asked.
                 yield fault("unknown-id", f"id {one['id']!r:.40}", message, exchange, got=one)
-            elif _among(one["id"], answered):
+            elif _among(one["id"], answered) and not exchange.is_resumed:
                 message = "a request is answered twice"
                 yield fault("answered-twice", _item(exchange), message, exchange, got=one)
             answered.append(one["id"])

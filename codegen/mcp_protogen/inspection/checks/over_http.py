@@ -136,9 +136,9 @@ def streams(session: Session) -> Iterator[Fault]:
         if exchange.status and _media(exchange) == _MEDIA[1] and buffered:
             message = "a stream of events without X-Accel-Buffering: no"
             yield fault("stream-buffered", "X-Accel-Buffering", message, exchange)
-        resumed = known.get(exchange.headers.get("last-event-id", ""))
-        if resumed is not None:
-            yield from _replayed(exchange, resumed, known)
+        if exchange.is_resumed:
+            resumed = known.get(exchange.headers["last-event-id"])
+            yield from _replayed(exchange, resumed, known) if resumed else ()
             continue
         for id in exchange.events:
             if id in known:
