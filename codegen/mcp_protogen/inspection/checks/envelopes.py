@@ -103,8 +103,9 @@ def _of_message(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> 
     name = with_result if "result" in one else with_error
     if name == with_error and one.get("id") is None:
         # Where no id could be read, JSON-RPC has null, and some revisions leave it out.
-        one = {**one, "id": 0}
-    mistakes = list(protocol.mistakes(name, one))
+        mistakes = list(protocol.mistakes(name, {**one, "id": 0}))
+    else:
+        mistakes = list(protocol.mistakes(name, one))
     for found in mistakes:
         message = f"{found.pointer or 'the message'}: {found.message}"
         yield fault(
