@@ -7,7 +7,6 @@ from typing import Final
 
 from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.http_plan import session_id
-from mcp_protogen.inspection.steps import HTTP, STATELESS
 from mcp_protogen.inspection.transcript import Exchange, Session
 from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
 
@@ -16,6 +15,24 @@ _MEDIA: Final = ("application/json", "text/event-stream")
 _RESUMED: Final = "GET with Last-Event-ID"
 _ACCEPTING: Final = ("Accept of JSON only", "Accept of events only")
 _NOTIFIED: Final = ("initialized", "unknown notification", "unknown request cancelled")
+
+_STATUSES: Final = (
+    ("no session id", 400, "session-id-missing-status", "Mcp-Session-Id"),
+    ("wrong session id", 404, "session-id-unknown-status", "Mcp-Session-Id"),
+    ("ping after DELETE", 404, "session-ended-status", "Mcp-Session-Id"),
+    ("wrong version header", 400, "version-header-status", "MCP-Protocol-Version"),
+    ("unknown method", 404, "error-status", ""),
+    ("without clientCapabilities", 400, "error-status", ""),
+    ("unknown revision in _meta", 400, "error-status", ""),
+)
+"""Steps with the status of their answer, the rule that says so, and what it is about.
+
+The last is the method where it is left out. Rules apply in their own revisions only.
+"""
+_OF_STATELESS_SERVERS: Final = (
+    ("GET", 405, "method-not-allowed-status", "GET"),
+    ("DELETE without session", 405, "method-not-allowed-status", "DELETE"),
+)
 
 
 def _media(exchange: Exchange) -> str:
@@ -53,36 +70,29 @@ def notifications(session: Session) -> Iterator[Fault]:
             yield fault("notification-body", item, message, exchange)
 
 
+def statuses(session: Session) -> Iterator[Fault]:
+    """Yield steps with another status than theirs."""
+    # A server that speaks earlier revisions, too, may have streams and sessions for those.
+    rows = _STATUSES if session.others else (*_STATUSES, *_OF_STATELESS_SERVERS)
+    for probe, wanted, code, item in rows:
+        for exchange in session.all(probe):
+            if exchange.status not in (0, wanted):
+                message = f"{probe}: the status {exchange.status}, not {wanted}"
+                about = item or str(exchange.request.get("method"))
+                yield fault(code, about, message, exchange)
+
+
 def sessions(session: Session) -> Iterator[Fault]:
-    """Yield ids of sessions that are no header field, are not asked for, or do not end."""
+    """Yield ids of sessions that are no header field, and header fields that are not needed."""
     found = session_id(session)
     if found and not _VISIBLE.fullmatch(found):
         first = session.exchanges[0]
         message = "the id has other characters than visible ASCII"
         yield fault("session-id-characters", "Mcp-Session-Id", message, first, got=found)
-    rows = (
-        ("no session id", 400, "session-id-missing-status"),
-        ("wrong session id", 404, "session-id-unknown-status"),
-        ("ping after DELETE", 404, "session-ended-status"),
-    )
-    for probe, wanted, code in rows:
-        for exchange in session.all(probe):
-            if exchange.status not in (0, wanted):
-                message = f"{probe}: the status {exchange.status}, not {wanted}"
-                yield fault(code, "Mcp-Session-Id", message, exchange)
-
-
-def versions(session: Session) -> Iterator[Fault]:
-    """Yield wrong reactions to `MCP-Protocol-Version` in the era of the handshake."""
-    item = "MCP-Protocol-Version"
-    for wrong in session.all("wrong version header"):
-        if wrong.status not in (0, 400):
-            message = f"an unknown revision gets the status {wrong.status}, not 400"
-            yield fault("version-header-status", item, message, wrong)
-    for none in session.all("no version header"):
-        if none.status >= 400:
-            message = f"a request without the field gets the status {none.status}"
-            yield fault("version-header-required", item, message, none)
+    for exchange in session.all("no version header"):
+        if exchange.status >= 400:
+            message = f"a request without the field gets the status {exchange.status}"
+            yield fault("version-header-required", "MCP-Protocol-Version", message, exchange)
 
 
 def origins(session: Session) -> Iterator[Fault]:
@@ -96,17 +106,8 @@ def origins(session: Session) -> Iterator[Fault]:
             yield fault("origin-status", "Origin", message, exchange)
 
 
-def other_methods(session: Session) -> Iterator[Fault]:
-    """Yield wrong reactions to GET and DELETE."""
-    if session.revision == STATELESS:
-        # A server that speaks earlier revisions, too, may have streams and sessions for those.
-        for probe in () if session.others else ("GET", "DELETE without session"):
-            for exchange in session.all(probe):
-                if exchange.status not in (0, 405):
-                    name = probe.partition(" ")[0]
-                    message = f"{name} gets the status {exchange.status}, not 405"
-                    yield fault("method-not-allowed-status", name, message, exchange)
-        return
+def listening(session: Session) -> Iterator[Fault]:
+    """Yield answers to GET that are neither a stream nor a refusal."""
     for exchange in (*session.all("GET"), *session.all(_RESUMED)):
         streams = _fine(exchange) and _media(exchange) == _MEDIA[1]
         if exchange.status not in (0, 405) and not streams:
@@ -180,23 +181,6 @@ def _with_code(exchange: Exchange) -> str:
     return "" if code is None else f" and the code {code}"
 
 
-def statuses(session: Session) -> Iterator[Fault]:
-    """Yield errors of 2026-07-28 with another status than theirs."""
-    rows = (
-        ("unknown method", 404),
-        ("without clientCapabilities", 400),
-        ("unknown revision in _meta", 400),
-    )
-    if session.revision != STATELESS or session.transport != HTTP:
-        return
-    for probe, wanted in rows:
-        for exchange in session.all(probe):
-            if exchange.status not in (0, wanted):
-                message = f"{probe}: the status {exchange.status}, not {wanted}"
-                item = str(exchange.request.get("method"))
-                yield fault("error-status", item, message, exchange)
-
-
 def malformed(session: Session) -> Iterator[Fault]:
     """Yield a body that is no JSON and is accepted."""
     for exchange in session.all("no JSON"):
@@ -226,6 +210,6 @@ def _names_issuers(exchange: Exchange) -> bool:
 
 
 CHECKS = (
-    *(answers, notifications, sessions, versions, origins, other_methods),
-    *(accepted, streams, fields, statuses, malformed, authorization),
+    *(answers, notifications, statuses, sessions, origins, listening),
+    *(accepted, streams, fields, malformed, authorization),
 )
