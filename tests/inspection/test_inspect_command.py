@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inspection.recording import read, written
 from mcp_protogen.inspection.rules import rules
-from mcp_protogen.inspection.transcript import read, written
 from support import forms
 from support.folders import ROOT
 from support.inspection.broken_rules import BROKEN_AND_KEPT, tool, tools
@@ -118,10 +118,10 @@ def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path:
         '{"traffic": 1}': ":1: it is no recording of mcp-gen inspect",
         head: ": it has no session",
         opened: ": it has no session, or one without an exchange",
-        head + '{"session": {"revision": 5}}': ":2: a member is not",
-        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is not",
-        opened + '{"exchange": {"messages": []}}': ":3: a member is not",
-        opened + '{"exchange": {}}': ": a session or an exchange lacks a member",
+        head + '{"session": {"revision": 5}}': ":2: a member is missing, or not",
+        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing, or not",
+        opened + '{"exchange": {"messages": []}}': ":3: a member is missing, or not",
+        opened + '{"exchange": {}}': ":3: a member is missing",
         head + '{"exchange": {"probe": "open"}}': ":2: it belongs to no session",
     }
     file = tmp_path / "bad.jsonl"

@@ -9,7 +9,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.connecting.authorization import Bearer
 from mcp_protogen.connecting.server_target import ServerTarget
-from mcp_protogen.inspection import conversation, inspecting, profile, stream_transport, transcript
+from mcp_protogen.inspection import conversation, inspecting, profile, recording, stream_transport
 from mcp_protogen.inspection.rules import judged
 from mcp_protogen.inspection.server import Server, server_of
 from mcp_protogen.inspection.transcript import Session
@@ -49,9 +49,9 @@ def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
     seen = profile.profile_of(sessions)
     assert [one.outcome for one in seen.spoken] == ["spoken", "spoken"]
     assert (seen.name, len(dict(seen.offers)["tool"])) == ("time", 2)
-    recording = tmp_path / "time.jsonl"
-    recording.write_text("".join(transcript.written(sessions, {"target": "time"})), "utf-8")
-    about, read = transcript.read(recording)
+    recorded = tmp_path / "time.jsonl"
+    recorded.write_text("".join(recording.written(sessions, {"target": "time"})), "utf-8")
+    about, read = recording.read(recorded)
     assert about == {"target": "time"}
     assert list(map(said, read)) == list(map(said, sessions))
 
@@ -137,7 +137,7 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
         sessions = await asyncio.to_thread(inspecting.inspect, server, QUICK, ("2025-11-25",))
     assert {one.rule.code for one in judged(sessions)} >= {"resource-metadata"}
     assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in one for one in seen)
-    assert "s3cret" not in "".join(transcript.written(sessions, {})) + repr(server)
+    assert "s3cret" not in "".join(recording.written(sessions, {})) + repr(server)
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:
