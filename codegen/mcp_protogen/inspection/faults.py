@@ -42,7 +42,11 @@ def said(exchange: Exchange) -> str:
     """Return what the client said, in short."""
     first = next((one for one in exchange.messages if one.sender == "client"), None)
     body = short(first.data.decode("utf-8", "replace")) if first else ""
-    return f"{exchange.method} {body}".strip() if exchange.method not in ("", "POST") else body
+    if exchange.method in ("", "POST"):
+        return body
+    resumed = exchange.headers.get("last-event-id")
+    after = f"Last-Event-ID: {resumed}" if resumed else ""
+    return " ".join(part for part in (exchange.method, after, body) if part)
 
 
 def answer_of(exchange: Exchange) -> Any:

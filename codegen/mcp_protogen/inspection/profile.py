@@ -97,18 +97,18 @@ def overview_of(profile: Profile, target: str) -> Overview:
     )
     return Overview(
         rows=tuple((label, text) for label, text in rows if text),
-        table=tuple(_table(profile.spoken)),
+        table=_table(profile.spoken),
         remarks=tuple(_remarks(profile)),
     )
 
 
-def _table(spoken: Sequence[Spoken]) -> Iterator[tuple[str, ...]]:
-    """Yield rows: revisions, and whether each is spoken over each transport."""
-    transports = list(dict.fromkeys(one.transport for one in spoken))
-    yield ("revision", *transports)
+def _table(spoken: Sequence[Spoken]) -> tuple[tuple[str, ...], ...]:
+    """Return rows: revisions, and whether each is spoken over each transport."""
+    transports = tuple(dict.fromkeys(one.transport for one in spoken))
     found = {(one.revision, one.transport): "yes" if one.spoken else "no" for one in spoken}
-    for revision in dict.fromkeys(one.revision for one in spoken):
-        yield (revision, *(found.get((revision, name), "") for name in transports))
+    revisions = dict.fromkeys(one.revision for one in spoken)
+    rows = ((one, *(found.get((one, name), "") for name in transports)) for one in revisions)
+    return (("revision", *transports), *rows)
 
 
 def _remarks(profile: Profile) -> Iterator[str]:

@@ -62,13 +62,13 @@ class _Page:
 
     def paint(self, colour: str, text: str) -> str:
         """Return text in a colour, if there are colours."""
-        return f"{colour}{text}{_PLAIN}" if self._colour else text
+        return f"{colour}{text}{_PLAIN}" if self._colour and text.strip() else text
 
     def head(self, title: str, overview: Overview) -> Iterator[str]:
         """Yield who the server is, what it offers, and what it speaks over which transport."""
         yield self.paint(_BOLD, one_line(title))
         for label, text in overview.rows:
-            yield from self._row(label, text)
+            yield from self._hanging(f"  {label.ljust(_LABEL)}", text)
         yield ""
         (_, *transports), *rows = overview.table
         yield "  " + self.paint(_DIM, f"{'revision':<{_LABEL}}" + "   ".join(transports))
@@ -76,12 +76,16 @@ class _Page:
             padded = (cell.ljust(len(name)) for cell, name in zip(cells, transports, strict=True))
             yield f"  {revision:<{_LABEL}}{'   '.join(padded)}".rstrip()
         for remark in overview.remarks:
-            yield from (f"  {line}" for line in _wrapped(one_line(remark), self._width - 2))
+            yield from self._hanging("  ", remark)
 
-    def _row(self, label: str, text: str) -> Iterator[str]:
-        first, *more = _wrapped(one_line(text), self._width - _LABEL - 2) or [""]
-        yield f"  {self.paint(_DIM, label.ljust(_LABEL))}{first}"
-        yield from (" " * (_LABEL + 2) + line for line in more)
+    def _hanging(self, lead: str, text: str) -> Iterator[str]:
+        """Yield a text after what leads it; a word that is longer than a line is not broken."""
+        indent = " " * len(lead)
+        wrapper = TextWrapper(self._width, indent, indent, break_long_words=False)
+        wrapper.break_on_hyphens = False
+        first, *more = wrapper.wrap(one_line(text)) or [lead]
+        yield self.paint(_DIM, lead) + first[len(lead) :]
+        yield from more
 
     def level(self, level: RuleLevel, breaches: Sequence[Breach]) -> Iterator[str]:
         """Yield the findings of one level, grouped by rule."""
@@ -93,7 +97,7 @@ class _Page:
     def _rule(self, rule: Rule, found: Sequence[Breach]) -> Iterator[str]:
         first = found[0]
         rows = f" ({', '.join(rule.rows)})" if rule.rows else ""
-        yield from (f"  {self.paint(_BOLD, line)}" for line in _wrapped(rule.text, self._width - 2))
+        yield from (self.paint(_BOLD, line) for line in self._hanging("  ", rule.text))
         yield f"  {self.paint(_DIM, f'[{rule.code}] {rule.page(first.revision)}{rows}')}"
         for breach in found:
             yield from self._item(breach)
@@ -104,26 +108,12 @@ class _Page:
         sessions = len(breach.sessions)
         seen = breach.sessions[0] + (f" and {sessions - 1} more" if sessions > 1 else "")
         times = f", {breach.number} times" if breach.number > sessions else ""
-        text = f"{fault.item}: {fault.message} ({seen}{times})"
-        first, *more = _wrapped(one_line(text), self._width - 6)
-        yield f"    - {first}"
-        yield from (f"      {line}" for line in more)
+        yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen}{times})")
 
     def _example(self, breach: Breach) -> Iterator[str]:
         fault = breach.example
         for sign, text in (("sent", fault.sent), ("at", fault.pointer), ("got", fault.got)):
             if text:
-                shown = _shortened(one_line(text), self._width * 2 - 30)
-                first, *more = _wrapped(shown, self._width - 13) or [""]
-                yield f"      {self.paint(_DIM, f'{sign:>4}')}  {first}"
-                yield from (" " * 12 + line for line in more)
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Return text as lines; a word that is longer than a line is not broken."""
-    wrapper = TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    return wrapper.wrap(text)
+                most = self._width * 2 - 30
+                shown = text if len(text) <= most else f"{text[: most - 1]}…"
+                yield from self._hanging(f"      {sign:>4}  ", shown)

@@ -154,9 +154,9 @@ def _replayed(
     """Yield what comes on a stream that goes on, and belongs to another one."""
     strange = [id for id in exchange.events if known.get(id, resumed) is not resumed]
     answers = [one for one in exchange.received if "method" not in one and one != resumed.answer]
-    if strange or answers:
+    for got in [*answers, *strange][:1]:
         message = "what comes after Last-Event-ID is of another stream"
-        yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange)
+        yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
 
 
 def fields(session: Session) -> Iterator[Fault]:
