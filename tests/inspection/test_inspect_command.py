@@ -46,7 +46,11 @@ def test_every_form_has_the_finding_and_those_for_people_the_head(
     mcp_gen: Run, recording: Path
 ) -> None:
     heads = {
-        "markdown": ("- declares: prompts, resources, tools\n", "\n| 2025-11-25 | yes |\n"),
+        "markdown": (
+            "- server: made up 1\n",
+            "- declares: prompts, resources, tools\n",
+            "\n| 2025-11-25 | yes |\n",
+        ),
         "html": ("<dd>prompts, resources, tools</dd>", "2025-11-25</th><td>yes</td>"),
         "github": (),
     }

@@ -14,7 +14,7 @@ _SERVER: Senders = frozenset({"server"})
 def comparison_of(target: str, profile: Profile, breaches: Iterable[Breach]) -> Comparison:
     """Return the breaches of a server as a comparison of the specification with it."""
     found = tuple(map(_change, breaches))
-    return Comparison(SPECIFICATION, target, found, overview=overview_of(profile, target))
+    return Comparison(SPECIFICATION, target, found, overview=overview_of(profile))
 
 
 def _change(breach: Breach) -> Change:

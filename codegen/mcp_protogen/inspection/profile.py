@@ -79,13 +79,12 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
     )
 
 
-def overview_of(profile: Profile, target: str) -> Overview:
+def overview_of(profile: Profile) -> Overview:
     """Return what a server is and offers, and what it speaks over which transport."""
-    known = f"{profile.name}{profile.version}"
     says = " ".join(profile.instructions.split())
     seconds = "" if profile.seconds is None else f"after {profile.seconds:.2f} s"
     rows = (
-        ("target", target if known else ""),
+        ("server", f"{profile.name} {profile.version}".strip()),
         ("answers", seconds),
         ("declares", ", ".join(profile.capabilities) or "nothing"),
         ("extensions", ", ".join(profile.extensions)),

@@ -29,8 +29,7 @@ def render(
 ) -> str:
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
-    title = f"{profile.name} {profile.version}".strip() or target
-    lines = [*page.head(title, overview_of(profile, target)), ""]
+    lines = [*page.head(target, overview_of(profile)), ""]
     for level, found in groupby(breaches, key=lambda one: one.rule.level):
         lines += [*page.level(level, list(found)), ""]
     lines.append(page.paint(_BOLD, verdict(profile, breaches)))
@@ -64,10 +63,12 @@ class _Page:
         """Return text in a colour, if there are colours."""
         return f"{colour}{text}{_PLAIN}" if self._colour and text.strip() else text
 
-    def head(self, title: str, overview: Overview) -> Iterator[str]:
+    def head(self, target: str, overview: Overview) -> Iterator[str]:
         """Yield who the server is, what it offers, and what it speaks over which transport."""
-        yield self.paint(_BOLD, one_line(title))
-        for label, text in overview.rows:
+        named = [text for label, text in overview.rows if label == "server"]
+        yield self.paint(_BOLD, one_line(named[0] if named else target))
+        rows = [row for row in overview.rows if row[0] != "server"]
+        for label, text in [("target", target), *rows] if named else rows:
             yield from self._hanging(f"  {label.ljust(_LABEL)}", text)
         yield ""
         (_, *transports), *rows = overview.table
