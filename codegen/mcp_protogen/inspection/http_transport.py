@@ -29,6 +29,7 @@ from mcp_protogen.inspection.transcript import (
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
+from mcp_protogen.runtime.http.auth.challenge import token_param
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.http.auth.urls import origin, split_url
 from mcp_protogen.runtime.http.client.authorization import AuthorizingClient
@@ -149,7 +150,7 @@ class HttpProbing:
         if not url:
             return self._url
         challenge = self._session.exchanges[0].answered.get("www-authenticate", "")
-        named = _parameter(challenge, "resource_metadata")
+        named = token_param([challenge], "resource_metadata") or ""
         target = httpx2().URL(self._url)
         path = "" if url == METADATA[-1] else target.path.rstrip("/")
         own = str(target.copy_with(path=_WELL_KNOWN + path, query=None))
@@ -169,11 +170,6 @@ def _hold(limit: asyncio.Timeout, timeout: float, id: object, held: bool) -> Non
 def _same_origin(one: str, other: str) -> bool:
     found, own = split_url(one), split_url(other)
     return found is not None and own is not None and origin(found) == origin(own)
-
-
-def _parameter(challenge: str, name: str) -> str:
-    _, found, rest = challenge.partition(f'{name}="')
-    return rest.partition('"')[0] if found else ""
 
 
 @asynccontextmanager
