@@ -68,12 +68,14 @@ class _Page:
         named = [text for label, text in overview.rows if label == "server"]
         yield self.paint(_BOLD, one_line(named[0] if named else target))
         rows = [row for row in overview.rows if row[0] != "server"]
-        for label, text in [("target", target), *rows] if named else rows:
+        if named:
+            rows.insert(0, ("target", target))
+        for label, text in rows:
             yield from self._hanging(f"  {label.ljust(_LABEL)}", text)
         yield ""
-        (_, *transports), *rows = overview.table
+        (_, *transports), *spoken = overview.table
         yield "  " + self.paint(_DIM, f"{'revision':<{_LABEL}}" + "   ".join(transports))
-        for revision, *cells in rows:
+        for revision, *cells in spoken:
             padded = (cell.ljust(len(name)) for cell, name in zip(cells, transports, strict=True))
             yield f"  {revision:<{_LABEL}}{'   '.join(padded)}".rstrip()
         for remark in overview.remarks:
