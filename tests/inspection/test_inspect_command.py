@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inspection.recording import read, written
 from mcp_protogen.inspection.rules import rules
-from mcp_protogen.inspection.transcript import read, written
 from support import forms
 from support.folders import ROOT
 from support.inspection.broken_rules import BROKEN_AND_KEPT, tool, tools
@@ -42,12 +42,24 @@ def test_text_has_head_table_findings_and_a_verdict(mcp_gen: Run, recording: Pat
     assert lines[-1] == "It speaks 2025-06-18, 2025-11-25: 1 finding, 1 SHOULD."
 
 
-def test_every_form_has_the_finding(mcp_gen: Run, recording: Path) -> None:
-    for form in ("markdown", "github", "html"):
+def test_every_form_has_the_finding_and_those_for_people_the_head(
+    mcp_gen: Run, recording: Path
+) -> None:
+    heads = {
+        "markdown": (
+            "- server: made up 1\n",
+            "- declares: prompts, resources, tools\n",
+            "\n| 2025-11-25 | yes |\n",
+        ),
+        "html": ("<dd>prompts, resources, tools</dd>", "2025-11-25</th><td>yes</td>"),
+        "github": (),
+    }
+    for form, parts in heads.items():
         with case(form):
             ran = mcp_gen("inspect", str(recording), "--format", form)
             assert ran.code == 1
             assert "tool-name" in ran.out
+            assert all(part in ran.out for part in parts)
 
 
 def test_json_is_as_described(mcp_gen: Run, recording: Path) -> None:
@@ -110,10 +122,10 @@ def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path:
         '{"traffic": 1}': ":1: it is no recording of mcp-gen inspect",
         head: ": it has no session",
         opened: ": it has no session, or one without an exchange",
-        head + '{"session": {"revision": 5}}': ":2: a member is not",
-        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is not",
-        opened + '{"exchange": {"messages": []}}': ":3: a member is not",
-        opened + '{"exchange": {}}': ": a session or an exchange lacks a member",
+        head + '{"session": {"revision": 5}}': ":2: a member is missing, or not",
+        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing, or not",
+        opened + '{"exchange": {"messages": []}}': ":3: a member is missing, or not",
+        opened + '{"exchange": {}}': ":3: a member is missing",
         head + '{"exchange": {"probe": "open"}}': ":2: it belongs to no session",
     }
     file = tmp_path / "bad.jsonl"

@@ -9,7 +9,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.connecting.authorization import Bearer
 from mcp_protogen.connecting.server_target import ServerTarget
-from mcp_protogen.inspection import conversation, inspecting, profile, stream_transport, transcript
+from mcp_protogen.inspection import conversation, inspecting, profile, recording, stream_transport
 from mcp_protogen.inspection.rules import judged
 from mcp_protogen.inspection.server import Server, server_of
 from mcp_protogen.inspection.transcript import Session
@@ -48,10 +48,10 @@ def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
     assert found(sessions) == set()
     seen = profile.profile_of(sessions)
     assert [one.outcome for one in seen.spoken] == ["spoken", "spoken"]
-    assert (seen.name, seen.offered) == ("time", "2 tools")
-    recording = tmp_path / "time.jsonl"
-    recording.write_text("".join(transcript.written(sessions, {"target": "time"})), "utf-8")
-    about, read = transcript.read(recording)
+    assert (seen.name, len(dict(seen.offers)["tool"])) == ("time", 2)
+    recorded = tmp_path / "time.jsonl"
+    recorded.write_text("".join(recording.written(sessions, {"target": "time"})), "utf-8")
+    about, read = recording.read(recorded)
     assert about == {"target": "time"}
     assert list(map(said, read)) == list(map(said, sessions))
 
@@ -114,14 +114,22 @@ async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
         return await asyncio.to_thread(inspecting.inspect, server, PATIENT)
 
 
-async def strangers(seen: list[bytes]) -> asyncio.Server:
-    """Serve what lets nobody in, and answers with what a client could stumble over."""
+async def strangers(
+    seen: list[bytes], challenge: bytes = b'resource_metadata="http://["'
+) -> asyncio.Server:
+    """Serve what lets nobody in, and answers with what a client could stumble over.
+
+    HOST in the challenge stands for the host of the request.
+    """
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(await reader.readuntil(b"\r\n\r\n"))
+        host = seen[-1].lower().partition(b"host: ")[2].partition(b"\r\n")[0]
         writer.write(
-            b'HTTP/1.1 401 No\r\nwww-authenticate: Bearer resource_metadata="http://["\r\n'
-            b"mcp-session-id: \xc3\xa4\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            b"HTTP/1.1 401 No\r\nwww-authenticate: Bearer "
+            + challenge.replace(b"HOST", host)
+            + b"\r\nmcp-session-id: \xc3\xa4\r\n"
+            b"content-length: 0\r\nconnection: close\r\n\r\n"
         )
         await writer.drain()
         writer.close()
@@ -137,7 +145,16 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
         sessions = await asyncio.to_thread(inspecting.inspect, server, QUICK, ("2025-11-25",))
     assert {one.rule.code for one in judged(sessions)} >= {"resource-metadata"}
     assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in one for one in seen)
-    assert "s3cret" not in "".join(transcript.written(sessions, {})) + repr(server)
+    assert "s3cret" not in "".join(recording.written(sessions, {})) + repr(server)
+
+
+async def test_metadata_are_looked_for_where_the_challenge_says() -> None:
+    seen: list[bytes] = []
+    challenge = b'error="no", Resource_Metadata = "http://HOST/named"'
+    async with await strangers(seen, challenge) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+        await asyncio.to_thread(inspecting.inspect, Server(url=url), QUICK, ("2025-11-25",))
+    assert any(one.lower().startswith(b"get /named ") for one in seen)
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

@@ -4,13 +4,21 @@ import re
 from typing import Any
 
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
-from mcp_protogen.inspection.steps import REVISIONS
+from mcp_protogen.inspection.steps import REVISIONS, STATELESS
 from support.folders import ROOT
-from support.inspection.broken_rules import BROKEN_AND_KEPT, called, tool, tools
-from support.inspection.sessions import codes, exchange, request, result, session
+from support.inspection.broken_rules import (
+    BROKEN_AND_KEPT,
+    acknowledged,
+    called,
+    listening,
+    tool,
+    tools,
+)
+from support.inspection.sessions import codes, error, exchange, request, result, session
 from support.tables import case
 
-REQUIREMENTS = ROOT / "docs" / "requirements.md"
+REQUIREMENTS = [ROOT / "docs" / name for name in ("requirements.md", "requirements-tasks.md")]
+EXTENSIONS = "https://github.com/modelcontextprotocol/ext-"
 
 
 def test_each_rule_is_found_where_it_is_broken_and_nowhere_else() -> None:
@@ -31,15 +39,15 @@ def test_a_rule_binds_only_the_revisions_that_have_it() -> None:
 
 def test_each_rule_has_severities_pages_and_requirements_that_exist() -> None:
     assert rules().keys() == SEVERITIES.keys()
-    rows = set(re.findall(r"^\| (S\d-\d+) \|", REQUIREMENTS.read_text(), re.MULTILINE))
+    text = "".join(page.read_text("utf-8") for page in REQUIREMENTS)
+    rows = set(re.findall(r"^\| ([A-Z]+\d?-\d+) \|", text, re.MULTILINE))
     for rule in rules().values():
         with case(rule.code):
             assert set(rule.rows) <= rows
             assert rule.text.endswith(".")
             for revision in rule.revisions:
-                assert rule.page(revision).startswith(
-                    f"https://modelcontextprotocol.io/specification/{revision}/"
-                )
+                core = f"https://modelcontextprotocol.io/specification/{revision}/"
+                assert rule.page(revision).startswith((core, EXTENSIONS))
 
 
 def test_what_several_sessions_show_is_one_finding() -> None:
@@ -47,6 +55,48 @@ def test_what_several_sessions_show_is_one_finding() -> None:
     (found,) = (one for one in judged(sessions) if one.rule.code == "tool-name-not-unique")
     assert found.sessions == ("2026-07-28 over stdio", "2025-11-25 over stdio")
     assert found.revision == "2026-07-28"
+
+
+def test_a_cancelled_request_may_still_get_its_result_but_no_error() -> None:
+    asked = request("tools/list")
+    for answer, broken in ((error(0), True), (result({"tools": []}), False)):
+        with case(str(answer)):
+            found = codes(session(exchange("request cancelled", asked, answer)))
+            assert ("cancelled-answered" in found) is broken
+
+
+def test_only_what_is_asked_for_may_be_acknowledged() -> None:
+    changes = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+    wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
+    rows: dict[str, tuple[dict[str, Any], set[str]]] = {
+        "all of it": (wanted, set()),
+        "less": ({"toolsListChanged": False}, set()),
+        "another member": ({"promptsListChanged": True}, {"unasked", "undeclared"}),
+        "another URI": ({"resourceSubscriptions": ["file:///b"]}, {"unasked"}),
+    }
+    for name, (honoured, broken) in rows.items():
+        with case(name):
+            opened = listening(acknowledged(**honoured), **wanted)
+            found = codes(session(opened, revision=STATELESS, capabilities=changes))
+            assert found == {f"subscription-{one}" for one in broken}
+
+
+def test_what_a_resumed_stream_sends_again_is_no_second_answer() -> None:
+    _, kept = BROKEN_AND_KEPT["replayed-elsewhere"]
+    assert codes(kept) == set()
+
+
+def test_results_of_extensions_are_held_to_their_schemas() -> None:
+    skills: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/skills": {}}}
+    listed: dict[str, Any] = {
+        "resultType": "complete",
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "skills": [{}],
+    }
+    answered = exchange("skills/list", request("skills/list"), result(listed))
+    sent = session(answered, revision=STATELESS, capabilities=skills)
+    assert {one.example.item for one in judged([sent])} == {"ListSkillsResult.skills"}
 
 
 def test_a_misfit_has_the_place_in_the_message_and_in_terms_of_types() -> None:

@@ -148,13 +148,14 @@ def _sessions(
 ) -> "tuple[str, tuple[Session, ...]]":
     """Return the name of the server and the sessions with it, held now or read from a recording."""
     from mcp_protogen.connecting.traffic import bad_recording
-    from mcp_protogen.inspection import transcript
+    from mcp_protogen.inspection import recording
     from mcp_protogen.inspection.steps import REVISIONS
+    from mcp_protogen.inspection.transcript import UNKNOWN_REVISION
 
     if target.config is None and target.name.endswith(_RECORDING):
-        about, sessions = transcript.read(Path(target.name))
+        about, sessions = recording.read(Path(target.name))
         for one in sessions:
-            if one.revision not in (*REVISIONS, transcript.UNKNOWN_REVISION):
+            if one.revision not in (*REVISIONS, UNKNOWN_REVISION):
                 raise bad_recording(Path(target.name), 0, f"no revision is {one.revision!r:.40}")
         return str(about.get("target", target.name)), sessions
     from mcp_protogen.cli.console import progress
@@ -166,7 +167,7 @@ def _sessions(
     if record is not None:
         from mcp_protogen.base.files import replace_files, writing
 
-        lines = "".join(transcript.written(sessions, {"target": target.shown}))
+        lines = "".join(recording.written(sessions, {"target": target.shown}))
         with writing(record, "name a file in a folder that exists"):
             replace_files({record: lines.encode("utf-8", "backslashreplace")})
     return target.shown, sessions
@@ -196,7 +197,7 @@ class _Report:
         from mcp_protogen.inspection.comparison import comparison_of
         from mcp_protogen.inspection.text import verdict
 
-        result = known.compared(comparison_of(self._target, self._breaches))
+        result = known.compared(comparison_of(self._target, self._profile, self._breaches))
         closing = verdict(self._profile, self._breaches)
         if result.keep(closing):
             raise SystemExit(0)

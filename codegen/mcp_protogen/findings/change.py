@@ -112,13 +112,26 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Overview:
+    """What is known of the side after as a whole, apart from changes.
+
+    `rows` are texts with their labels, of which several may be the same. The first row of `table`
+    names its columns, and the first column names the rows. `remarks` are sentences about it.
+    """
+
+    rows: tuple[tuple[str, str], ...]
+    table: tuple[tuple[str, ...], ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """All differences between two things, with the names that the user gave them.
 
     `notes` are warnings met on the way, such as one about a method without facts. `left_out` is the
     number of changes that are not shown, because they matter too little or not to this reader.
     `came` and `went` are the features that only the side after or only the side before has.
-    `readers` are those for whom the changes are judged.
+    `readers` are those for whom the changes are judged. `overview` is for the head of a page.
     """
 
     before: str
@@ -129,6 +142,7 @@ class Comparison:
     came: tuple[str, ...] = ()
     went: tuple[str, ...] = ()
     readers: tuple[Reader, ...] = PROTOCOL
+    overview: Overview | None = None
 
     def narrowed(self, reader: Reader | None, least: Severity | None = None) -> "Comparison":
         """Return it with the changes of at least `least` for the reader, the worst first."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from mcp_protogen.findings.change import Change, Comparison
+from mcp_protogen.inspection.profile import Profile, overview_of
 from mcp_protogen.inspection.rules import SEVERITIES, Breach
 from mcp_protogen.ir import Senders
 
@@ -10,9 +11,10 @@ SPECIFICATION = "the specification"
 _SERVER: Senders = frozenset({"server"})
 
 
-def comparison_of(target: str, breaches: Iterable[Breach]) -> Comparison:
+def comparison_of(target: str, profile: Profile, breaches: Iterable[Breach]) -> Comparison:
     """Return the breaches of a server as a comparison of the specification with it."""
-    return Comparison(SPECIFICATION, target, tuple(map(_change, breaches)))
+    found = tuple(map(_change, breaches))
+    return Comparison(SPECIFICATION, target, found, overview=overview_of(profile))
 
 
 def _change(breach: Breach) -> Change:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any, Final, Protocol
 
 from mcp_protogen.inspection.http_plan import PLAN, UNAUTHORIZED
@@ -18,12 +17,6 @@ from mcp_protogen.inspection.transcript import (
     Session,
 )
 
-MESSAGES: Final = 1000
-"""How many messages are taken in during one step."""
-BYTES: Final = 32 * 1024 * 1024
-"""How many bytes are taken in during one session."""
-LONGEST: Final = 8 * 1024 * 1024
-"""The longest message that is taken in, in bytes."""
 _SILENCES: Final = 2
 _STEPS: Final = 400
 _ENDED: Final = (CLOSED, FLOOD, UNREACHABLE)
@@ -102,13 +95,3 @@ class _Holding:
             if not probe.repeats:
                 break
         return True
-
-
-class Clock:
-    """The time since the beginning of an inspection, in seconds."""
-
-    def __init__(self) -> None:
-        self._start = monotonic()
-
-    def __call__(self) -> float:
-        return round(monotonic() - self._start, 6)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.inspection.transcript import Exchange, Session
 
 _SHOWN: Final = 200
@@ -41,7 +42,11 @@ def said(exchange: Exchange) -> str:
     """Return what the client said, in short."""
     first = next((one for one in exchange.messages if one.sender == "client"), None)
     body = short(first.data.decode("utf-8", "replace")) if first else ""
-    return f"{exchange.method} {body}".strip() if exchange.method not in ("", "POST") else body
+    if exchange.method in ("", "POST"):
+        return body
+    resumed = exchange.headers.get("last-event-id")
+    after = f"Last-Event-ID: {resumed}" if resumed else ""
+    return " ".join(part for part in (exchange.method, after, body) if part)
 
 
 def answer_of(exchange: Exchange) -> Any:
@@ -58,6 +63,13 @@ def short(value: Any) -> str:
     """Return a value as JSON, or a text, not longer than is easy to read."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def members(value: Any, *path: str) -> dict[str, Any]:
+    """Return the object at a place in a message; empty if there is none."""
+    for name in path:
+        value = value.get(name) if is_object(value) else None
+    return value if is_object(value) else {}
 
 
 def code_of(exchange: Exchange) -> int | None:

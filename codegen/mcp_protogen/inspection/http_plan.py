@@ -1,21 +1,26 @@
 """The part of the plan that is about HTTP: header fields, statuses, sessions."""
 
+from functools import partial
 from typing import Any, Final
 
+from mcp_protogen.inspection.feature_plan import EXTENSIONS, SUBSCRIPTIONS
 from mcp_protogen.inspection.plan import MISTAKES, NONE, OPENING, READING, SETTING
 from mcp_protogen.inspection.steps import (
     HANDSHAKE,
     HTTP,
     STATELESS,
-    Make,
     Probe,
     SessionClient,
     Step,
+    asking,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 
 ORIGIN: Final = "https://mcp-gen-inspect.invalid"
 """An origin that no server expects."""
+
+WEIGHTED: Final = "text/event-stream;q=0.5, Application/JSON;q=0.9"
+"""Both types that a client has to accept, as RFC 9110 allows to write them."""
 
 METADATA: Final = ("of the endpoint", "of the host")
 """Where metadata of a protected resource may be: at the path of the endpoint, or without one.
@@ -34,23 +39,9 @@ def session_id(session: Session) -> str:
     return first.answered.get(_SESSION, "") if first else ""
 
 
-def _ping(**headers: str | None) -> Make:
-    fields = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    def make(client: SessionClient) -> Step | None:
-        return client.ask(client.harmless, headers=fields)
-
-    return make
-
-
-def _in_session(**headers: str | None) -> Make:
-    fields = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    def make(client: SessionClient) -> Step | None:
-        found = session_id(client.session)
-        return client.ask("ping", headers=fields) if found else None
-
-    return make
+def _in_session(client: SessionClient, id: str | None) -> Step | None:
+    """Return a request of a session with another id than its own, or without one."""
+    return client.ask("ping", headers={_SESSION: id}) if session_id(client.session) else None
 
 
 def _delete(client: SessionClient) -> Step | None:
@@ -64,6 +55,18 @@ def _after_delete(client: SessionClient) -> Step | None:
     return client.ask("ping") if gone else None
 
 
+def _resumed(client: SessionClient) -> Step | None:
+    """Return a GET that goes on after the first event of an answer."""
+    answered = [one for one in client.session.exchanges if one.events and one.answer]
+    # After the last event of a stream there is nothing that could be sent again.
+    found = max(answered, key=lambda one: len(one.events) > 1, default=None)
+    if found is None:
+        return None
+    headers = {**_STREAM, "last-event-id": found.events[0]}
+    # After the answer, what belongs elsewhere may follow.
+    return Step(method="GET", headers=headers, waits=(NONE,), within=1.0)
+
+
 def _metadata(client: SessionClient) -> Step | None:
     first = client.session.exchanges[0] if client.session.exchanges else None
     tried = list(client.session.all("resource metadata"))
@@ -72,14 +75,6 @@ def _metadata(client: SessionClient) -> Step | None:
         return None
     url = METADATA[len(tried)]
     return Step(method="GET", headers={"accept": "application/json"}, url=url)
-
-
-def _wrong_name(client: SessionClient) -> Step | None:
-    return _named(client, "mcp-gen-inspect-other")
-
-
-def _no_name(client: SessionClient) -> Step | None:
-    return _named(client, None)
 
 
 def _named(client: SessionClient, name: str | None) -> Step | None:
@@ -94,33 +89,31 @@ _HEADER: Final[dict[str, Any]] = {"revisions": HANDSHAKE[2:], "transports": (HTT
 _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,), "transports": (HTTP,)}
 
 OF_HTTP: Final = (
-    Probe(name="foreign Origin", make=_ping(origin=ORIGIN), transports=(HTTP,)),
-    Probe(
-        name="wrong version header", make=_ping(mcp_protocol_version=UNKNOWN_REVISION), **_HEADER
-    ),
-    Probe(name="no version header", make=_ping(mcp_protocol_version=None), **_HEADER),
-    Probe(name="no session id", make=_in_session(mcp_session_id=None), **_STATEFUL),
-    Probe(name="wrong session id", make=_in_session(mcp_session_id=NONE), **_STATEFUL),
+    asking("foreign Origin", headers={"origin": ORIGIN}, transports=(HTTP,)),
+    asking("wrong version header", headers={_VERSION: UNKNOWN_REVISION}, **_HEADER),
+    asking("no version header", headers={_VERSION: None}, **_HEADER),
+    Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
+    Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
     Probe(
         name="GET",
         make=lambda client: Step(method="GET", headers=_STREAM),
         transports=(HTTP,),
     ),
+    Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
+    asking("Accept of JSON only", headers={"accept": "application/json"}, transports=(HTTP,)),
+    asking("Accept of events only", headers={"accept": "text/event-stream"}, transports=(HTTP,)),
+    asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
     Probe(
         name="DELETE without session",
         make=lambda client: Step(method="DELETE", headers={"content-type": None}),
         **_STATELESS,
     ),
-    Probe(name="no Mcp-Protocol-Version", make=_ping(mcp_protocol_version=None), **_STATELESS),
-    Probe(
-        name="other Mcp-Protocol-Version",
-        make=_ping(mcp_protocol_version=HANDSHAKE[-1]),
-        **_STATELESS,
-    ),
-    Probe(name="no Mcp-Method", make=_ping(mcp_method=None), **_STATELESS),
-    Probe(name="other Mcp-Method", make=_ping(mcp_method="tools/list"), **_STATELESS),
-    Probe(name="no Mcp-Name", make=_no_name, **_STATELESS),
-    Probe(name="other Mcp-Name", make=_wrong_name, **_STATELESS),
+    asking("no Mcp-Protocol-Version", headers={_VERSION: None}, **_STATELESS),
+    asking("other Mcp-Protocol-Version", headers={_VERSION: HANDSHAKE[-1]}, **_STATELESS),
+    asking("no Mcp-Method", headers={"mcp-method": None}, **_STATELESS),
+    asking("other Mcp-Method", headers={"mcp-method": "tools/list"}, **_STATELESS),
+    Probe(name="no Mcp-Name", make=partial(_named, name=None), **_STATELESS),
+    Probe(name="other Mcp-Name", make=partial(_named, name=f"{NONE}-other"), **_STATELESS),
 )
 """Requests with wrong header fields, and other methods of HTTP."""
 
@@ -135,5 +128,8 @@ UNAUTHORIZED: Final = Probe(
 )
 """What is asked of a server that lets nobody in."""
 
-PLAN: Final = (*OPENING, *READING, *SETTING, *OF_HTTP, *MISTAKES, *ENDING)
+PLAN: Final = (
+    *(*OPENING, *READING, *SETTING, *SUBSCRIPTIONS, *EXTENSIONS),
+    *(*OF_HTTP, *MISTAKES, *ENDING),
+)
 """All steps of a session, in order."""

@@ -12,11 +12,11 @@ from urllib.parse import urljoin
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.connecting.authorization import FixedFields
-from mcp_protogen.connecting.traffic import Message
-from mcp_protogen.inspection.conversation import BYTES, LONGEST, MESSAGES, Clock
 from mcp_protogen.inspection.http_plan import METADATA, session_id
+from mcp_protogen.inspection.intake import BYTES, LONGEST, MESSAGES, Clock, Intake
+from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.server import Server
-from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step, reply_to
+from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step
 from mcp_protogen.inspection.stream_transport import encoded
 from mcp_protogen.inspection.transcript import (
     CLOSED,
@@ -25,11 +25,11 @@ from mcp_protogen.inspection.transcript import (
     UNREACHABLE,
     Exchange,
     Session,
-    same_id,
 )
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
+from mcp_protogen.runtime.http.auth.challenge import token_param
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.http.auth.urls import origin, split_url
 from mcp_protogen.runtime.http.client.authorization import AuthorizingClient
@@ -37,7 +37,7 @@ from mcp_protogen.runtime.http.httpx2 import httpx2, trust
 
 _RECORDED: Final = (
     *("content-type", "content-length", "mcp-session-id", "mcp-protocol-version"),
-    *("www-authenticate", "allow", "location"),
+    *("www-authenticate", "allow", "location", "x-accel-buffering"),
 )
 """The header fields of answers that are recorded."""
 _UNSAID: Final = 2000
@@ -76,12 +76,13 @@ def _mirrored(message: Any) -> dict[str, str]:
     if not is_object(message) or not isinstance(message.get("method"), str):
         return {}
     method: str = message["method"]
-    name = message.get("params", {}).get(fields.NAMED.get(method, ""))
+    named = fields.NAMED.get(method) or protocol_of(STATELESS).methods.get(method, {}).get("name")
+    name = message.get("params", {}).get(named)
     if not isinstance(name, str):
         return {fields.METHOD: method}
     # What a server lists may have lone surrogates.
-    named = {fields.NAME: fields.encoded(name.encode("utf-8", "replace").decode())}
-    return {fields.METHOD: method, **named}
+    value = fields.encoded(name.encode("utf-8", "replace").decode())
+    return {fields.METHOD: method, fields.NAME: value}
 
 
 class HttpProbing:
@@ -96,49 +97,51 @@ class HttpProbing:
 
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Send a request, and read its answer until that is complete."""
-        incoming = _Incoming(self._clock, step, self._room)
+        intake = Intake(step, self._clock, self._room)
+        incoming = _Incoming(intake, step)
         headers = usual_headers(self._session, step)
         outcome, detail = "", ""
         try:
-            async with asyncio.timeout(timeout) as limit:
+            async with asyncio.timeout(step.within or timeout) as limit:
                 self._client.hold = partial(_hold, limit, timeout)
                 await self._sent(step, headers, incoming)
         except TimeoutError:
-            outcome = TIMEOUT
+            outcome = "" if step.within else TIMEOUT
         except httpx2().HTTPError as error:
             outcome = CLOSED if self._session.exchanges else UNREACHABLE
             detail = f"{type(error).__name__}: {error}"
-        self._room = incoming.room
+        self._room = intake.room
         return Exchange(
             probe=probe.name,
-            messages=tuple(incoming.messages),
+            messages=tuple(intake.messages),
             method=step.method,
             headers=headers,
             status=incoming.status,
             answered=incoming.answered,
-            outcome=outcome or incoming.outcome,
+            events=tuple(incoming.ids),
+            outcome=outcome or (FLOOD if intake.is_flooded else ""),
             detail=detail,
         )
 
     async def _sent(self, step: Step, headers: Mapping[str, str], incoming: "_Incoming") -> None:
         body = encoded(step.messages[0]) if step.messages else None
         if body is not None:
-            incoming.messages.append(Message(self._clock(), "client", body))
+            incoming.intake.sent(body)
         url = self._address(step.url)
         async with _opened(self._client, step.method, url, headers, body) as response:
             incoming.head(response)
-            if step.method == "GET" and incoming.streams:
+            if incoming.streams and not step.waits:
                 return
             async for chunk in response.aiter_bytes():
                 if incoming.feed(chunk):
                     break
             incoming.finish()
         for reply in incoming.replies:
-            await self._reply(reply, incoming)
+            await self._reply(reply, incoming.intake)
 
-    async def _reply(self, reply: dict[str, Any], incoming: "_Incoming") -> None:
+    async def _reply(self, reply: dict[str, Any], intake: Intake) -> None:
         body = encoded(reply)
-        incoming.messages.append(Message(self._clock(), "client", body))
+        intake.sent(body)
         headers = usual_headers(self._session, Step(messages=(reply,)))
         async with _opened(self._client, "POST", self._url, headers, body):
             pass
@@ -147,7 +150,7 @@ class HttpProbing:
         if not url:
             return self._url
         challenge = self._session.exchanges[0].answered.get("www-authenticate", "")
-        named = _parameter(challenge, "resource_metadata")
+        named = token_param([challenge], "resource_metadata") or ""
         target = httpx2().URL(self._url)
         path = "" if url == METADATA[-1] else target.path.rstrip("/")
         own = str(target.copy_with(path=_WELL_KNOWN + path, query=None))
@@ -169,11 +172,6 @@ def _same_origin(one: str, other: str) -> bool:
     return found is not None and own is not None and origin(found) == origin(own)
 
 
-def _parameter(challenge: str, name: str) -> str:
-    _, found, rest = challenge.partition(f'{name}="')
-    return rest.partition('"')[0] if found else ""
-
-
 @asynccontextmanager
 async def _opened(
     client: Any, method: str, url: str, headers: Mapping[str, str], body: bytes | None
@@ -191,16 +189,15 @@ async def _opened(
 class _Incoming:
     """What is read of an answer."""
 
-    def __init__(self, clock: Clock, step: Step, room: int) -> None:
-        self.messages: list[Message] = []
+    def __init__(self, intake: Intake, step: Step) -> None:
+        self.intake = intake
         self.replies: list[dict[str, Any]] = []
         self.status = 0
         self.answered: dict[str, str] = {}
+        self.ids: list[str] = []
         self.streams = False
-        self.outcome = ""
-        self.room = room
-        self._clock = clock
-        self._waits = set(step.waits) if step.barrier is None else {object()}
+        # What is not awaited may come until the end.
+        self._whole = step.barrier is not None and not step.until
         self._parser = sse.Parser(LONGEST)
         self._body = bytearray()
 
@@ -213,37 +210,30 @@ class _Incoming:
 
     def feed(self, chunk: bytes) -> bool:
         """Take in a part of the body; return whether no more is needed."""
-        self.room -= len(chunk)
-        try:
-            events = self._parser.feed(chunk) if self.streams else []
-        except ValueError:
-            self.room = -1
-            events = []
-        for event in events:
-            if event.data and event.event == "message":
-                self._message(event.data.encode())
+        intake = self.intake
+        intake.room -= len(chunk)
         if not self.streams:
             self._body += chunk
-        if self.room < 0 or len(self._body) > LONGEST or len(self.messages) > MESSAGES:
-            self.outcome = FLOOD
-            return True
-        return not self._waits
+            if len(self._body) > LONGEST:
+                intake.room = -1
+            return intake.is_flooded
+        try:
+            events = self._parser.feed(chunk)
+        except ValueError:
+            intake.room = -1
+            events = []
+        for event in events:
+            if event.id and event.id not in self.ids[-1:]:
+                self.ids.append(event.id)
+            if event.data and event.event == "message":
+                self.replies += intake.take(event.data.encode())
+        return intake.is_flooded or (intake.is_complete and not self._whole)
 
     def finish(self) -> None:
         """Take in a body that is not a stream of events."""
         if self._body.strip():
             is_json = fields.media_type(self.answered.get("content-type")) == fields.JSON
-            body = bytes(self._body) if is_json else bytes(self._body[:_UNSAID])
-            self._message(body)
-
-    def _message(self, data: bytes) -> None:
-        message = Message(self._clock(), "server", data)
-        self.messages.append(message)
-        for value in Exchange(probe="", messages=(message,)).received:
-            if "method" not in value:
-                self._waits -= {id for id in self._waits if same_id(value.get("id"), id)}
-            elif (reply := reply_to(value)) is not None:
-                self.replies.append(reply)
+            self.replies += self.intake.take(bytes(self._body if is_json else self._body[:_UNSAID]))
 
 
 class SseTransport:

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
-from mcp_protogen.inspection.conversation import Clock, InspectOptions, Probing, hold
+from mcp_protogen.inspection.conversation import InspectOptions, Probing, hold
 from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
+from mcp_protogen.inspection.intake import Clock
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import (
     HANDSHAKE,

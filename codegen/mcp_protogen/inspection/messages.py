@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.inputs import sources
+from mcp_protogen.inputs import extensions, patches, sources
+from mcp_protogen.inputs.pinned_extensions import extension_names
 
 _MOST: Final = 20
 """How many mistakes of one message are reported."""
@@ -35,18 +37,24 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """The schema and the facts of one revision."""
+    """The schema and the facts of one revision, with those of the extensions that are known.
+
+    `claims` are the types of the results that extensions add, by method and `resultType`, and the
+    identifiers of these extensions.
+    """
 
     revision: str
     schema: dict[str, Any]
     methods: dict[str, Any]
-    capabilities: dict[str, Any]
+    claims: dict[tuple[str, str], tuple[str, str]]
 
     def result_of(self, method: str, result: object) -> str:
         """Return the type of the result of a request; empty for an unknown method."""
         types: list[str] = self.methods.get(method, {}).get("results") or [""]
-        asks = is_object(result) and result.get("resultType") == "input_required"
-        return types[-1] if asks and len(types) > 1 else types[0]
+        kind = str(result.get("resultType")) if is_object(result) else ""
+        if (method, kind) in self.claims:
+            return self.claims[method, kind][0]
+        return types[-1] if kind == "input_required" and len(types) > 1 else types[0]
 
     def message_of(self, method: str) -> str:
         """Return the type of a request or notification; empty for an unknown method."""
@@ -82,8 +90,19 @@ class Protocol:
 def protocol_of(revision: str) -> Protocol:
     """Return the schema and the facts of a pinned revision."""
     source = sources.load(revision, GenerationOptions((revision,)))
-    facts = source.facts.document
-    return Protocol(revision, source.patched(), facts["methods"], facts["capabilities"]["server"])
+    schema = source.patched()
+    methods: dict[str, Any] = dict(source.facts.document["methods"])
+    claims: dict[tuple[str, str], tuple[str, str]] = {}
+    for name in extension_names():
+        one = extensions.load(name, schema_folder())
+        if revision not in one.revisions:
+            continue
+        mended = patches.apply(one.schema, one.ledger, one.ledger_place)
+        schema["$defs"] = {**mended["$defs"], **schema["$defs"]}
+        methods = {**one.methods(revision), **methods}
+        for fact in one.of("claims", revision).values():
+            claims[fact["method"], fact["result_type"]] = fact["type"], one.identifier
+    return Protocol(revision, schema, methods, claims)
 
 
 @cache

@@ -5,6 +5,7 @@ those that say that they only read. What may end a server comes last.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
@@ -17,6 +18,9 @@ from mcp_protogen.inspection.steps import (
     Probe,
     SessionClient,
     Step,
+    asking,
+    notification,
+    telling,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session, listed
 
@@ -53,35 +57,22 @@ def _page(client: SessionClient, method: str) -> Step | None:
 def _listing_probes() -> Iterator[Probe]:
     for method in LISTS:
         feature = method.partition("/")[0]
-
-        def page(client: SessionClient, method: str = method) -> Step | None:
-            return _page(client, method)
-
-        def once(client: SessionClient, method: str = method) -> Step | None:
-            return client.ask(method)
-
-        def wrong(client: SessionClient, method: str = method) -> Step | None:
-            return client.ask(method, {"cursor": NONE})
-
+        page = partial(_page, method=method)
         yield Probe(name=method, make=page, declared=(feature,), repeats=True)
-        yield Probe(name=f"{method} undeclared", make=once, declared=(feature,), undeclared=True)
-        yield Probe(name=f"{method} wrong cursor", make=wrong, declared=(feature,))
+        yield asking(f"{method} undeclared", method, declared=(feature,), undeclared=True)
+        yield asking(f"{method} wrong cursor", method, {"cursor": NONE}, declared=(feature,))
 
 
-def _read(client: SessionClient) -> Step | None:
-    found = next(iter(_uris(client.session)), None)
-    return None if found is None else client.ask("resources/read", {"uri": found})
+def first_uri(session: Session, method: str, member: str) -> str | None:
+    """Return the URI of the first thing that a method lists, or None."""
+    uris = (one.get("uri") for one in listed(session, method, member))
+    return next((uri for uri in uris if isinstance(uri, str)), None)
 
 
-def _uris(session: Session) -> Iterator[str]:
-    return (
-        one["uri"] for one in listing(session, "resources/list") if isinstance(one.get("uri"), str)
-    )
-
-
-def _subscription(client: SessionClient, method: str) -> Step | None:
-    found = next(iter(_uris(client.session)), None)
-    return None if found is None else client.ask(method, {"uri": found})
+def _of_uri(client: SessionClient, method: str) -> Step | None:
+    """Return a request about the first resource that is listed."""
+    uri = first_uri(client.session, "resources/list", "resources")
+    return None if uri is None else client.ask(method, {"uri": uri})
 
 
 def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -141,16 +132,12 @@ def _wrong_params(client: SessionClient) -> Step | None:
 def _cancelled(client: SessionClient) -> Step | None:
     method = next((one for one in LISTS if client.session.declares(one.partition("/")[0])), None)
     request = client.request(method or client.harmless)
-    return client.tell(request, _cancellation(request["id"]))
+    return client.tell(request, cancellation(request["id"]))
 
 
-def _cancellation(id: object) -> dict[str, Any]:
-    params = {"requestId": id, "reason": "a test"}
-    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
-
-
-def _notification(method: str) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "method": method}
+def cancellation(id: object) -> dict[str, Any]:
+    """Return what cancels a request."""
+    return notification("notifications/cancelled", {"requestId": id, "reason": "a test"})
 
 
 def _with_id(client: SessionClient, id: object) -> Step:
@@ -158,21 +145,15 @@ def _with_id(client: SessionClient, id: object) -> Step:
     return Step(messages=(request,), waits=(id,))
 
 
-def _without_version(client: SessionClient) -> Step:
+def _without(client: SessionClient, member: str) -> Step:
     request = client.request(client.harmless)
-    del request["jsonrpc"]
-    return client.tell(request)
-
-
-def _without_method(client: SessionClient) -> Step:
-    request = client.request(client.harmless)
-    del request["method"]
+    del request[member]
     return client.tell(request)
 
 
 def _batch(client: SessionClient) -> Step:
     first, second = client.request("ping"), client.request("ping")
-    batch = [first, _notification(f"notifications/{NONE}"), second]
+    batch = [first, notification(f"notifications/{NONE}"), second]
     last = client.request("ping")
     return Step(messages=(batch,), waits=(first["id"], second["id"]), barrier=last)
 
@@ -191,7 +172,10 @@ def _other_revision(client: SessionClient) -> Step:
 
 
 _STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE}
+_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
 _STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
+_SUBSCRIBE: Final[dict[str, Any]] = {"declared": ("resources", "subscribe"), **_STATEFUL}
+_LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
 
 OPENING: Final = (
     Probe(
@@ -199,110 +183,63 @@ OPENING: Final = (
         make=lambda client: client.begin(client.session.revision),
         revisions=(*REVISIONS, UNKNOWN_REVISION),
     ),
-    Probe(
-        name="initialized",
-        make=lambda client: client.tell(_notification("notifications/initialized")),
-        **_STATEFUL,
-    ),
+    telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
 """How a session begins; without an agreement it ends with the first step."""
 
 READING: Final = (
     *_listing_probes(),
-    Probe(name="resources/read", make=_read, declared=("resources",)),
-    Probe(name="prompts/get", make=lambda client: _prompt(client, False), declared=("prompts",)),
+    Probe(
+        name="resources/read",
+        make=partial(_of_uri, method="resources/read"),
+        declared=("resources",),
+    ),
+    Probe(name="prompts/get", make=partial(_prompt, needs=False), declared=("prompts",)),
     Probe(name="completion/complete", make=_complete, declared=("completions",)),
     Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
 )
 """What servers offer, and what can be had of it without an effect."""
 
 SETTING: Final = (
-    Probe(
-        name="resources/subscribe",
-        make=lambda client: _subscription(client, "resources/subscribe"),
-        declared=("resources", "subscribe"),
-        **_STATEFUL,
+    *(
+        Probe(name=method, make=partial(_of_uri, method=method), **_SUBSCRIBE)
+        for method in ("resources/subscribe", "resources/unsubscribe")
     ),
-    Probe(
-        name="resources/unsubscribe",
-        make=lambda client: _subscription(client, "resources/unsubscribe"),
-        declared=("resources", "subscribe"),
-        **_STATEFUL,
-    ),
-    Probe(
-        name="logging/setLevel",
-        make=lambda client: client.ask("logging/setLevel", {"level": "emergency"}),
-        declared=("logging",),
-        **_STATEFUL,
-    ),
-    Probe(
-        name="logging/setLevel undeclared",
-        make=lambda client: client.ask("logging/setLevel", {"level": "emergency"}),
-        declared=("logging",),
+    asking("logging/setLevel", "logging/setLevel", {"level": "emergency"}, **_LOGGING),
+    asking(
+        "logging/setLevel undeclared",
+        "logging/setLevel",
+        {"level": "emergency"},
         undeclared=True,
-        **_STATEFUL,
+        **_LOGGING,
     ),
-    Probe(
-        name="wrong log level",
-        make=lambda client: client.ask("logging/setLevel", {"level": NONE}),
-        declared=("logging",),
-        **_STATEFUL,
-    ),
+    asking("wrong log level", "logging/setLevel", {"level": NONE}, **_LOGGING),
 )
 """What is set for this session only."""
 
 MISTAKES: Final = (
-    Probe(name="ping", make=lambda client: client.ask("ping"), **_STATEFUL),
-    Probe(name="id zero", make=lambda client: _with_id(client, 0)),
-    Probe(name="id of text", make=lambda client: _with_id(client, "70007")),
-    Probe(name="unknown method", make=lambda client: client.ask(NONE)),
-    Probe(
-        name="unknown tool",
-        make=lambda client: client.ask("tools/call", {"name": NONE, "arguments": {}}),
-        declared=("tools",),
-    ),
-    Probe(
-        name="unknown prompt",
-        make=lambda client: client.ask("prompts/get", {"name": NONE}),
-        declared=("prompts",),
-    ),
+    asking("ping", "ping", **_STATEFUL),
+    Probe(name="id zero", make=partial(_with_id, id=0)),
+    Probe(name="id of text", make=partial(_with_id, id="70007")),
+    asking("unknown method", NONE),
+    asking("unknown tool", "tools/call", {"name": NONE, "arguments": {}}, declared=("tools",)),
+    asking("unknown prompt", "prompts/get", {"name": NONE}, declared=("prompts",)),
     Probe(
         name="prompt without its arguments",
-        make=lambda client: _prompt(client, True),
+        make=partial(_prompt, needs=True),
         declared=("prompts",),
     ),
-    Probe(
-        name="unknown resource",
-        make=lambda client: client.ask("resources/read", {"uri": NO_RESOURCE}),
-        declared=("resources",),
-    ),
+    asking("unknown resource", "resources/read", {"uri": NO_RESOURCE}, declared=("resources",)),
     Probe(name="wrong params", make=_wrong_params),
-    Probe(
-        name="without clientCapabilities",
-        make=_without_capabilities,
-        revisions=(STATELESS,),
-    ),
-    Probe(name="unknown revision in _meta", make=_other_revision, revisions=(STATELESS,)),
-    Probe(
-        name="unknown notification",
-        make=lambda client: client.tell(_notification(f"notifications/{NONE}")),
-    ),
-    Probe(
-        name="request without id",
-        make=lambda client: client.tell(_notification("ping")),
-        **_STATEFUL,
-    ),
-    Probe(
-        name="unknown request cancelled",
-        make=lambda client: client.tell(_cancellation(NONE)),
-    ),
+    Probe(name="without clientCapabilities", make=_without_capabilities, **_STATELESS),
+    Probe(name="unknown revision in _meta", make=_other_revision, **_STATELESS),
+    telling("unknown notification", notification(f"notifications/{NONE}")),
+    telling("request without id", notification("ping"), **_STATEFUL),
+    telling("unknown request cancelled", cancellation(NONE)),
     Probe(name="request cancelled", make=_cancelled, **_STREAMS),
-    Probe(name="without jsonrpc", make=_without_version),
-    Probe(name="without method", make=_without_method),
+    Probe(name="without jsonrpc", make=partial(_without, member="jsonrpc")),
+    Probe(name="without method", make=partial(_without, member="method")),
     Probe(name="batch", make=_batch, revisions=("2025-03-26",)),
-    Probe(
-        name="no JSON",
-        make=lambda client: client.tell(b'{"jsonrpc": "2.0", "id": 1, "method": '),
-    ),
+    telling("no JSON", b'{"jsonrpc": "2.0", "id": 1, "method": '),
 )
 """Mistakes of a client, and what is unusual but allowed."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.findings.change import Overview
 from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.plan import LISTS, listing
 from mcp_protogen.inspection.steps import REVISIONS
@@ -23,6 +24,9 @@ _NOUNS = {
     "resources/list": "resource",
     "resources/templates/list": "resource template",
 }
+
+_NAMES = 12
+_SAID = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +57,6 @@ class Profile:
     instructions: str
     offers: tuple[tuple[str, tuple[str, ...]], ...]
 
-    @property
-    def offered(self) -> str:
-        """The numbers of what is offered."""
-        return ", ".join(counted(len(names), noun) for noun, names in self.offers if names)
-
 
 def profile_of(sessions: Sequence[Session]) -> Profile:
     """Return the profile that sessions show."""
@@ -78,6 +77,45 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
         instructions=_text(instructions),
         offers=tuple(_offers(best)),
     )
+
+
+def overview_of(profile: Profile) -> Overview:
+    """Return what a server is and offers, and what it speaks over which transport."""
+    says = " ".join(profile.instructions.split())
+    seconds = "" if profile.seconds is None else f"after {profile.seconds:.2f} s"
+    rows = (
+        ("server", f"{profile.name} {profile.version}".strip()),
+        ("answers", seconds),
+        ("declares", ", ".join(profile.capabilities) or "nothing"),
+        ("extensions", ", ".join(profile.extensions)),
+        ("says", says if len(says) <= _SAID else f"{says[: _SAID - 1]}…"),
+        *(
+            ("offers", f"{counted(len(names), noun)}: {listed(names, _NAMES)}" if names else "")
+            for noun, names in profile.offers
+        ),
+    )
+    return Overview(
+        rows=tuple((label, text) for label, text in rows if text),
+        table=_table(profile.spoken),
+        remarks=tuple(_remarks(profile)),
+    )
+
+
+def _table(spoken: Sequence[Spoken]) -> tuple[tuple[str, ...], ...]:
+    """Return rows: revisions, and whether each is spoken over each transport."""
+    transports = tuple(dict.fromkeys(one.transport for one in spoken))
+    found = {(one.revision, one.transport): "yes" if one.spoken else "no" for one in spoken}
+    revisions = dict.fromkeys(one.revision for one in spoken)
+    rows = ((one, *(found.get((one, name), "") for name in transports)) for one in revisions)
+    return (("revision", *transports), *rows)
+
+
+def _remarks(profile: Profile) -> Iterator[str]:
+    for one in profile.spoken:
+        if not one.spoken:
+            yield f"{one.revision} over {one.transport}: {' '.join(one.outcome.split())}"
+    if profile.unknown and profile.unknown != UNKNOWN_REVISION:
+        yield f"Asked for a revision that does not exist, it offers {profile.unknown}"
 
 
 def _text(value: object) -> str:

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from mcp_protogen.findings.severities import SeverityRow, severity_table
-from mcp_protogen.inspection.checks import behaviour, envelopes, offers, over_http, over_stdio
+from mcp_protogen.inspection.checks import (
+    behaviour,
+    envelopes,
+    extensions,
+    offers,
+    over_http,
+    over_stdio,
+    subscriptions,
+)
 from mcp_protogen.inspection.faults import Check, Fault
 from mcp_protogen.inspection.steps import REVISIONS, STATELESS
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
@@ -17,11 +25,14 @@ from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 _HERE: Final = Path(__file__).parent
 _LINE: Final = re.compile(r"^\| (?!code \|)(?P<cells>[a-z][^\n]*) \|$", re.MULTILINE)
 _SITE: Final = "https://modelcontextprotocol.io/specification"
+_EXTENSIONS: Final = "https://github.com/modelcontextprotocol"
 
 CHECKS: Final[tuple[Check, ...]] = (
     *envelopes.CHECKS,
     *behaviour.CHECKS,
     *offers.CHECKS,
+    *subscriptions.CHECKS,
+    *extensions.CHECKS,
     *over_http.CHECKS,
     *over_stdio.CHECKS,
 )
@@ -52,8 +63,12 @@ class Rule:
     def page(self, revision: str) -> str:
         """Return the address of the page that says it for a revision."""
         known = revision if revision in REVISIONS else self.revisions[-1]
+        repository, _, page = self.path(known).rpartition(":")
+        if repository:
+            name, _, section = page.partition("#")
+            return f"{_EXTENSIONS}/{repository}/blob/main/specification/draft/{name}.md#{section}"
         # The site has an index page at the address of its folder.
-        return f"{_SITE}/{known}/{self.path(known).replace('/index', '')}"
+        return f"{_SITE}/{known}/{page.replace('/index', '')}"
 
     def path(self, revision: str) -> str:
         """Return the page that says it for a revision, and the section."""

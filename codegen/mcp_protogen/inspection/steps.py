@@ -17,7 +17,8 @@ STATELESS: Final = "2026-07-28"
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 REVISIONS: Final = (*HANDSHAKE, STATELESS)
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
-_META: Final = "io.modelcontextprotocol/"
+META: Final = "io.modelcontextprotocol/"
+"""The prefix of what the protocol itself has in `_meta`."""
 
 
 def _nothing() -> Mapping[str, str | None]:
@@ -29,17 +30,21 @@ class Step:
     """What is sent at once, and whose answers are waited for.
 
     Where answers need not come, as those to notifications, `barrier` is a request that is sent
-    last: with its answer the step ends. Over HTTP the answer to the POST does that. `headers`
-    replace those of an ordinary request, and None leaves one out; `method` is that of HTTP, and
-    `url` is another address than that of the server.
+    last: with its answer the step ends. Over HTTP the answer to the POST does that. `until` is a
+    notification of the server that ends the step as answers to all would. `headers` replace those
+    of an ordinary request, and None leaves one out; `method` is that of HTTP, and `url` is another
+    address than that of the server. After `within` seconds, answers are not waited for any longer,
+    and nobody misses them.
     """
 
     messages: tuple[Any, ...] = ()
     waits: tuple[Any, ...] = ()
     barrier: dict[str, Any] | None = None
+    until: str = ""
     method: str = "POST"
     headers: Mapping[str, str | None] = field(default_factory=_nothing)
     url: str = ""
+    within: float = 0.0
 
 
 @dataclass(slots=True)
@@ -71,9 +76,9 @@ class SessionClient:
     def meta(self, revision: str = STATELESS) -> dict[str, Any]:
         """Return what each request of the stateless era says about its client."""
         return {
-            f"{_META}protocolVersion": revision,
-            f"{_META}clientInfo": _CLIENT,
-            f"{_META}clientCapabilities": {},
+            f"{META}protocolVersion": revision,
+            f"{META}clientInfo": _CLIENT,
+            f"{META}clientCapabilities": {},
         }
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> Step:
@@ -123,6 +128,33 @@ class Probe:
         if session.revision not in self.revisions or session.transport not in self.transports:
             return False
         return not self.declared or session.declares(*self.declared) is not self.undeclared
+
+
+def asking(
+    name: str,
+    method: str = "",
+    params: Mapping[str, Any] | None = None,
+    *,
+    headers: Mapping[str, str | None] = _nothing(),
+    **about: Any,
+) -> Probe:
+    """Return a step with one request, by default one that every server answers."""
+    return Probe(
+        name=name,
+        make=lambda client: client.ask(method or client.harmless, params, headers=headers),
+        **about,
+    )
+
+
+def telling(name: str, *messages: Any, **about: Any) -> Probe:
+    """Return a step with messages that need not be answered."""
+    return Probe(name=name, make=lambda client: client.tell(*messages), **about)
+
+
+def notification(method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a notification."""
+    head = {"jsonrpc": "2.0", "method": method}
+    return {**head, "params": dict(params)} if params else head
 
 
 def reply_to(message: Mapping[str, Any]) -> dict[str, Any] | None:

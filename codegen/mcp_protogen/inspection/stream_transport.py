@@ -5,10 +5,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.connecting.traffic import Message
-from mcp_protogen.inspection.conversation import BYTES, LONGEST, MESSAGES, Clock
-from mcp_protogen.inspection.steps import Probe, Step, reply_to
+from mcp_protogen.inspection.intake import BYTES, LONGEST, Clock, Intake
+from mcp_protogen.inspection.steps import Probe, Step
 from mcp_protogen.inspection.transcript import (
     CLOSED,
     FLOOD,
@@ -16,7 +14,6 @@ from mcp_protogen.inspection.transcript import (
     TIMEOUT,
     UNREACHABLE,
     Exchange,
-    same_id,
 )
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Transport
@@ -62,48 +59,50 @@ class StreamProbing:
 
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Write the messages of a step, and read until they are answered."""
-        messages: list[Message] = []
+        intake = Intake(step, self._clock, self._room)
         outcome, detail = "", ""
         try:
             async with asyncio.timeout(timeout) as limit:
                 if self._transport is None:
                     self._transport = await self._opener()
                 for message in [*step.messages, *([step.barrier] if step.barrier else [])]:
-                    await self._send(message, messages)
-                outcome = await self._await(set(step.waits), messages, _StepTimeout(step, limit))
+                    await self._send(message, intake)
+                outcome = await self._await(intake, limit)
         except TimeoutError:
             outcome = TIMEOUT
         except Disconnected as error:
             outcome = UNREACHABLE if self._transport is None else CLOSED
             detail = str(error).partition("\n")[0].partition(";")[0]
+        self._room = intake.room
         self._ended = self._ended or outcome == CLOSED
-        return Exchange(probe=probe.name, messages=tuple(messages), outcome=outcome, detail=detail)
+        messages = tuple(intake.messages)
+        return Exchange(probe=probe.name, messages=messages, outcome=outcome, detail=detail)
 
-    async def _send(self, message: Any, messages: list[Message]) -> None:
+    async def _send(self, message: Any, intake: Intake) -> None:
         assert self._transport is not None
         data = encoded(message)
-        messages.append(Message(self._clock(), "client", data))
+        intake.sent(data)
         await self._transport.send([data])
 
-    async def _await(self, waits: set[Any], messages: list[Message], limit: "_StepTimeout") -> str:
-        """Read until all ids are answered; return the outcome."""
+    async def _await(self, intake: Intake, limit: asyncio.Timeout) -> str:
+        """Read until all is answered, or soon after the last is; return the outcome."""
         assert self._transport is not None
-        while waits:
+        late = False
+        while not intake.is_complete:
             received = await self._transport.receive()
             if not received:
                 return CLOSED
             for one in received:
                 if not isinstance(one, bytes):  # a line that is too long
                     return FLOOD
-                messages.append(Message(self._clock(), "server", one))
-                self._room -= len(one)
-                if self._room < 0 or len(messages) > MESSAGES:
+                intake.room -= len(one)
+                for reply in intake.take(one):
+                    await self._send(reply, intake)
+                if intake.is_flooded:
                     return FLOOD
-                for value in _objects(one):
-                    waits -= {id for id in waits if _answers(value, id)}
-                    limit.see(value)
-                    if (reply := reply_to(value)) is not None:
-                        await self._send(reply, messages)
+            if intake.is_last_answered and not late:
+                limit.reschedule(asyncio.get_running_loop().time() + _SOON)
+                late = True
         return ""
 
     async def close(self) -> Exchange | None:
@@ -116,28 +115,3 @@ class StreamProbing:
             return None
         stubborn = self._clock() - begun >= GRACE
         return Exchange(probe="close", outcome=KILLED if stubborn else "")
-
-
-class _StepTimeout:
-    """The time for the answers of a step, which ends soon after that to its last message."""
-
-    def __init__(self, step: Step, limit: asyncio.Timeout) -> None:
-        self._last = step.barrier["id"] if step.barrier else None
-        self._limit = limit
-
-    def see(self, value: dict[str, Any]) -> None:
-        """Take note of a message of the server."""
-        if self._last is not None and _answers(value, self._last):
-            self._limit.reschedule(asyncio.get_running_loop().time() + _SOON)
-
-
-def _objects(data: bytes) -> list[dict[str, Any]]:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return []
-    return [one for one in (value if is_array(value) else [value]) if is_object(one)]
-
-
-def _answers(value: dict[str, Any], id: object) -> bool:
-    return "method" not in value and same_id(value.get("id"), id)

@@ -1,26 +1,17 @@
 """The record of what was sent to a server and what came back: sessions, and exchanges in them.
 
-Rules read it, and so does `mcp-gen inspect --replay`. In a file, it is JSON Lines: a head, then for
-each session and each exchange a line, and below an exchange its messages, as in any recording.
+Rules read it, and nothing else.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.connecting.traffic import (
-    Message,
-    bad_recording,
-    line,
-    message_of,
-    read_lines,
-)
-from mcp_protogen.runtime.transports.recordings import FORMAT
+from mcp_protogen.connecting.traffic import Message
 
 
 def _nothing() -> Mapping[str, str]:
@@ -48,8 +39,8 @@ class Exchange:
 
     `probe` is the name of the step. `messages` are those of both sides, in order; the first is what
     the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
-    method and header fields, the status, and the header fields of the answer. `outcome` is empty if
-    all went as hoped, and `detail` says more about it.
+    method and header fields, the status, and the header fields of the answer; `events` are the ids
+    of the events in it. `outcome` is empty if all went as hoped, and `detail` says more about it.
     """
 
     probe: str
@@ -58,8 +49,14 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=_nothing)
     status: int = 0
     answered: Mapping[str, str] = field(default_factory=_nothing)
+    events: tuple[str, ...] = ()
     outcome: str = ""
     detail: str = ""
+
+    @property
+    def is_resumed(self) -> bool:
+        """Return whether a stream goes on, so that what comes may have come before."""
+        return "last-event-id" in self.headers
 
     @cached_property
     def request(self) -> dict[str, Any]:
@@ -76,7 +73,7 @@ class Exchange:
     def calls(self) -> Iterator[dict[str, Any]]:
         """All messages that the client sent, also those in an array."""
         for value in self.sent:
-            yield from filter(is_object, value if is_array(value) else [value])
+            yield from _objects(value)
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
@@ -86,10 +83,7 @@ class Exchange:
     @cached_property
     def received(self) -> tuple[dict[str, Any], ...]:
         """The messages of the server, also those that came in an array."""
-        one_by_one = (
-            one for value in self.values for one in (value if is_array(value) else [value])
-        )
-        return tuple(one for one in one_by_one if is_object(one))
+        return tuple(one for value in self.values for one in _objects(value))
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
@@ -127,6 +121,15 @@ class Exchange:
 def same_id(one: object, other: object) -> bool:
     """Return whether two ids are the same: 1 is neither "1" nor true."""
     return type(one) is type(other) and one == other
+
+
+def objects_in(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the messages in what one side sent, also those in an array."""
+    return _objects(_value(data))
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    return filter(is_object, value if is_array(value) else [value])
 
 
 def _value(data: bytes) -> Any:
@@ -203,101 +206,3 @@ def listed(session: Session, method: str, member: str) -> Iterator[dict[str, Any
         items = (exchange.result or {}).get(member)
         if is_array(items):
             yield from (item for item in items if is_object(item))
-
-
-def written(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a recording of an inspection."""
-    yield _line({"traffic": FORMAT, "inspection": dict(about)})
-    for session in sessions:
-        head = {"revision": session.revision, "transport": session.transport}
-        yield _line({"session": {**head, "errors": list(session.errors)}})
-        for one in session.exchanges:
-            yield _line({"exchange": _head(one)})
-            yield from map(line, one.messages)
-
-
-def _head(exchange: Exchange) -> dict[str, Any]:
-    named = ("probe", "method", "status", "outcome", "detail")
-    head = {name: getattr(exchange, name) for name in named}
-    head |= {"headers": dict(exchange.headers), "answered": dict(exchange.answered)}
-    return {name: value for name, value in head.items() if value}
-
-
-def _line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
-
-
-def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
-    """Return what a recording says about itself, and its sessions.
-
-    Raise `ProblemError` (`bad-recording`) with the line at fault.
-    """
-    lines = read_lines(path)
-    about = next(lines)[1].get("inspection")
-    if not is_object(about):
-        raise bad_recording(path, 1, "it is no recording of mcp-gen inspect")
-    reading = _Reading(path)
-    for number, entry in lines:
-        reading.take(number, entry)
-    return about, reading.sessions()
-
-
-def _is_head(value: object) -> bool:
-    """Return whether a head of a session or an exchange has members of the right types."""
-    return is_object(value) and all(
-        isinstance(one, _MEMBERS.get(name, ())) and (not is_object(one) or _are_texts(one.values()))
-        for name, one in value.items()
-    )
-
-
-def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
-
-
-_MEMBERS: Final[Mapping[str, type]] = {
-    **dict.fromkeys(("revision", "transport", "probe", "method", "outcome", "detail"), str),
-    **dict.fromkeys(("headers", "answered"), dict),
-    "errors": list,
-    "status": int,
-}
-"""The types of the members of heads."""
-
-
-class _Reading:
-    """The sessions of a recording, as far as it is read."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._found: list[tuple[dict[str, Any], list[tuple[dict[str, Any], list[Message]]]]] = []
-
-    def take(self, number: int, entry: dict[str, Any]) -> None:
-        """Take in a line."""
-        head = entry.get("session", entry.get("exchange", {}))
-        if not _is_head(head):
-            raise bad_recording(self._path, number, "a member is not what it should be")
-        if "session" in entry:
-            self._found.append((entry["session"], []))
-        elif "exchange" in entry and self._found:
-            self._found[-1][1].append((entry["exchange"], []))
-        elif self._found and self._found[-1][1]:
-            message = message_of(self._path, number, entry)
-            self._found[-1][1][-1][1].append(message)
-        else:
-            raise bad_recording(self._path, number, "it belongs to no session or no exchange")
-
-    def sessions(self) -> tuple[Session, ...]:
-        """Return what was read; raise `ProblemError` for heads that lack members."""
-        if not self._found or not all(exchanges for _, exchanges in self._found):
-            raise bad_recording(self._path, 0, "it has no session, or one without an exchange")
-        try:
-            return tuple(_session(head, exchanges) for head, exchanges in self._found)
-        except TypeError as error:
-            raise bad_recording(self._path, 0, "a session or an exchange lacks a member") from error
-
-
-def _session(
-    head: dict[str, Any], exchanges: list[tuple[dict[str, Any], list[Message]]]
-) -> Session:
-    errors = tuple(head.pop("errors", ()))
-    found = [Exchange(**about, messages=tuple(messages)) for about, messages in exchanges]
-    return Session(**head, errors=errors, exchanges=found)

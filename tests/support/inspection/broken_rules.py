@@ -220,7 +220,6 @@ def of_features() -> dict[str, Pair]:
     """The rules about capabilities and what is done with them."""
     hidden = "tools/list undeclared", "tools/list"
     batched = exchange("batch", _BATCH, [result(), result(id=6)])
-    cancelled = request("tools/list")
     return {
         "declared-method-missing": pair(plain("tools/list", error(-32601)), tools()),
         "served-undeclared": pair(
@@ -233,10 +232,6 @@ def of_features() -> dict[str, Pair]:
         "pages-without-end": (
             session(*[plain("tools/list", _page("a")) for _ in range(2)]),
             session(*[plain("tools/list", _page(cursor)) for cursor in "ab"]),
-        ),
-        "cancelled-answered": pair(
-            exchange("request cancelled", cancelled, error(0)),
-            exchange("request cancelled", cancelled, result({"tools": []})),
         ),
         "batch-not-served": pair(
             exchange("batch", _BATCH, error(-32600, id=None)), batched, revision="2025-03-26"
@@ -307,6 +302,121 @@ def of_offers() -> dict[str, Pair]:
     }
 
 
+def listening(*received: dict[str, Any], **wanted: Any) -> Exchange:
+    """A subscription, by default to changes of tools, and what came."""
+    asked = request("subscriptions/listen", {"notifications": wanted or {"toolsListChanged": True}})
+    return exchange("subscriptions/listen", asked, *received)
+
+
+def _told(method: str, params: dict[str, Any] | None = None, id: Any = ID) -> dict[str, Any]:
+    """A notification on a subscription."""
+    return note(method, {**(params or {}), "_meta": {_SUBSCRIPTION: id}})
+
+
+def acknowledged(id: Any = ID, **honoured: Any) -> dict[str, Any]:
+    """The first message on a subscription."""
+    return _told("notifications/subscriptions/acknowledged", {"notifications": honoured}, id)
+
+
+_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
+_CHANGED: Final = "notifications/tools/list_changed"
+
+
+def of_subscriptions() -> dict[str, Pair]:
+    """The rules about subscriptions."""
+    about: dict[str, Any] = {**_STATELESS, "capabilities": {"tools": {"listChanged": True}}}
+    kept = listening(acknowledged(toolsListChanged=True), _told(_CHANGED))
+    end = exchange(
+        "subscriptions/listen cancelled", note("notifications/cancelled", {"requestId": ID})
+    )
+    later = exchange("unknown method", request("none", id=6), _told(_CHANGED), error(-32601, id=6))
+    answered = exchange(end.probe, end.request, result({"resultType": "complete"}))
+    return {
+        "listen-not-acknowledged": pair(listening(_told(_CHANGED), acknowledged()), kept, **about),
+        "subscription-id": pair(
+            listening(acknowledged(), _told(_CHANGED, id=str(ID))), kept, **about
+        ),
+        "subscription-unasked": pair(
+            listening(acknowledged(), _told("notifications/prompts/list_changed")), kept, **about
+        ),
+        "subscription-undeclared": (
+            session(kept, capabilities={"tools": {}}, **_STATELESS),
+            session(kept, **about),
+        ),
+        "subscription-goes-on": (session(kept, end, later, **about), session(kept, later, **about)),
+        "cancelled-answered": (session(kept, answered, **about), session(kept, end, **about)),
+        "cancelled-by-server": noted(
+            note("notifications/cancelled", {"requestId": ID}), note("notifications/x"), **about
+        ),
+    }
+
+
+def of_extensions() -> dict[str, Pair]:
+    """The rules about tasks and extensions."""
+    get, cancel = "unknown task: tasks/get", "unknown task: tasks/cancel"
+    without = "tasks/get without the extension"
+    made: dict[str, Any] = {"taskId": "t", "status": "working", "resultType": "task"}
+    made |= {"createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z"}
+    made["ttlMs"] = None
+    knows: dict[str, Any] = {
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": {_TASKS: {}}}
+    }
+    return {
+        "unknown-task-code": coded(get, "tasks/get", -32603, -32602),
+        "unknown-task-changed-code": coded(cancel, "tasks/cancel", -32603, -32602, **_STATELESS),
+        "task-cursor-code": coded("tasks/list wrong cursor", "tasks/list", -32603, -32602),
+        "missing-extension-code": coded(without, "tasks/get", -32602, -32021, **_STATELESS),
+        "result-type": pair(
+            exchange("tools/call", request("tools/call"), result(made)),
+            exchange("tools/call", request("tools/call", {"_meta": knows}), result(made)),
+            **_STATELESS,
+        ),
+        "extension-name": (
+            session(capabilities={"extensions": {"tasks": {}}}, **_STATELESS),
+            session(capabilities={"extensions": {_TASKS: {}}}, **_STATELESS),
+        ),
+    }
+
+
+_TASKS: Final = "io.modelcontextprotocol/tasks"
+_EVENTS: Final = {"content-type": "text/event-stream"}
+
+
+def of_streams() -> dict[str, Pair]:
+    """The rules about streams of events, and what a client accepts."""
+    ping, other = request("ping"), request("ping", id=6)
+    stream: dict[str, Any] = {"status": 200, "answered": _EVENTS}
+    first = exchange("ping", ping, result(), events=("a-1", "a-2"), **stream)
+    resumed: dict[str, Any] = {"headers": {"last-event-id": "a-1"}, **stream}
+    json_only = "Accept of JSON only"
+    again = exchange("GET with Last-Event-ID", None, result(), events=("a-2",), **resumed)
+    strange = exchange("GET with Last-Event-ID", None, result(id=6), events=("b-2",), **resumed)
+    second = exchange("ping", other, result(id=6), events=("b-1", "b-2"), **stream)
+    return {
+        "type-not-accepted": pair(
+            exchange(json_only, ping, result(), **stream),
+            exchange(json_only, ping, result(), **FINE),
+            transport=HTTP,
+        ),
+        "accept-refused": statused("Accept with weights", 406, 200),
+        "stream-buffered": pair(
+            exchange("ping", ping, result(), **stream),
+            exchange(
+                *("ping", ping, result()),
+                status=200,
+                answered={**_EVENTS, "x-accel-buffering": "no"},
+            ),
+            transport=HTTP,
+            **_STATELESS,
+        ),
+        "event-id-not-unique": (
+            session(first, exchange("ping", other, result(id=6), events=("a-1",), **stream)),
+            session(first, second),
+        ),
+        "replayed-elsewhere": (session(first, second, strange), session(first, second, again)),
+    }
+
+
 def of_http() -> dict[str, Pair]:
     """The rules of HTTP."""
     ping, told = request("ping"), note("notifications/initialized")
@@ -370,5 +480,8 @@ BROKEN_AND_KEPT: Final[dict[str, Pair]] = {
     **of_errors(),
     **of_features(),
     **of_offers(),
+    **of_subscriptions(),
+    **of_extensions(),
+    **of_streams(),
     **of_http(),
 }

@@ -34,6 +34,7 @@ def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | No
         reader=reader,
         headline=headline(safe, reader),
         summary=summary(safe, reader),
+        overview=safe.overview,
         tally=_tally(safe),
         sections=sections_of(safe, reader),
         columns=columns_of(safe, matrix),

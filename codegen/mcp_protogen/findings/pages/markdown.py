@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.findings.change import Comparison, Reader, Severity
+from mcp_protogen.findings.change import Comparison, Overview, Reader, Severity
 from mcp_protogen.findings.pages.harmless import made_safe
 from mcp_protogen.findings.pages.headline import headline
 from mcp_protogen.findings.pages.ranking import CATEGORIES, HEADINGS, Ranked, concerning, summary
@@ -31,6 +31,8 @@ def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
     if sentence := headline(comparison, reader):
         yield f"**{prose(sentence)}**"
         yield ""
+    if comparison.overview is not None:
+        yield from _overview(comparison.overview)
     yield f"{_capitalised(summary(comparison, reader))}."
     entries = concerning(comparison, reader)
     for severity, group in groupby(entries, key=lambda entry: entry.severity):
@@ -48,6 +50,20 @@ def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
         yield "### Notes"
         yield ""
         yield from map(_note, comparison.notes)
+
+
+def _overview(overview: Overview) -> Iterator[str]:
+    yield from (f"- {prose(label)}: {prose(text)}" for label, text in overview.rows)
+    yield ""
+    for number, row in enumerate(overview.table):
+        yield f"| {' | '.join(map(prose, row))} |"
+        if not number:
+            yield f"|{'---|' * len(row)}"
+    yield ""
+    for remark in overview.remarks:
+        yield f"- {prose(remark)}"
+    if overview.remarks:
+        yield ""
 
 
 def _section(entries: Sequence[Ranked], reader: Reader | None) -> Iterator[str]:

@@ -1,23 +1,33 @@
 """Checks of how a server reacts to requests, right ones and wrong ones."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.inspection.faults import Fault, code_of, fault
+from mcp_protogen.inspection.faults import Fault, code_of, fault, members
 from mcp_protogen.inspection.plan import LISTS, NONE, PAGES
 from mcp_protogen.inspection.steps import HTTP, STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
+from mcp_protogen.runtime.core.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
+)
 
-NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INVALID_REQUEST: Final = -32600
-PARSE_ERROR: Final = -32700
 NO_RESOURCE: Final = -32002
-UNSUPPORTED: Final = -32022
-HEADER_MISMATCH: Final = -32020
-_OF_CURSORS: Final = (INVALID_PARAMS, NOT_FOUND)
+_OF_CURSORS: Final = (INVALID_PARAMS, METHOD_NOT_FOUND)
 _IN_BATCH: Final = 2
+_DECLARED: Final = (
+    # Resources need not have templates; the method may be missing then.
+    *(method for method in LISTS if method != "resources/templates/list"),
+    *("logging/setLevel", "completion/complete", "resources/subscribe", "resources/unsubscribe"),
+    *("subscriptions/listen", "tasks/list", "skills/list", "skills/get"),
+    "resources/directory/read",
+)
+"""The steps that are taken only where a capability says that their method exists."""
 _LEVELS: Final = (
     *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
 )
@@ -25,9 +35,7 @@ _LEVELS: Final = (
 
 def opening(session: Session) -> Iterator[Fault]:
     """Yield an agreement to a revision that does not exist, and messages that come too early."""
-    first = session.exchanges[0] if session.exchanges else None
-    if first is None:
-        return
+    first = session.exchanges[0]
     if session.negotiated == UNKNOWN_REVISION:
         message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
         yield fault(
@@ -46,7 +54,7 @@ def errors(session: Session) -> Iterator[Fault]:
     stateless = session.revision == STATELESS
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     rows = (
-        ("unknown method", "unknown-method-code", (NOT_FOUND,), NONE),
+        ("unknown method", "unknown-method-code", (METHOD_NOT_FOUND,), NONE),
         ("wrong params", "wrong-params-code", _of_wrong_params(session), ""),
         ("unknown tool", "unknown-tool-code", (INVALID_PARAMS,), "tools/call"),
         ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
@@ -54,13 +62,13 @@ def errors(session: Session) -> Iterator[Fault]:
         ("unknown resource", missing, (INVALID_PARAMS if stateless else NO_RESOURCE,), ""),
         ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), "logging/setLevel"),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
-        ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED,), ""),
+        ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
         # A list that is not there at all is not judged by its cursors.
         *((f"{one} wrong cursor", "wrong-cursor-code", _OF_CURSORS, one) for one in LISTS),
+        ("tasks/list wrong cursor", "task-cursor-code", _OF_CURSORS, "tasks/list"),
     )
     for probe, code, wanted, item in rows:
-        exchange = session.first(probe)
-        if exchange is not None:
+        for exchange in session.all(probe):
             yield from _expected(exchange, code, wanted, item)
 
 
@@ -81,75 +89,61 @@ def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str)
 
 def unsupported_data(session: Session) -> Iterator[Fault]:
     """Yield an error about a revision that does not say which ones there are."""
-    exchange = session.first("unknown revision in _meta")
-    if exchange is None or code_of(exchange) != UNSUPPORTED:
-        return
-    data = exchange.error.get("data")
-    if not is_object(data) or not is_array(data.get("supported")):
-        message = "the error does not list the supported revisions in its data"
-        yield fault("unsupported-revision-data", "server/discover", message, exchange)
+    for exchange in session.all("unknown revision in _meta"):
+        data = exchange.error.get("data")
+        listed = is_object(data) and is_array(data.get("supported"))
+        if code_of(exchange) == UNSUPPORTED_VERSION and not listed:
+            message = "the error does not list the supported revisions in its data"
+            yield fault("unsupported-revision-data", "server/discover", message, exchange)
 
 
 def malformed(session: Session) -> Iterator[Fault]:
     """Yield wrong reactions to what is no message."""
     if not session.is_spoken:
         return
-    for probe, code in (("without jsonrpc", "no-jsonrpc-accepted"),):
-        exchange = session.first(probe)
-        if exchange is not None and exchange.result is not None:
-            yield fault(code, "jsonrpc", "a message without jsonrpc is served", exchange)
-    rows = (("no JSON", PARSE_ERROR, "parse-error-code"), ("without method", INVALID_REQUEST, ""))
+    for exchange in session.all("without jsonrpc"):
+        if exchange.result is not None:
+            message = "a message without jsonrpc is served"
+            yield fault("no-jsonrpc-accepted", "jsonrpc", message, exchange)
+    rows = (
+        ("no JSON", PARSE_ERROR, "parse-error-code"),
+        ("without method", INVALID_REQUEST, "invalid-request-code"),
+    )
     for probe, wanted, code in rows:
-        exchange = session.first(probe)
-        found = code_of(exchange) if exchange is not None else None
-        if exchange is not None and found is not None and found != wanted:
-            message = f"{probe}: the code {found}, not {wanted}"
-            yield fault(code or "invalid-request-code", probe, message, exchange)
+        for exchange in session.all(probe):
+            found = code_of(exchange)
+            if found is not None and found != wanted:
+                message = f"{probe}: the code {found}, not {wanted}"
+                yield fault(code, probe, message, exchange)
 
 
 def declared(session: Session) -> Iterator[Fault]:
     """Yield methods that are declared and not there, and those that are there undeclared."""
+    for method in _DECLARED:
+        for exchange in session.all(method):
+            if code_of(exchange) == METHOD_NOT_FOUND:
+                message = "the capability is declared, but the method does not exist"
+                yield fault("declared-method-missing", method, message, exchange)
     for method, member in LISTS.items():
-        exchange = session.first(method)
-        # Resources need not have templates; the method may be missing then.
-        needed = method != "resources/templates/list"
-        if needed and exchange is not None and code_of(exchange) == NOT_FOUND:
-            yield _missing(method, exchange)
-        hidden = session.first(f"{method} undeclared")
-        items = (hidden.result or {}).get(member) if hidden is not None else None
-        if hidden is not None and items:
-            message = "served with items, although the capability is not declared"
-            yield fault("served-undeclared", method, message, hidden)
-    yield from _others_declared(session)
-
-
-def _missing(method: str, exchange: Exchange) -> Fault:
-    message = "the capability is declared, but the method does not exist"
-    return fault("declared-method-missing", method, message, exchange)
-
-
-def _others_declared(session: Session) -> Iterator[Fault]:
-    methods = ("logging/setLevel", "completion/complete", "resources/subscribe")
-    for method in (*methods, "resources/unsubscribe"):
-        exchange = session.first(method)
-        if exchange is not None and code_of(exchange) == NOT_FOUND:
-            yield _missing(method, exchange)
-    hidden = session.first("logging/setLevel undeclared")
-    if hidden is not None and hidden.result is not None:
-        message = "served, although the capability is not declared"
-        yield fault("served-undeclared", "logging/setLevel", message, hidden)
+        for hidden in session.all(f"{method} undeclared"):
+            if (hidden.result or {}).get(member):
+                message = "served with items, although the capability is not declared"
+                yield fault("served-undeclared", method, message, hidden)
+    for hidden in session.all("logging/setLevel undeclared"):
+        if hidden.result is not None:
+            message = "served, although the capability is not declared"
+            yield fault("served-undeclared", "logging/setLevel", message, hidden)
 
 
 def reading(session: Session) -> Iterator[Fault]:
     """Yield what was listed and cannot be had."""
-    rows = (("resources/read", "listed-not-readable"), ("prompts/get", "listed-not-readable"))
-    for probe, code in rows:
-        exchange = session.first(probe)
-        if exchange is not None and exchange.answer and exchange.result is None:
-            params = exchange.request.get("params", {})
-            name = params.get("uri") or params.get("name")
-            message = f"{name} is listed, but an error comes in its place"
-            yield fault(code, probe, message, exchange)
+    for probe in ("resources/read", "prompts/get", "skills/get"):
+        for exchange in session.all(probe):
+            if exchange.answer and exchange.result is None:
+                params = exchange.request.get("params", {})
+                name = params.get("uri") or params.get("name")
+                message = f"{name} is listed, but an error comes in its place"
+                yield fault("listed-not-readable", probe, message, exchange)
 
 
 def pages(session: Session) -> Iterator[Fault]:
@@ -167,28 +161,22 @@ def pages(session: Session) -> Iterator[Fault]:
 
 def cancelled(session: Session) -> Iterator[Fault]:
     """Yield an error in answer to a request that was cancelled."""
-    exchange = session.first("request cancelled")
-    if exchange is not None and is_object(exchange.answer.get("error")):
-        message = "a cancelled request is answered with an error"
-        yield fault("cancelled-answered", "notifications/cancelled", message, exchange)
+    for exchange in session.all("request cancelled"):
+        if is_object(exchange.answer.get("error")):
+            message = "a cancelled request is answered with an error"
+            yield fault("cancelled-answered", "notifications/cancelled", message, exchange)
 
 
 def batch(session: Session) -> Iterator[Fault]:
     """Yield a batch that is not served as one."""
-    exchange = session.first("batch")
-    if exchange is None:
-        return
-    asked = [one["id"] for one in exchange.calls if "id" in one][:_IN_BATCH]
-    # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
-    served = [one for one in exchange.received if "result" in one and one.get("id") in asked]
-    if len(served) < _IN_BATCH and exchange.outcome != CLOSED:
-        message = "a batch of two requests and a notification does not bring two results"
-        got = served or exchange.error or "no answer to any of them"
-        yield fault("batch-not-served", "batch", message, exchange, got=got)
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if is_object(value) else {}
+    for exchange in session.all("batch"):
+        asked = [one["id"] for one in exchange.calls if "id" in one][:_IN_BATCH]
+        # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
+        served = [one for one in exchange.received if "result" in one and one.get("id") in asked]
+        if len(served) < _IN_BATCH and exchange.outcome != CLOSED:
+            message = "a batch of two requests and a notification does not bring two results"
+            got = served or exchange.error or "no answer to any of them"
+            yield fault("batch-not-served", "batch", message, exchange, got=got)
 
 
 def logging(session: Session) -> Iterator[Fault]:
@@ -198,13 +186,13 @@ def logging(session: Session) -> Iterator[Fault]:
         if exchange.probe == "logging/setLevel":
             is_set = exchange.result is not None
             continue
-        for one in exchange.received:
+        for one in () if exchange.is_resumed else exchange.received:
             if one.get("method") != "notifications/message":
                 continue
             if session.revision == STATELESS:
                 message = "the request names no log level"
                 yield fault("log-unasked", "notifications/message", message, exchange, got=one)
-            elif is_set and _dict(one.get("params")).get("level") in _LEVELS[:-1]:
+            elif is_set and members(one, "params").get("level") in _LEVELS[:-1]:
                 message = "the level is emergency, and this is below it"
                 yield fault("log-below-level", "notifications/message", message, exchange, got=one)
 
@@ -213,9 +201,9 @@ def progress(session: Session) -> Iterator[Fault]:
     """Yield reports of progress with a token that nobody gave, or that do not increase."""
     last: dict[str, float] = {}
     for exchange in session.exchanges:
-        meta = _dict(_dict(exchange.request.get("params")).get("_meta"))
-        for one in exchange.received:
-            params = _dict(one.get("params"))
+        meta = members(exchange.request, "params", "_meta")
+        for one in () if exchange.is_resumed else exchange.received:
+            params = members(one, "params")
             if one.get("method") != "notifications/progress":
                 continue
             token, value = params.get("progressToken"), params.get("progress")

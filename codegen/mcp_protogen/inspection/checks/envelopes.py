@@ -35,7 +35,7 @@ def answers(session: Session) -> Iterator[Fault]:
                 message = "an answer has an id that no request had"
                 # A made-up id comes again and again, whatever was asked.
                 yield fault("unknown-id", f"id {one['id']!r:.40}", message, exchange, got=one)
-            elif _among(one["id"], answered):
+            elif _among(one["id"], answered) and not exchange.is_resumed:
                 message = "a request is answered twice"
                 yield fault("answered-twice", _item(exchange), message, exchange, got=one)
             answered.append(one["id"])
@@ -56,7 +56,9 @@ def _unanswered(session: Session) -> Iterator[Fault]:
         return
     for exchange in session.exchanges:
         method = exchange.request.get("method")
-        if exchange.outcome == TIMEOUT and "id" in exchange.request and method:
+        # A subscription is not answered as long as it is open.
+        asked = "id" in exchange.request and method not in (None, "subscriptions/listen")
+        if exchange.outcome == TIMEOUT and asked:
             item = exchange.probe if exchange.probe.startswith("id ") else str(method)
             yield fault("no-answer", item, "a request is not answered in time", exchange)
         elif exchange.outcome == CLOSED:
@@ -101,8 +103,9 @@ def _of_message(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> 
     name = with_result if "result" in one else with_error
     if name == with_error and one.get("id") is None:
         # Where no id could be read, JSON-RPC has null, and some revisions leave it out.
-        one = {**one, "id": 0}
-    mistakes = list(protocol.mistakes(name, one))
+        mistakes = list(protocol.mistakes(name, {**one, "id": 0}))
+    else:
+        mistakes = list(protocol.mistakes(name, one))
     for found in mistakes:
         message = f"{found.pointer or 'the message'}: {found.message}"
         yield fault(

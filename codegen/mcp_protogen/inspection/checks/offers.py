@@ -28,14 +28,10 @@ _TEMPLATE: Final = re.compile(rf"(?:{_LITERAL}|\{{[+#./;?&]?{_VARSPEC}(?:,{_VARS
 _DEEP: Final = 60
 
 
-def _page_of(session: Session, method: str) -> Exchange | None:
-    return session.first(method)
-
-
 def unique(session: Session) -> Iterator[Fault]:
     """Yield what is listed twice under one name."""
     for method, key in _KEYS.items():
-        exchange = _page_of(session, method)
+        exchange = session.first(method)
         names = Counter(
             one[key] for one in listing(session, method) if isinstance(one.get(key), str)
         )

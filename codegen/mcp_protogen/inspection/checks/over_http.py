@@ -1,18 +1,38 @@
 """Checks of HTTP: statuses, content types, header fields, sessions, origins, authorization."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.http_plan import session_id
-from mcp_protogen.inspection.steps import HTTP, STATELESS
 from mcp_protogen.inspection.transcript import Exchange, Session
+from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
 _MEDIA: Final = ("application/json", "text/event-stream")
-_MISMATCH: Final = -32020
+_RESUMED: Final = "GET with Last-Event-ID"
+_ACCEPTING: Final = ("Accept of JSON only", "Accept of events only")
 _NOTIFIED: Final = ("initialized", "unknown notification", "unknown request cancelled")
+
+_STATUSES: Final = (
+    ("no session id", 400, "session-id-missing-status", "Mcp-Session-Id"),
+    ("wrong session id", 404, "session-id-unknown-status", "Mcp-Session-Id"),
+    ("ping after DELETE", 404, "session-ended-status", "Mcp-Session-Id"),
+    ("wrong version header", 400, "version-header-status", "MCP-Protocol-Version"),
+    ("unknown method", 404, "error-status", ""),
+    ("without clientCapabilities", 400, "error-status", ""),
+    ("unknown revision in _meta", 400, "error-status", ""),
+)
+"""Steps with the status of their answer, the rule that says so, and what it is about.
+
+The last is the method where it is left out. Rules apply in their own revisions only.
+"""
+_OF_STATELESS_SERVERS: Final = (
+    ("GET", 405, "method-not-allowed-status", "GET"),
+    ("DELETE without session", 405, "method-not-allowed-status", "DELETE"),
+)
 
 
 def _media(exchange: Exchange) -> str:
@@ -38,11 +58,10 @@ def answers(session: Session) -> Iterator[Fault]:
 
 def notifications(session: Session) -> Iterator[Fault]:
     """Yield notifications that are accepted with another status than 202, or with a body."""
-    for probe in _NOTIFIED:
-        exchange = session.first(probe)
-        if exchange is None or not exchange.status or not session.is_spoken:
-            continue
+    for exchange in chain.from_iterable(map(session.all, _NOTIFIED)):
         item = str(exchange.request.get("method"))
+        if not session.is_spoken:
+            return
         if _fine(exchange) and exchange.status != 202:
             message = f"a notification gets the status {exchange.status}"
             yield fault("notification-status", item, message, exchange)
@@ -51,65 +70,93 @@ def notifications(session: Session) -> Iterator[Fault]:
             yield fault("notification-body", item, message, exchange)
 
 
+def statuses(session: Session) -> Iterator[Fault]:
+    """Yield steps with another status than theirs."""
+    # A server that speaks earlier revisions, too, may have streams and sessions for those.
+    rows = _STATUSES if session.others else (*_STATUSES, *_OF_STATELESS_SERVERS)
+    for probe, wanted, code, item in rows:
+        for exchange in session.all(probe):
+            if exchange.status not in (0, wanted):
+                message = f"{probe}: the status {exchange.status}, not {wanted}"
+                about = item or str(exchange.request.get("method"))
+                yield fault(code, about, message, exchange)
+
+
 def sessions(session: Session) -> Iterator[Fault]:
-    """Yield ids of sessions that are no header field, are not asked for, or do not end."""
+    """Yield ids of sessions that are no header field, and header fields that are not needed."""
     found = session_id(session)
     if found and not _VISIBLE.fullmatch(found):
         first = session.exchanges[0]
         message = "the id has other characters than visible ASCII"
         yield fault("session-id-characters", "Mcp-Session-Id", message, first, got=found)
-    rows = (
-        ("no session id", 400, "session-id-missing-status"),
-        ("wrong session id", 404, "session-id-unknown-status"),
-        ("ping after DELETE", 404, "session-ended-status"),
-    )
-    for probe, wanted, code in rows:
-        exchange = session.first(probe)
-        if exchange is not None and exchange.status and exchange.status != wanted:
-            message = f"{probe}: the status {exchange.status}, not {wanted}"
-            yield fault(code, "Mcp-Session-Id", message, exchange)
-
-
-def versions(session: Session) -> Iterator[Fault]:
-    """Yield wrong reactions to `MCP-Protocol-Version` in the era of the handshake."""
-    wrong, none = session.first("wrong version header"), session.first("no version header")
-    item = "MCP-Protocol-Version"
-    if wrong is not None and wrong.status and wrong.status != 400:
-        message = f"an unknown revision gets the status {wrong.status}, not 400"
-        yield fault("version-header-status", item, message, wrong)
-    if none is not None and none.status >= 400:
-        message = f"a request without the field gets the status {none.status}"
-        yield fault("version-header-required", item, message, none)
+    for exchange in session.all("no version header"):
+        if exchange.status >= 400:
+            message = f"a request without the field gets the status {exchange.status}"
+            yield fault("version-header-required", "MCP-Protocol-Version", message, exchange)
 
 
 def origins(session: Session) -> Iterator[Fault]:
     """Yield a server that serves pages of any origin."""
-    exchange = session.first("foreign Origin")
-    if exchange is None or not exchange.status:
-        return
-    if _fine(exchange):
-        message = "a request from a page of another origin is served"
-        yield fault("origin-accepted", "Origin", message, exchange)
-    elif exchange.status != 403:
-        message = f"a wrong Origin gets the status {exchange.status}, not 403"
-        yield fault("origin-status", "Origin", message, exchange)
+    for exchange in session.all("foreign Origin"):
+        if _fine(exchange):
+            message = "a request from a page of another origin is served"
+            yield fault("origin-accepted", "Origin", message, exchange)
+        elif exchange.status not in (0, 403):
+            message = f"a wrong Origin gets the status {exchange.status}, not 403"
+            yield fault("origin-status", "Origin", message, exchange)
 
 
-def other_methods(session: Session) -> Iterator[Fault]:
-    """Yield wrong reactions to GET and DELETE."""
-    get = session.first("GET")
-    streams = get is not None and _fine(get) and _media(get) == _MEDIA[1]
-    if session.revision == STATELESS:
-        # A server that speaks earlier revisions, too, may have streams and sessions for those.
-        for probe in () if session.others else ("GET", "DELETE without session"):
-            exchange = session.first(probe)
-            if exchange is not None and exchange.status and exchange.status != 405:
-                name = probe.partition(" ")[0]
-                message = f"{name} gets the status {exchange.status}, not 405"
-                yield fault("method-not-allowed-status", name, message, exchange)
-    elif get is not None and get.status and get.status != 405 and not streams:
-        message = f"GET gets the status {get.status} {_media(get)}".strip()
-        yield fault("get-status", "GET", f"{message}, not a stream and not 405", get)
+def listening(session: Session) -> Iterator[Fault]:
+    """Yield answers to GET that are neither a stream nor a refusal."""
+    for exchange in (*session.all("GET"), *session.all(_RESUMED)):
+        streams = _fine(exchange) and _media(exchange) == _MEDIA[1]
+        if exchange.status not in (0, 405) and not streams:
+            found = f"{exchange.probe} gets the status {exchange.status} {_media(exchange)}"
+            message = f"{found.strip()}, not a stream and not 405"
+            yield fault("get-status", exchange.probe, message, exchange)
+
+
+def accepted(session: Session) -> Iterator[Fault]:
+    """Yield answers of a type that the client does not accept, and refusals of what it accepts."""
+    for probe, wanted in zip(_ACCEPTING, _MEDIA, strict=True):
+        for exchange in session.all(probe):
+            if _fine(exchange) and _media(exchange) in _MEDIA and _media(exchange) != wanted:
+                message = f"only {wanted} is accepted, and {_media(exchange)} comes"
+                yield fault("type-not-accepted", "Accept", message, exchange)
+    for exchange in session.all("Accept with weights"):
+        if exchange.status in (400, 406):
+            message = f"{exchange.headers.get('accept')} gets the status {exchange.status}"
+            yield fault("accept-refused", "Accept", message, exchange)
+
+
+def streams(session: Session) -> Iterator[Fault]:
+    """Yield ids of events that come twice, what was replayed from elsewhere, buffered streams."""
+    known: dict[str, Exchange] = {}
+    for exchange in session.exchanges:
+        buffered = exchange.answered.get("x-accel-buffering", "").lower() != "no"
+        if exchange.status and _media(exchange) == _MEDIA[1] and buffered:
+            message = "a stream of events without X-Accel-Buffering: no"
+            yield fault("stream-buffered", "X-Accel-Buffering", message, exchange)
+        if exchange.is_resumed:
+            resumed = known.get(exchange.headers["last-event-id"])
+            yield from _replayed(exchange, resumed, known) if resumed else ()
+            continue
+        for id in exchange.events:
+            if id in known:
+                message = f"the id {id!r:.60} comes on two streams"
+                yield fault("event-id-not-unique", "id", message, exchange, got=id)
+            known.setdefault(id, exchange)
+
+
+def _replayed(
+    exchange: Exchange, resumed: Exchange, known: Mapping[str, Exchange]
+) -> Iterator[Fault]:
+    """Yield what comes on a stream that goes on, and belongs to another one."""
+    strange = [id for id in exchange.events if known.get(id, resumed) is not resumed]
+    answers = [one for one in exchange.received if "method" not in one and one != resumed.answer]
+    for got in [*answers, *strange][:1]:
+        message = "what comes after Last-Event-ID is of another stream"
+        yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
 
 
 def fields(session: Session) -> Iterator[Fault]:
@@ -122,10 +169,10 @@ def fields(session: Session) -> Iterator[Fault]:
                 continue
             if kind == "no" and name == named[0] and session.others:
                 continue  # it may read such a request as one of an earlier revision
-            if exchange.status != 400 or code_of(exchange) != _MISMATCH:
+            if exchange.status != 400 or code_of(exchange) != HEADER_MISMATCH:
                 what = "missing" if kind == "no" else "not that of the message"
                 found = f"the status {exchange.status}" + _with_code(exchange)
-                message = f"{name} is {what}: {found}, not 400 and {_MISMATCH}"
+                message = f"{name} is {what}: {found}, not 400 and {HEADER_MISMATCH}"
                 yield fault(f"{code}-status", name, message, exchange)
 
 
@@ -134,34 +181,18 @@ def _with_code(exchange: Exchange) -> str:
     return "" if code is None else f" and the code {code}"
 
 
-def statuses(session: Session) -> Iterator[Fault]:
-    """Yield errors of 2026-07-28 with another status than theirs."""
-    rows = (
-        ("unknown method", 404),
-        ("without clientCapabilities", 400),
-        ("unknown revision in _meta", 400),
-    )
-    for probe, wanted in rows:
-        exchange = session.first(probe)
-        if session.revision != STATELESS or session.transport != HTTP or exchange is None:
-            continue
-        if exchange.status and exchange.status != wanted:
-            message = f"{probe}: the status {exchange.status}, not {wanted}"
-            yield fault("error-status", str(exchange.request.get("method")), message, exchange)
-
-
 def malformed(session: Session) -> Iterator[Fault]:
     """Yield a body that is no JSON and is accepted."""
-    exchange = session.first("no JSON")
-    if exchange is not None and _fine(exchange) and code_of(exchange) is None:
-        message = f"a body that is no JSON gets the status {exchange.status}"
-        yield fault("body-not-refused", "POST", message, exchange)
+    for exchange in session.all("no JSON"):
+        if _fine(exchange) and code_of(exchange) is None:
+            message = f"a body that is no JSON gets the status {exchange.status}"
+            yield fault("body-not-refused", "POST", message, exchange)
 
 
 def authorization(session: Session) -> Iterator[Fault]:
     """Yield a refusal that does not say how to get in."""
-    first = session.exchanges[0] if session.exchanges else None
-    if first is None or first.status != 401:
+    first = session.exchanges[0]
+    if first.status != 401:
         return
     challenge = first.answered.get("www-authenticate", "")
     if not challenge:
@@ -179,6 +210,6 @@ def _names_issuers(exchange: Exchange) -> bool:
 
 
 CHECKS = (
-    *(answers, notifications, sessions, versions, origins, other_methods),
-    *(fields, statuses, malformed, authorization),
+    *(answers, notifications, statuses, sessions, origins, listening),
+    *(accepted, streams, fields, malformed, authorization),
 )

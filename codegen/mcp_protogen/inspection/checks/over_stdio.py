@@ -8,10 +8,10 @@ from mcp_protogen.inspection.transcript import FLOOD, KILLED, Session
 
 def ending(session: Session) -> Iterator[Fault]:
     """Yield a process that does not end when its input is closed."""
-    exchange = session.first("close")
-    if exchange is not None and exchange.outcome == KILLED:
-        message = "the process goes on after its input was closed, and had to be ended"
-        yield fault("process-does-not-end", "stdin", message, exchange)
+    for exchange in session.all("close"):
+        if exchange.outcome == KILLED:
+            message = "the process goes on after its input was closed, and had to be ended"
+            yield fault("process-does-not-end", "stdin", message, exchange)
 
 
 def floods(session: Session) -> Iterator[Fault]:
