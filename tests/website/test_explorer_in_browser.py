@@ -232,6 +232,24 @@ def test_a_pasted_message_has_a_verdict_of_every_revision(page: Page) -> None:
     assert len(texts(page, ".verdict.refused")) == 5
 
 
+def test_of_a_long_message_it_is_told_how_far_the_judge_is(page: Page) -> None:
+    blocks = [{"type": "text", "text": "x" * 100, "more": number} for number in range(400)]
+    message = {"jsonrpc": "2.0", "id": 1, "result": {"content": blocks}}
+    go(page, "#/judge")
+    page.evaluate(
+        "window.told = []; new MutationObserver(() =>"
+        " told.push(document.querySelector('.summary').textContent))"
+        ".observe(document.querySelector('.summary'), {childList: true})"
+    )
+    page.type("#message", json.dumps(message))
+    until(page, "told.at(-1)?.startsWith('Accepted')")
+    told = page.evaluate("told")
+    assert told[:2] == ["Judging: 0 of 5 revisions…", "Judging: 1 of 5 revisions…"]
+    assert told[-1].startswith("Accepted by 4 of 5 revisions")
+    more = "/result/content/49/more (not in TextContent), and 350 more."
+    assert any(one.endswith(more) for one in texts(page, ".verdict .note"))
+
+
 def test_what_is_no_json_is_told_with_its_place(page: Page) -> None:
     go(page, "#/judge?m=" + quote('{\n  "id": 1,\n}'))
     assert texts(page, ".summary") == [

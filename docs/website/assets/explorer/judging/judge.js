@@ -85,8 +85,10 @@ function ofOne(value, revision, extensions, asked) {
  */
 function verdictOf(spoken, value, asked) {
   const { mended } = checkersOf(spoken);
+  // To find what a result is meant for, it is enough which of its members are at fault.
+  const shallow = mended.upTo(2);
   const count = (/** @type {Subject} */ subject) =>
-    membersOf(faultsOf(mended, schemaOf(spoken, subject, mended), value));
+    membersOf(faultsOf(shallow, schemaOf(spoken, subject, shallow), value));
   const found = ofForm(spoken, value, asked, count);
   const schema = found.subject && schemaOf(spoken, found.subject, mended);
   const wrong = schema ? faultsOf(mended, schema, value) : [];
