@@ -13,6 +13,8 @@ from support.folders import ROOT
 from support.tables import case
 from support.website.built import WHOLE, content, content_of, dead, page, search_index, site
 from website import marks, navigation, speed
+from website.finishing import finished
+from website.places import address
 from website.reference import declared, names
 from website.reference.topics import TOPICS
 
@@ -130,6 +132,17 @@ def test_drawings_say_what_they_show_and_tables_what_heads_a_cell(built: Path) -
             assert {one for pair in drawings for one in pair} <= content(built / name).ids
             assert "mermaid" not in text
             assert re.findall(r"<th(?! scope)[ >]", text) == []
+
+
+def test_pages_can_be_edited_once_the_project_has_an_address(tmp_path: Path) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[project.urls]\nSource = "https://git.example/a/"\n')
+    assert address("Source", project) == "https://git.example/a"
+    assert address("Documentation", project) == ""
+    head = '<meta name="description" content="a"><title>b</title></head><article></article>'
+    edit = "https://git.example/a/edit/main/docs/x.md"
+    assert f'<a rel="edit" href="{edit}">' in finished("x.html", head, edit)
+    assert 'rel="edit"' not in finished("x.html", head)
 
 
 def test_the_readme_shows_the_benchmarks_that_were_recorded() -> None:
