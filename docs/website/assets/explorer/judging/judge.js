@@ -126,13 +126,15 @@ function membersOf(faults) {
  */
 function publishedOf(spoken, subject, value, wrong) {
   const { published } = checkersOf(spoken);
-  const faults = faultsOf(published, schemaOf(spoken, subject, published), value);
-  if (!faults.length === !wrong.length) return null;
+  const node = schemaOf(spoken, subject, published);
+  const accepted = published.isValid(node.schema, value);
+  if (accepted === !wrong.length) return null;
+  const faults = faultsOf(published, node, value);
   const all = [...(spoken.extension?.findings ?? []), ...spoken.revision.findings];
   const findings = all.filter((finding) =>
     [...faults, ...wrong].some((one) => isAbout(finding, one)),
   );
-  return { accepted: !faults.length, faults, findings };
+  return { accepted, faults, findings };
 }
 
 /**
