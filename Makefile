@@ -51,7 +51,7 @@ report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has 
 bench: $(READY) ## Measure against other tools, side by side, and write it into the README
 	PYTHONPATH=docs $(BIN)/python -m benchmarks --record
 
-# Where the site will be, such as https://example.org/mcp-gen/.
+# Where the site will be, if not where [project.urls] in pyproject.toml says.
 URL ?=
 
 site: $(READY) ## Build the site into build/site

@@ -18,6 +18,7 @@ from support.running import Ran, Run
 
 if TYPE_CHECKING:
     from support.engines import PostgresServer, RedisServer
+    from support.pages.browser import Page
     from support.peers.visits import Peers
     from support.update.specifications import Spec
 
@@ -124,6 +125,18 @@ def redis_server() -> Generator["RedisServer", None, None]:
 
     with redis_running() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator["Page", None, None]:
+    """A tab of a browser; test files that use it are in one `xdist_group`, so that there is one."""
+    from support.pages.browser import browser, executable
+
+    program = executable()
+    if program is None:
+        missing.untested("chromium", "comparisons, the site and the explorer in a browser")
+    with browser(program, tmp_path_factory.mktemp("profile")) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from website import explorer, llms
+from website import explorer, llms, navigation
 from website.drawings.svg import UndrawnError
 from website.finishing import finished
 from website.links import DeadLinkError
+from website.places import address
 from website.staging import stage
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -45,13 +46,21 @@ def _built(folder: Path, url: str) -> Path:
     pages = stage(folder, url)
     _zensical(folder)
     built = folder / "built"
+    edits = _edits(address("Source"))
     for name in pages:
         file = built / f"{name}.html"
-        file.write_text(finished(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
+        text = finished(file.name, file.read_text(encoding="utf-8"), edits.get(name, ""))
+        file.write_text(text, encoding="utf-8")
     llms.write(built, pages)
     if not url:
         (built / "sitemap.xml").unlink(missing_ok=True)
     return built
+
+
+def _edits(source: str) -> dict[str, str]:
+    """Where the text of each page can be edited, as GitHub has it; of none without a repository."""
+    written = (page for page in navigation.pages() if source and not page.made)
+    return {page.name: f"{source}/edit/main/{page.file}" for page in written}
 
 
 def _zensical(folder: Path) -> None:

@@ -10,14 +10,18 @@ _HEAD: Final = re.compile(
 _ROW: Final = re.compile(r"(?P<row><tr>\s*)<td(?P<attributes>[^>]*)>(?P<text>.*?)</td>", re.S)
 
 
-def finished(name: str, page: str) -> str:
+def finished(name: str, page: str, edit: str = "") -> str:
     """Return a page with the heads of its columns and rows, and with what others show of it.
+
+    `edit` is where its text can be edited, if that is known.
 
     Readers of screens say what heads a cell (WAI, "Tables Tutorial", scope). Sites that show a link
     read its Open Graph properties (https://ogp.me), and programs the Markdown of the page.
     """
     page = _COLUMN.sub('<th scope="col"', page)
     page = _ROW.sub(r'\g<row><th scope="row"\g<attributes>>\g<text></th>', page)
+    if edit:
+        page = page.replace("</article>", f'<p><a rel="edit" href="{edit}">Edit</a></p></article>')
     link = f'<link rel="alternate" type="text/markdown" href="{name}.md">'
     return page.replace("</head>", f"{_shown(page)}{link}</head>", 1)
 

@@ -1,5 +1,6 @@
 """Where things are in this checkout."""
 
+import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -8,3 +9,14 @@ ROOT: Final = HERE.parents[1]
 DOCS: Final = ROOT / "docs"
 ASSETS: Final = HERE / "assets"
 SITE: Final = ROOT / "build" / "site"
+
+
+def address(name: str, project: Path = ROOT / "pyproject.toml") -> str:
+    """Return an address of the project, or nothing while `[project.urls]` does not have it.
+
+    `Documentation` is where the site is, and `Source` the repository. Labels are those of
+    https://packaging.python.org/en/latest/specifications/well-known-project-urls/.
+    """
+    settings = tomllib.loads(project.read_text(encoding="utf-8"))
+    found: str = settings["project"].get("urls", {}).get(name, "")
+    return found.rstrip("/")

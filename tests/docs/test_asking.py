@@ -83,11 +83,14 @@ async def test_the_server_of_the_page_takes_no_for_an_answer(server: Any) -> Non
         ("On which day?", "cancel", "Nothing was booked."),
         ("Book for 3?", {"value": False}, "Nothing was booked."),
     ]
-    for question, answer, expected in rows:
-        with case((question, answer)):
-            opening = pkg.stdio_client([sys.executable, server.__file__])
-            connecting = pkg.connect(opening, user(OLD, **{question: answer}))
-            assert await booked(connecting, OLD) == expected
+    app = import_module("pkg").http_app(server.Tables(), revisions=server.REVISIONS)
+    async with booted(app) as port:
+        for question, answer, expected in rows:
+            with case((question, answer)):
+                asked = user(OLD, **{question: answer})
+                connecting = pkg.connect_http(f"http://127.0.0.1:{port}/mcp", asked)
+                assert await booked(connecting, OLD) == expected
+        await app.close()
 
 
 async def test_the_other_blocks_of_the_page_work() -> None:

@@ -118,6 +118,7 @@ def pieces(name: str, column: int) -> list[str]:
 
 
 @pytest.mark.long
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.requirements)
 def test_the_old_names_are_those_of_the_package(other: Other) -> None:
     old = pieces(other.page, other.column)
@@ -154,6 +155,7 @@ def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 @pytest.mark.long
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_do_the_same(name: str) -> None:
     (ours,), theirs = PROGRAMS[name]

@@ -11,6 +11,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.inputs.pins import load_pins
 from support.conformance.legs import LEGS
 from support.folders import TESTS
+from support.made_once import vectors_once
 from support.report import records
 from support.report.adoption import as_before
 from support.report.page import PAGE, TARGETS, page
@@ -26,7 +27,8 @@ PLACES: Final[list[Json]] = records.read("unclear")["places"]
 
 
 @pytest.mark.long
-def test_the_page_is_what_the_records_say() -> None:
+def test_the_page_is_what_the_records_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.report.layers.make", vectors_once)
     assert PAGE.read_text(encoding="utf-8") == page(), "run make report"
 
 

@@ -80,7 +80,8 @@ def all_marks() -> tuple[tuple[str, str], ...]:
 def marks() -> Iterator[tuple[str, str]]:
     """Yield each mark `shows` as it is written, and the test that has it."""
     for path in sorted(TESTS.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        text = path.read_bytes()
+        for node in ast.walk(ast.parse(text)) if b"pytest.mark.shows(" in text else ():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for mark in map(ast.unparse, node.decorator_list):
                     if mark.startswith("pytest.mark.shows("):

@@ -1,16 +1,15 @@
 """The page in a real browser: what is seen, clicked and typed, and whom it talks to."""
 
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen.findings.change import PROTOCOL, Comparison, Reader
-from support.missing import untested
-from support.pages.browser import Page, browser, executable
+from support.pages.browser import Page
 from support.pages.comparisons import MATRIX, NOTHING, SMALL, hostile, large
 from support.pages.comparisons import page as written
 from support.pages.measures import OVERFLOWING, contrast
+from support.tables import case
 
 CHANGES = "#changes tbody tr"
 ROWS = "#matrix tbody tr:not(.group)"
@@ -18,13 +17,7 @@ TAB = ("Tab", 9)
 WIDE, NARROW = 1280, 400
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator[Page, None, None]:
-    program = executable()
-    if program is None:
-        untested("chromium", "the page of a comparison in a browser")
-    with browser(program, tmp_path_factory.mktemp("profile")) as page:
-        yield page
+pytestmark = pytest.mark.xdist_group("chromium")
 
 
 @pytest.fixture
@@ -232,18 +225,18 @@ def test_without_scripts_everything_is_there(page: Page, address: str) -> None:
     assert page.evaluate("document.documentElement.style.length") == 0  # the script has not run
 
 
-@pytest.mark.parametrize("width", [WIDE, 1024, 870, NARROW, 320])
 @pytest.mark.parametrize("content", ["large", "hostile"])
 def test_nothing_sticks_out_of_the_window(
-    page: Page, tmp_path: Path, width: int, content: str
+    page: Page, address: str, tmp_path: Path, content: str
 ) -> None:
-    comparison, beside = large() if content == "large" else hostile()
-    page.size(width)
-    page.open(written(tmp_path, comparison, beside))
-    assert page.evaluate(OVERFLOWING) == []
-    assert page.evaluate(
-        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    )
+    page.open(address if content == "large" else written(tmp_path, *hostile()))
+    for width in (WIDE, 1024, 870, NARROW, 320):
+        with case(width):
+            page.size(width)
+            assert page.evaluate(OVERFLOWING) == []
+            assert page.evaluate(
+                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            )
 
 
 OVERLAPPING = """
@@ -260,11 +253,12 @@ OVERLAPPING = """
 """
 
 
-@pytest.mark.parametrize("width", [WIDE, 1024, NARROW])
-def test_controls_do_not_lie_on_each_other(page: Page, address: str, width: int) -> None:
-    page.size(width)
+def test_controls_do_not_lie_on_each_other(page: Page, address: str) -> None:
     page.open(address)
-    assert page.evaluate(OVERLAPPING) == []
+    for width in (WIDE, 1024, NARROW):
+        with case(width):
+            page.size(width)
+            assert page.evaluate(OVERLAPPING) == []
 
 
 def test_the_heads_of_the_matrix_stay_in_view(page: Page, address: str) -> None:

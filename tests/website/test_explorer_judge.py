@@ -6,6 +6,7 @@ import pytest
 from support import tables
 from support.vectors.made import SETS, vectors
 from support.website.explorer import data, explorer, judged
+from website.explorer.findings import is_valid
 
 Json = dict[str, Any]
 FEW: Final = 100
@@ -37,6 +38,33 @@ def test_it_agrees_with_jsonschema_on_test_vectors() -> None:
                 assert bool(verdict["faults"]) != one.valid
             shown.add(one.valid)
     assert shown == {True, False}
+
+
+MADE: Final[tuple[Json, ...]] = (
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}, {"type": "array", "maxItems": 1}]},
+    {"anyOf": [{"properties": {"a": {"const": 1}}}, {"items": {"type": "integer"}}]},
+    {"allOf": [{"type": "object"}, {"properties": {"a": {"$ref": "#/$defs/Made"}}}]},
+    {"properties": {"a": True, "b": False}, "additionalProperties": {"type": "string"}},
+    {"propertyNames": {"pattern": "^[ab]$"}, "not": {"required": ["b"]}, "minProperties": 1},
+    {"items": {"enum": [1, "x", {"a": 1}]}, "uniqueItems": True},
+    # What no schema of the protocol has is left to the validator.
+    {"patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": False},
+    {"prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
+    {"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"maxProperties": 0}},
+    {"dependentRequired": {"a": ["b"]}, "unevaluatedProperties": False, "properties": {"a": True}},
+)
+VALUES: Final[tuple[Any, ...]] = (
+    *(None, "x", 1, 1.5, [], [1], [1, "x"], [1, 1], ["x", "x"], [{"a": 1}, 1.5]),
+    *({}, {"a": 1}, {"b": 1}, {"a": 1, "b": "x"}, {"a": {"a": 2}}, {"a": 2, "c": "x"}, {"c": 3}),
+)
+
+
+def test_it_agrees_with_jsonschema_on_each_keyword_also_on_those_of_no_revision() -> None:
+    table = [(schema, value) for schema in MADE for value in VALUES]
+    found = judged({"schema": schema, "value": value} for schema, value in table)
+    for (schema, value), answer in zip(table, found, strict=True):
+        with tables.case(f"{schema} {value}"):
+            assert answer["accepted"] == is_valid({"Made": schema}, "Made")(value)
 
 
 def test_probes_are_accepted_by_what_we_read_if_the_published_schema_refuses_them() -> None:
@@ -255,6 +283,11 @@ def test_an_answer_that_tells_no_method_is_held_to_what_all_results_have() -> No
     assert verdict["subject"] == {"kind": "result"}
     assert _told(verdict) == [("/result", "lacks “resultType”")]
     assert _told(_verdict("2025-11-25", {"jsonrpc": "2.0", "result": {}})) == [("", "lacks “id”")]
+
+
+def test_what_several_messages_of_a_batch_need_is_told_once() -> None:
+    verdict = _verdict("2025-03-26", [_call("tools/list"), _call("tools/list")])
+    assert [one["path"] for one in verdict["gates"]] == [["tools"]]
 
 
 def test_a_message_that_says_it_is_of_another_revision_is_noted() -> None:

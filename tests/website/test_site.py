@@ -11,8 +11,10 @@ from mcp_protogen.cli.explain import explanations
 from mcp_protogen.config import setting_names
 from support.folders import ROOT
 from support.tables import case
-from support.website.built import content, content_of, dead, page, search_index, site
+from support.website.built import WHOLE, content, content_of, dead, page, search_index, site
 from website import marks, navigation, speed
+from website.finishing import finished
+from website.places import address
 from website.reference import declared, names
 from website.reference.topics import TOPICS
 
@@ -29,12 +31,19 @@ def test_every_page_of_docs_is_in_the_navigation() -> None:
     assert navigation.unlisted() == set()
 
 
-def test_no_link_is_dead_and_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+def test_no_link_is_dead(built: Path) -> None:
     for name in HTML:
         with case(name):
             assert dead(built / name) == []
-            assert f"./{navigation.EXPLORER.address}" in page(built / name).links
-            loaded = page(built / name).loaded
+
+
+def test_each_page_leads_to_all_others_and_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+    for name in (f"{one}.html" for one in WHOLE):
+        with case(name):
+            shown = page(built / name)
+            assert f"./{navigation.EXPLORER.address}" in shown.links
+            assert {one.removeprefix("./") for one in shown.links} >= {*HTML} - {name}
+            loaded = shown.loaded
             assert [one for one in loaded if re.match(r"[a-z]+:|//", one)] == []
             assert [one for one in loaded if not (built / one).is_file()] == []
 
@@ -60,7 +69,7 @@ def test_styles_and_search_load_nothing_from_elsewhere(built: Path) -> None:
 
 def test_pages_have_the_headings_lists_and_code_that_git_hosts_show(built: Path) -> None:
     reader = MarkdownIt("commonmark").enable("table")
-    for name in HTML:
+    for name in (f"{one}.html" for one in WHOLE):
         text = (built / f"{name}.md").read_text(encoding="utf-8")
         # A drawing is code on a git host.
         if "```mermaid" in text:
@@ -79,7 +88,7 @@ def test_every_public_name_has_a_place_in_the_reference(built: Path) -> None:
     assert package <= named.keys()
     for name, where in named.items():
         with case(name):
-            assert name in page(built / f"{where}.html").ids
+            assert name in content(built / f"{where}.html").ids
 
 
 def test_every_command_option_code_and_setting_has_a_place(built: Path) -> None:
@@ -89,7 +98,7 @@ def test_every_command_option_code_and_setting_has_a_place(built: Path) -> None:
             assert f'id="{one.name.replace(" ", "-")}"' in commands
             for parameter in one.parameters:
                 assert all(f"<code>{name}</code>" in commands for name in parameter.names)
-    assert explanations().keys() <= page(built / "reference-codes.html").ids
+    assert explanations().keys() <= content(built / "reference-codes.html").ids
     settings = (built / "reference-settings.html").read_text(encoding="utf-8")
     assert all(f"<code>{name}</code>" in settings for name in setting_names())
 
@@ -120,9 +129,20 @@ def test_drawings_say_what_they_show_and_tables_what_heads_a_cell(built: Path) -
             text = (built / name).read_text(encoding="utf-8")
             drawings = re.findall(r'<svg role="img" aria-labelledby="(\S+) (\S+)"', text)
             assert len(drawings) == drawn
-            assert {one for pair in drawings for one in pair} <= page(built / name).ids
+            assert {one for pair in drawings for one in pair} <= content(built / name).ids
             assert "mermaid" not in text
             assert re.findall(r"<th(?! scope)[ >]", text) == []
+
+
+def test_pages_can_be_edited_once_the_project_has_an_address(tmp_path: Path) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[project.urls]\nSource = "https://git.example/a/"\n')
+    assert address("Source", project) == "https://git.example/a"
+    assert address("Documentation", project) == ""
+    head = '<meta name="description" content="a"><title>b</title></head><article></article>'
+    edit = "https://git.example/a/edit/main/docs/x.md"
+    assert f'<a rel="edit" href="{edit}">' in finished("x.html", head, edit)
+    assert 'rel="edit"' not in finished("x.html", head)
 
 
 def test_the_readme_shows_the_benchmarks_that_were_recorded() -> None:

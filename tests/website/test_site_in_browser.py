@@ -1,45 +1,38 @@
-"""The built site in a real browser, opened as a file: width, landmarks, keyboard and search."""
+"""The built site in a real browser, opened as files: width, landmarks, keyboard and search."""
 
-from collections.abc import Generator
 from typing import Any
 
 import pytest
-from support.missing import untested
-from support.pages.browser import Page, browser, executable
+from support.pages.browser import Page
 from support.tables import case
 from support.website.built import site
 
-PAGES = ("index.html", "protocol.html")
-WIDE, NARROW = 1280, 400
+pytestmark = pytest.mark.xdist_group("chromium")
+
+WIDE, NARROW = 1280, 360
 SEARCH = {WIDE: ".md-search__button", NARROW: ".md-header__button[for=__search]"}
 LANDMARKS = "['header', 'nav', 'main', 'footer'].filter(e => !document.querySelector(e))"
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator[Page, None, None]:
-    program = executable()
-    if program is None:
-        untested("chromium", "the site in a browser")
-    with browser(program, tmp_path_factory.mktemp("profile")) as page:
-        yield page
+def opened(page: Page, name: str) -> None:
+    page.size(WIDE)
+    page.open((site() / name).as_uri())
 
 
-def test_pages_fit_any_width_and_ask_nobody_else(chromium: Page) -> None:
-    for name in PAGES:
-        for width in (WIDE, NARROW):
-            with case((name, width)):
-                chromium.size(width)
-                chromium.open((site() / name).as_uri())
-                assert chromium.evaluate("document.documentElement.scrollWidth") <= width
-                assert chromium.evaluate(LANDMARKS) == []
-                assert chromium.complaints == []
-                asked = [one.partition(":")[0] for one in chromium.requests]
-                assert {*asked} <= {"file", "data"}
+def fits(page: Page) -> None:
+    """A page has its landmarks, is as wide as any window, and asks nobody else."""
+    assert page.evaluate(LANDMARKS) == []
+    for width in (NARROW, WIDE):
+        with case(width):
+            page.size(width)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.complaints == []
+    assert {one.partition(":")[0] for one in page.requests} <= {"file", "data"}
 
 
-def test_the_first_stop_of_the_keyboard_leads_to_the_text(chromium: Page) -> None:
-    chromium.size(WIDE)
-    chromium.open((site() / "protocol.html").as_uri())
+def test_a_page_fits_any_width_and_the_keyboard_first_leads_to_its_text(chromium: Page) -> None:
+    opened(chromium, "protocol.html")
+    fits(chromium)
     chromium.press("Tab", 9)
     target = chromium.evaluate("document.activeElement.getAttribute('href')")
     inside = f"!!document.querySelector('main {target}, main [id=\"{target[1:]}\"]')"
@@ -48,23 +41,26 @@ def test_the_first_stop_of_the_keyboard_leads_to_the_text(chromium: Page) -> Non
 
 
 def test_search_finds_a_word_in_pages_that_are_files(chromium: Page) -> None:
+    opened(chromium, "index.html")
+    fits(chromium)
     for width, button in SEARCH.items():
         with case(width):
             chromium.size(width)
-            chromium.open((site() / "index.html").as_uri())
             chromium.click(button)
-            assert waited(chromium, "inner('input').filter(e => e.getClientRects().length)")
+            assert waited(chromium, "seen('input').map(e => [e.select(), e])")
             chromium("Input.insertText", text="OPEN_PENDING")
-            found = waited(chromium, "inner('a').map(e => e.getAttribute('href'))")
+            found = waited(chromium, "seen('a').map(e => e.getAttribute('href'))")
             assert any("protocol.html" in one for one in found), found
+            chromium.press("Escape", 27)
 
 
 def waited(page: Page, expression: str) -> list[Any]:
-    """A list, once it has something; `inner` finds elements in the window of the search."""
+    """A list, once it has something; `seen` finds elements in the window of the search."""
     found: list[Any] = page.evaluate(
         "new Promise(done => {"
-        " const inner = selector => [...document.querySelectorAll('*')]"
-        ".flatMap(e => e.shadowRoot ? [...e.shadowRoot.querySelectorAll(selector)] : []);"
+        " const seen = selector => [...document.querySelectorAll('*')]"
+        ".flatMap(e => e.shadowRoot ? [...e.shadowRoot.querySelectorAll(selector)] : [])"
+        ".filter(e => e.getClientRects().length);"
         f" const look = () => {{ const found = {expression};"
         " found.length ? done(found.map(String)) : setTimeout(look, 20); }; look(); })"
     )

@@ -31,9 +31,14 @@ class ExtendedRevision:
     claimed: frozenset[str]
 
 
-def extended(extension: ExtensionSource, core: RevisionSource) -> ExtendedRevision:
-    """Return a revision with an extension; raise `ProblemError` with everything that is wrong."""
-    made = derive_extension(extension, core, derive_revision(core).ir)
+def extended(
+    extension: ExtensionSource, core: RevisionSource, ir: RevisionIR | None = None
+) -> ExtendedRevision:
+    """Return a revision with an extension; raise `ProblemError` with everything that is wrong.
+
+    `ir` is what was derived from `core`, if it has been.
+    """
+    made = derive_extension(extension, core, ir or derive_revision(core).ir)
     return ExtendedRevision(
         name=extension.name,
         core=made.ir.core,

@@ -29,8 +29,7 @@ _KEYS: Final[Mapping[str, Callable[[Json], str]]] = {
 
 def all_data() -> Iterator[tuple[str, Json]]:
     """Yield each file of data with its name, `index` last."""
-    known = revisions()
-    extensions = all_extensions(known)
+    known, extensions = revisions(), all_extensions()
     whole = {one.id: _revision(one) for one in known}
     parts = {one.title: _extension(one) for one in extensions}
     yield from (*whole.items(), *parts.items())

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jsonschema.validators import validator_for
-from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.vectors.making import make
+from mcp_protogen.vectors.vector import Vector
 
 from website.explorer.facts import Writer
-from website.explorer.subjects import Extension, Revision
+from website.explorer.subjects import Extension, Revision, type_of
 
 Json = dict[str, Any]
 
@@ -32,7 +32,7 @@ def ledger_of(one: Revision | Extension) -> Sequence[Json]:
     """Return the patches that are about what is shown."""
     if isinstance(one, Revision):
         return one.source.ledger
-    return [entry for entry in one.source.ledger if _type(entry) in one.mended]
+    return [entry for entry in one.source.ledger if type_of(entry) in one.mended]
 
 
 def is_valid(definitions: Json, type_: str) -> Callable[[Any], bool]:
@@ -46,42 +46,35 @@ def _findings(
 ) -> list[Json]:
     ledger = ledger_of(one)
     writer = Writer(revision, definitions, extension)
-    values = _values({_type(entry) for entry in ledger}, revision, extension)
+    vectors = _vectors({type_of(entry) for entry in ledger}, revision, extension)
     return [
         {
             "of": extension or revision,
             "pointer": entry["pointer"],
-            "type": _type(entry),
+            "type": type_of(entry),
             "reason": entry["reason"],
             **writer.source(entry["source"]),
             **{side: entry[side] for side in ("was", "now") if side in entry},
-            **_probe(one, entry, values.get(_type(entry), ())),
+            **_probe(one, entry, vectors),
         }
         for entry in ledger
     ]
 
 
-def _type(entry: Json) -> str:
-    return jsonpointer.split(entry["pointer"])[1]
-
-
-def _values(types: set[str], revision: str, extension: str) -> dict[str, list[Any]]:
-    """The values of the test vectors of types, short ones first."""
+def _vectors(types: set[str], revision: str, extension: str) -> Sequence[Vector]:
+    """The test vectors of types, those with short values first."""
     extensions = {extension: None} if extension else {}
     options = GenerationOptions((revision,), extensions=extensions)
     vectors = make(revision, options, extension, lambda subject: subject.type in types).vectors
-    found: dict[str, list[Any]] = {}
-    for vector in sorted(vectors, key=lambda one: len(canonical(one.value))):
-        found.setdefault(vector.subject.type, []).append(vector.value)
-    return found
+    return sorted(vectors, key=lambda one: len(canonical(one.value)))
 
 
-def _probe(one: Revision | Extension, entry: Json, values: Iterable[Any]) -> Json:
+def _probe(one: Revision | Extension, entry: Json, vectors: Iterable[Vector]) -> Json:
     """A value that the patch is about, with what the published schema says of it, if there is."""
-    type_ = _type(entry)
-    before, after = (is_valid(one.without(left_out), type_) for left_out in (entry, None))
-    for value in values:
-        published = before(value)
-        if published != after(value):
-            return {"probe": {"type": type_, "value": value, "published": published}}
+    type_ = type_of(entry)
+    published = is_valid(one.without(entry), type_)
+    for vector in vectors:
+        if vector.subject.type == type_ and published(vector.value) != vector.valid:
+            probe = {"type": type_, "value": vector.value, "published": not vector.valid}
+            return {"probe": probe}
     return {}

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare.extensions import compared_extension
-from mcp_protogen.compare.revisions import ComparedRevision, compared_pin, untried
+from mcp_protogen.compare.revisions import ComparedRevision, compared_source, untried
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.extended import ExtendedRevision, extended
-from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.inputs import extensions, patches, sources
 from mcp_protogen.inputs.extensions import ExtensionSource
 from mcp_protogen.inputs.pinned_extensions import pinned_extensions
@@ -31,8 +32,13 @@ class Revision:
     id: str
     pin: Pin
     source: RevisionSource
-    ir: RevisionIR
+    derived: Derived
     mended: Json
+
+    @property
+    def ir(self) -> RevisionIR:
+        """Return what it says, without what is about senders and readers."""
+        return self.derived.ir
 
     @property
     def published(self) -> Json:
@@ -40,16 +46,17 @@ class Revision:
         definitions: Json = self.source.schema["$defs"]
         return definitions
 
-    def without(self, entry: Json | None) -> Json:
-        """Return the definitions with all patches but one, or with all."""
-        ledger = [one for one in self.source.ledger if one is not entry]
-        definitions: Json = patches.apply(self.source.schema, ledger, self.id)["$defs"]
-        return definitions
+    def without(self, entry: Json) -> Json:
+        """Return the definitions with all patches but one."""
+        type_ = type_of(entry)
+        ledger = [one for one in self.source.ledger if one is not entry and type_of(one) == type_]
+        published = {"$defs": {type_: self.published[type_]}}
+        return {**self.mended, **patches.apply(published, ledger, self.id)["$defs"]}
 
     @cached_property
     def compared(self) -> ComparedRevision:
         """The revision as a side of comparisons."""
-        return compared_pin(self.id)
+        return compared_source(self.source, self.derived, {"$defs": self.mended}, title=self.id)
 
 
 @dataclass(frozen=True)
@@ -73,8 +80,8 @@ class Extension:
         definitions: Json = self.made.source.schema["$defs"]
         return changed(definitions, self.core.mended)
 
-    def without(self, entry: Json | None) -> Json:
-        """Return the definitions of both with all patches of the extension but one, or with all."""
+    def without(self, entry: Json) -> Json:
+        """Return the definitions of both with all patches of the extension but one."""
         ledger = [one for one in self.source.ledger if one is not entry]
         schema = patches.apply(self.source.schema, ledger, self.source.ledger_place)
         own = own_definitions(schema, self.core.source.schema, self.source.place)
@@ -86,6 +93,7 @@ class Extension:
         return compared_extension(self.name)
 
 
+@cache
 def revisions() -> tuple[Revision, ...]:
     """Return every pinned revision, oldest first."""
     return tuple(_revision(name, pin) for name, pin in load_pins().items())
@@ -94,24 +102,30 @@ def revisions() -> tuple[Revision, ...]:
 def _revision(name: str, pin: Pin) -> Revision:
     source = sources.load(name, GenerationOptions((name,)))
     mended: Json = source.patched()["$defs"]
-    return Revision(name, pin, source, derive_revision(untried(source)).ir, mended)
+    return Revision(name, pin, source, derive_revision(untried(source)), mended)
 
 
-def all_extensions(known: tuple[Revision, ...]) -> tuple[Extension, ...]:
+@cache
+def all_extensions() -> tuple[Extension, ...]:
     """Return every extension in every revision that it extends."""
     return tuple(
         _extension(one.name, revision)
         for one in pinned_extensions()
-        for revision in known
+        for revision in revisions()
         if revision.id in one.revisions
     )
 
 
 def _extension(name: str, core: Revision) -> Extension:
     source = extensions.load(name, schema_folder())
-    made = extended(source, untried(core.source))
+    made = extended(source, untried(core.source), core.ir)
     own = own_definitions(source.schema, core.source.schema, source.place)
     return Extension(name, core, source, made, own)
+
+
+def type_of(entry: Json) -> str:
+    """Return the definition that a patch is for."""
+    return jsonpointer.split(entry["pointer"])[1]
 
 
 def changed(definitions: Mapping[str, Any], base: Mapping[str, Any]) -> Json:

@@ -5,11 +5,14 @@ import shutil
 from pathlib import Path
 from typing import Any, Final
 
+from mcp_protogen.base.resources import templates_folder
+
 from website.explorer.data import all_data
 from website.scripts import bundled
 
 ASSETS: Final = Path(__file__).parents[1] / "assets" / "explorer"
-_COPIED: Final = (ASSETS / "index.html", ASSETS / "explorer.css", ASSETS.parent / "favicon.svg")
+_COPIED: Final = (ASSETS / "index.html", ASSETS.parent / "favicon.svg")
+_STYLES: Final = (templates_folder() / "compare" / "base.css", ASSETS / "explorer.css")
 _SCRIPTS: Final = {"main.js": "explorer.js", "judging/page.js": "judge.js"}
 """Our modules from which a script is made, and the script: the page, and the judge of messages."""
 
@@ -23,6 +26,8 @@ def write(folder: Path) -> None:
     (folder / "data").mkdir(parents=True)
     for file in _COPIED:
         shutil.copyfile(file, folder / file.name)
+    style = "\n".join(file.read_text(encoding="utf-8") for file in _STYLES)
+    (folder / "explorer.css").write_text(style, encoding="utf-8")
     bundled({ASSETS / module: folder / script for module, script in _SCRIPTS.items()})
     for name, value in all_data():
         (folder / "data" / f"{name}.js").write_text(script_of(name, value), encoding="utf-8")

@@ -1,9 +1,14 @@
-"""The site, built once for all tests of a run, and what is in its pages."""
+"""The site, built once for all tests of a run, and what is in its pages.
+
+Of most pages only headings and links are built, unless the run is one of everything: to render a
+page takes long. `WHOLE` are those that are built as they are.
+"""
 
 import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
@@ -11,10 +16,26 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+import pytest
+from website import navigation
 from website.building import build
+from website.staging import stage
 
+from support import tables
 from support.made_once import once
 from support.website.explorer import explorer
+
+_LOOKED_INTO: Final = (
+    *("index", "negotiation", "protocol"),
+    *("reference-commands", "reference-settings"),
+)
+"""Pages that tests have something to say of."""
+_OTHERS: Final = [
+    one.name for one in navigation.pages() if one.name not in _LOOKED_INTO and one.name != "files"
+]
+WHOLE: Final = (*_LOOKED_INTO, *tables.some(_OTHERS, 8, "pages"))
+_FENCED: Final = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.M | re.S)
+_KEPT: Final = re.compile(r"^#.*$|!?\[[^\[\]]*\]\([^)\s]*\)", re.M)
 
 _LOADED: Final = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
@@ -25,10 +46,23 @@ def site() -> Path:
 
     def make() -> str:
         folder = Path(os.environ["MADE_ONCE"]) / "site"
-        build(folder, write_explorer=lambda place: shutil.copytree(made_before, place))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("website.building.stage", _staged)
+            build(folder, write_explorer=lambda place: shutil.copytree(made_before, place))
         return str(folder)
 
     return Path(once("site", make))
+
+
+def _staged(folder: Path, url: str) -> Mapping[str, str]:
+    """Stage the site, and leave headings and links alone in pages that are not whole."""
+    pages = stage(folder, url)
+    for name in pages.keys() - {*WHOLE}:
+        file = folder / "pages" / f"{name}.md"
+        head, mark, text = file.read_text(encoding="utf-8").partition("\n---\n")
+        kept = "\n\n".join(_KEPT.findall(_FENCED.sub("", text)))
+        file.write_text(f"{head}{mark}{kept}\n", encoding="utf-8")
+    return pages
 
 
 class _Reader(HTMLParser):
@@ -81,9 +115,11 @@ def page(file: Path) -> Built:
     return _read(file.read_text(encoding="utf-8"))
 
 
+@cache
 def content(file: Path) -> Built:
     """What stands in a page beside navigation and search."""
-    found = re.search(r'<a id="__skip".*?</a>(.*?)</article>', file.read_text(), re.S)
+    text = file.read_text(encoding="utf-8")
+    found = re.search(r'<a id="__skip".*?</a>(.*?)</article>', text, re.S)
     assert found is not None, file
     return _read(found[1])
 
@@ -101,8 +137,8 @@ def search_index() -> list[dict[str, Any]]:
 
 
 def dead(file: Path) -> list[str]:
-    """The links of a page that lead to no file of the site, or to no place in a page."""
-    return [link for link in page(file).links if not _leads_somewhere(file, link)]
+    """The links in a page that lead to no file of the site, or to no place in a page."""
+    return [link for link in content(file).links if not _leads_somewhere(file, link)]
 
 
 def _leads_somewhere(file: Path, link: str) -> bool:
@@ -114,7 +150,7 @@ def _leads_somewhere(file: Path, link: str) -> bool:
         target = target / "index.html"
     if not target.is_file():
         return False
-    return not anchor or target.suffix != ".html" or unquote(anchor) in page(target).ids
+    return not anchor or target.suffix != ".html" or unquote(anchor) in content(target).ids
 
 
 def _read(html: str) -> Built:

@@ -5,15 +5,18 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.vectors.vector import Subject, VectorSet
 from website.explorer import write
 from website.scripts import libraries
 
-from support.made_once import once
+from support.made_once import once, vectors_once
 from support.missing import untested
 
 Json = dict[str, Any]
@@ -39,8 +42,17 @@ def explorer(shown: str = "the protocol explorer") -> Path:
 
 def _made() -> str:
     folder = Path(os.environ["MADE_ONCE"]) / "explorer"
-    write(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        # Probes are looked for among vectors that many tests need; there, in those of some types.
+        patch.setattr("website.explorer.findings.make", _vectors)
+        write(folder)
     return str(folder)
+
+
+def _vectors(
+    revision: str, options: GenerationOptions, extension: str, _: Callable[[Subject], bool]
+) -> VectorSet:
+    return vectors_once(revision, options, extension)
 
 
 def data(name: str) -> Any:

@@ -23,7 +23,11 @@ function load(name) {
   return { ...data[name], findings: data.findings[name.split("+").at(-1)] ?? [] };
 }
 
-function answered({ name, subject, value, asked, text }) {
+function answered({ name, subject, value, asked, text, schema }) {
+  if (schema !== undefined) {
+    const schemas = { mended: { Made: schema }, published: {}, envelopes: {} };
+    return { accepted: accepts({ kind: "type", type: "Made" }, value, { schemas }) };
+  }
   if (text !== undefined) {
     try {
       return { value: read(text).value };

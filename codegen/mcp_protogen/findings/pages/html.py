@@ -26,7 +26,7 @@ _FOLDER = "compare"
 def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | None) -> str:
     """Return the page; without a matrix, it only has the changes."""
     safe = made_safe(comparison)
-    style, script = _file("page.css"), _file("page.js")
+    style, script = _file("base.css") + _file("page.css"), _file("page.js")
     template = _environment().get_template("page.html.jinja")
     return template.render(
         before=safe.before,

@@ -39,6 +39,9 @@ const WORDS = {
   contains: () => "lacks an item that has to be in it",
 };
 
+/** @type {("anyOf" | "oneOf")[]} */
+const ALTERNATIVES = ["anyOf", "oneOf"];
+
 /**
  * The kind of a value, in the words of JSON Schema.
  * @param {Json} value
@@ -58,8 +61,10 @@ function kindOf(value) {
  */
 export function faultsOf(checker, node, value, pointer = "") {
   if (checker.isValid(node.schema, value)) return [];
-  const found = [...inside(checker, node, value, pointer)];
+  const further = pointer.split("/").length <= checker.deepest;
+  const found = further ? [...inside(checker, node, value, pointer)] : [];
   if (!found.length) found.push(fault(node, "", pointer, "is not what the schema describes"));
+  if (found.length === 1) return found;
   const known = new Set();
   return found.filter((one) => {
     const key = `${one.pointer} ${one.message}`;
@@ -104,8 +109,8 @@ function* inside(checker, node, value, pointer) {
   for (const index of (schema["allOf"] ?? []).keys()) {
     yield* faultsOf(checker, within(node, "allOf", index), value, pointer);
   }
-  for (const keyword of ["anyOf", "oneOf"]) {
-    if (schema[keyword] && !checker.isValid({ [keyword]: schema[keyword] }, value)) {
+  for (const keyword of ALTERNATIVES) {
+    if (!checker.hasAlternative(schema, keyword, value)) {
       yield* alternatives(checker, node, keyword, value, pointer);
     }
   }
@@ -124,14 +129,14 @@ function* inside(checker, node, value, pointer) {
  */
 function* bounds(checker, node, value, pointer) {
   const { schema } = node;
-  if (schema["type"] && !checker.isValid({ type: schema["type"] }, value)) {
+  if (schema["type"] && !checker.keeps({ type: schema["type"] }, value)) {
     const wanted = [schema["type"]].flat().join(" or ");
     yield fault(node, "type", pointer, `has to be ${wanted}, and is ${kindOf(value)}`);
     return;
   }
-  for (const [keyword, words] of Object.entries(WORDS)) {
-    const bound = schema[keyword];
-    if (bound !== undefined && !checker.isValid({ [keyword]: bound }, value)) {
+  for (const [keyword, bound] of Object.entries(schema)) {
+    const words = WORDS[keyword];
+    if (words && !checker.keeps({ [keyword]: bound }, value)) {
       yield fault(node, keyword, pointer, words(bound));
     }
   }

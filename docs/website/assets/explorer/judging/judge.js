@@ -85,8 +85,10 @@ function ofOne(value, revision, extensions, asked) {
  */
 function verdictOf(spoken, value, asked) {
   const { mended } = checkersOf(spoken);
+  // To find what a result is meant for, it is enough which of its members are at fault.
+  const shallow = mended.upTo(2);
   const count = (/** @type {Subject} */ subject) =>
-    membersOf(faultsOf(mended, schemaOf(spoken, subject, mended), value));
+    membersOf(faultsOf(shallow, schemaOf(spoken, subject, shallow), value));
   const found = ofForm(spoken, value, asked, count);
   const schema = found.subject && schemaOf(spoken, found.subject, mended);
   const wrong = schema ? faultsOf(mended, schema, value) : [];
@@ -124,13 +126,15 @@ function membersOf(faults) {
  */
 function publishedOf(spoken, subject, value, wrong) {
   const { published } = checkersOf(spoken);
-  const faults = faultsOf(published, schemaOf(spoken, subject, published), value);
-  if (!faults.length === !wrong.length) return null;
+  const node = schemaOf(spoken, subject, published);
+  const accepted = published.isValid(node.schema, value);
+  if (accepted === !wrong.length) return null;
+  const faults = faultsOf(published, node, value);
   const all = [...(spoken.extension?.findings ?? []), ...spoken.revision.findings];
   const findings = all.filter((finding) =>
     [...faults, ...wrong].some((one) => isAbout(finding, one)),
   );
-  return { accepted: !faults.length, faults, findings };
+  return { accepted, faults, findings };
 }
 
 /**

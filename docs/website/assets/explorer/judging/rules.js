@@ -306,13 +306,23 @@ export function batch(messages, revision, judge) {
     senders: [],
     faults,
     unknown: verdicts.flatMap((one, index) => one.unknown.map((each) => inside(index, each))),
-    gates: verdicts.flatMap((one) => one.gates),
+    gates: distinct(verdicts.flatMap((one) => one.gates)),
     notes: [
       { text: "An array is a batch of messages.", ...(rule?.url ? { url: rule.url } : {}) },
-      ...verdicts.flatMap((one) => one.notes),
+      ...distinct(verdicts.flatMap((one) => one.notes)),
     ],
     published: verdicts.find((one) => one.published)?.published ?? null,
   };
+}
+
+/**
+ * What is said of several messages, each thing once.
+ * @template T
+ * @param {T[]} said
+ * @returns {T[]}
+ */
+function distinct(said) {
+  return [...new Map(said.map((one) => [JSON.stringify(one), one])).values()];
 }
 
 /**

@@ -130,7 +130,7 @@ function gates(method, side) {
  */
 export function capabilityLink({ role, path }, side) {
   const name = `${role}:${path.join(".")}`;
-  return el("a", { href: address("capabilities", name, { rev: side }) }, el("code", {}, name));
+  return el("a", { href: address("capabilities", name, { rev: side }) }, named(name));
 }
 
 /** @param {Condition[]} when */
@@ -195,9 +195,11 @@ function schema(title, one) {
  * @returns {Child[]}
  */
 function shapeOf(one, side) {
-  const said = [one.deprecated && "deprecated", one.open && "may have other members by intent"];
-  const notes = said.filter(Boolean).join("; ");
-  const head = notes ? [el("p.dim", {}, `This type is ${notes}.`)] : [];
+  const said = [
+    one.deprecated && "This type is deprecated.",
+    one.open && "It may have other members: that is intended.",
+  ].filter(Boolean);
+  const head = said.length ? [el("p.dim", {}, said.join(" "))] : [];
   if (one.members) {
     const rows = one.members.map((member) => memberRow(member, side));
     const least =

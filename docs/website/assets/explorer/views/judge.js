@@ -10,6 +10,8 @@ import { verdictView } from "./verdict.js";
 /** @import {Asked, Extension, Index, Judge, Revision, Role} from "../types.js" */
 
 const PAUSE = 200;
+/** The length of a message, in characters, from which on it is told how far the judge is. */
+const LONG = 50_000;
 
 /**
  * @param {Index} index
@@ -28,17 +30,23 @@ export async function judgeView(index, place) {
   const verdicts = el("div.verdicts");
   const summary = el("p.summary", { role: "status", "aria-live": "polite" });
   const field = messageField(place.query.get("m") ?? "", () => update());
-  const update = () => {
-    const shown = judged({ judge, revisions, extensions, text: field.value, asked });
-    summary.textContent = shown.summary;
-    verdicts.replaceChildren(...shown.content);
+  let latest = 0;
+  const update = async () => {
+    const mine = (latest += 1);
+    const given = { judge, revisions, extensions, text: field.value, asked: { ...asked } };
+    for await (const shown of judged(given)) {
+      if (mine !== latest) return; // something else has been typed or chosen
+      summary.textContent = shown.summary;
+      verdicts.replaceChildren(...shown.content);
+    }
   };
   const pick = (/** @type {Partial<Asked>} */ chosen) => {
     Object.assign(asked, chosen);
     remember({ by: asked.sender, method: asked.method });
     update();
   };
-  update();
+  const first = update();
+  if (field.value.length <= LONG) await first;
   const form = el(
     "form.judge",
     { "aria-label": "The message", submit: (event) => event.preventDefault() },
@@ -170,29 +178,37 @@ function examples(field, update) {
  */
 
 /**
+ * What is shown of a message: of a long one what is done so far, at last all. The page can be used
+ * between two revisions.
  * @param {Case} given
+ * @returns {AsyncGenerator<{summary: string, content: Node[]}>}
  */
-function judged({ judge, revisions, extensions, text, asked }) {
-  if (!text.trim()) return { summary: "There is no message yet.", content: [] };
+async function* judged({ judge, revisions, extensions, text, asked }) {
+  if (!text.trim()) {
+    yield { summary: "There is no message yet.", content: [] };
+    return;
+  }
   /** @type {ReturnType<Judge["read"]>} */
   let message;
   try {
     message = judge.read(text);
   } catch (error) {
-    return unread(error);
+    yield unread(error);
+    return;
   }
   const { value, places, notes } = message;
-  const verdicts = revisions.map((one) =>
-    judge.judge(
-      value,
-      one,
-      extensions.filter((each) => each.revision === one.id),
-      asked,
-    ),
-  );
+  const verdicts = [];
+  for (const [number, one] of revisions.entries()) {
+    if (text.length > LONG) {
+      yield { summary: `Judging: ${number} of ${revisions.length} revisions…`, content: [] };
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    const own = extensions.filter((each) => each.revision === one.id);
+    verdicts.push(judge.judge(value, one, own, asked));
+  }
   const accepting = verdicts.filter((one) => one.status === "accepted").map((one) => one.revision);
   const by = accepting.length ? `: ${accepting.join(", ")}` : "";
-  return {
+  yield {
     summary: `Accepted by ${accepting.length} of ${verdicts.length} revisions${by}.`,
     content: [
       ...notes.map((note) => el("p.note", {}, note)),

@@ -8,7 +8,7 @@ import { findingAddress, placeOf } from "./finding.js";
 /** @import {Child} from "../dom.js" */
 /** @import {Fault, Place, Verdict} from "../types.js" */
 
-/** How many faults are shown of a message. */
+/** How many faults, and how many unknown members, are shown of a message. */
 const MOST = 50;
 /** @type {Record<string, string>} */
 const WORDS = { accepted: "accepted", refused: "refused", unknown: "no such method" };
@@ -126,12 +126,12 @@ function unknown({ unknown: members }) {
       "p.note",
       {},
       "Members that it does not know: ",
-      members.flatMap((one, at) => [
+      members.slice(0, MOST).flatMap((one, at) => [
         at ? ", " : "",
         el("code", {}, one.pointer),
         one.type ? ` (not in ${one.type})` : "",
       ]),
-      ".",
+      members.length > MOST ? `, and ${members.length - MOST} more.` : ".",
     ),
   ];
 }
