@@ -185,7 +185,7 @@ CONTENTS: Final = (
                 *("base", "cache", "checked_results", "config", "config_text", "connect"),
                 *("targets", "tool_results"),
             ),
-            "core": ("recent_names", "schema_validation", "subscriptions"),
+            "core": ("recent_names", "schema_patterns", "schema_validation", "subscriptions"),
             "rules": ("client_negotiation",),
         },
         (
@@ -263,7 +263,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("schema_validation",),
+            "core": ("schema_patterns", "schema_validation"),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),

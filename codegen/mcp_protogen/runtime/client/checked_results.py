@@ -5,6 +5,7 @@
 
 from asyncio import get_running_loop, timeout_at
 from collections.abc import Mapping
+from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
@@ -159,7 +160,8 @@ def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
     try:
         if is_too_large(schema):
             raise ValueError(f"the output schema of {name[:100]} is too large")
-        return checker(schema, f"the output schema of {name}", of_objects=False)
+        what = f"the output schema of {name}"
+        return checker(schema, what, of_objects=False, report=partial(_log.warning, "%s: %s", what))
     except ValueError as error:
         _log.warning("results are not checked: %s", error)
         return None
