@@ -15,7 +15,7 @@ from mcp_protogen.typed_clients.compatibility import (
     faults,
 )
 from mcp_protogen.typed_clients.contract import Contract, Tool
-from mcp_protogen.typed_clients.keywords import shown
+from mcp_protogen.typed_clients.keywords import VALUES, shown
 from mcp_protogen.typed_clients.severities import READERS, rated
 
 Json = dict[str, Any]
@@ -302,7 +302,7 @@ def _members(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
     if not is_object(schema):
         return
     yield path, schema
-    for key in sorted(schema.keys() - {"const", "default", "enum", "examples"}):
+    for key in sorted(schema.keys() - VALUES):
         value = schema[key]
         if key in ("properties", "patternProperties", "$defs", "definitions") and is_object(value):
             for name in value:

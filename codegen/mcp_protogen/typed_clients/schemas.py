@@ -15,6 +15,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
+from mcp_protogen.typed_clients.keywords import VALUES
 from mcp_protogen.typed_clients.naming import class_text
 
 Json = dict[str, Any]
@@ -24,8 +25,6 @@ _NO_FACTS: Final = Facts("", {}, "")
 _ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
 # A schema of a server may be none at all, in any place.
 _FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
-# The keywords below which are no schemas, whatever they look like.
-_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class _Rebasing:
         done = {
             key: (
                 one
-                if key in _VALUES
+                if key in VALUES
                 else self._members(one) if key == "properties" else self.schema(one)
             )
             for key, one in value.items()
@@ -129,7 +128,7 @@ class _Rebasing:
             if problem not in self.problems:
                 self.problems.append(problem)
         return {
-            key: one if key in _VALUES else self.resolved(one, definitions)
+            key: one if key in VALUES else self.resolved(one, definitions)
             for key, one in value.items()
             if not (lost and key == "$ref")
         }
