@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import emit, fail, say
 from mcp_protogen.cli.destination import Destination
@@ -177,8 +176,7 @@ def _make(
 
     found = [make(job, settings, _generate, force=force) for job in jobs]
     lines = tuple(
-        f"{one.module}: {counted(one.tools, 'tool')}, {'written' if one.changed else 'unchanged'}"
-        for one in found
+        f"{one.module}: {one.counts}, {'written' if one.changed else 'unchanged'}" for one in found
     )
     problems = tuple(problem for one in found for problem in one.problems)
     emit(Report("client", Status.FINE, lines, problems=problems), form)

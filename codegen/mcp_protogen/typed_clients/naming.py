@@ -12,20 +12,24 @@ from mcp_protogen.base.problems import Level, Problem
 _LONGEST: Final = 80
 """The most characters of a name."""
 _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
-# What clients have beside the methods of tools, and builtins that annotations name: inside a class,
+# What clients have beside these methods, and builtins that annotations name: inside a class,
 # a method hides them.
 RESERVED_METHODS: Final = frozenset(
-    {"client", "connect", "with_options", "bool", "dict", "float", "int", "list", "str", "type"}
+    {"client", "connect", "prompts", "resources", "with_options"}
+    | {"bool", "dict", "float", "int", "list", "str", "type"}
 )
 _OF_FUNCTIONS: Final = frozenset({"self"})
 _IMPORTED: Final = frozenset(
-    {"CallToolResult", "Connect", "OMITTED", "Omitted", "SyncToolClient", "ToolClient"}
+    {"CallToolResult", "Connect", "GetPromptResult", "OMITTED", "Omitted", "ReadResourceResult"}
+    | {"SyncToolClient", "ToolClient"}
 )
 
 
-def method_names(tools: Iterable[str], chosen: Mapping[str, str], place: str) -> "Names":
-    """Return the methods of tools; `chosen` has those that the user wants."""
-    return _names(tools, chosen, "tool", RESERVED_METHODS, place)
+def method_names(
+    offers: Iterable[str], chosen: Mapping[str, str], what: str, place: str
+) -> "Names":
+    """Return the methods of tools, or `what` they are; `chosen` has those that the user wants."""
+    return _names(offers, chosen, what, RESERVED_METHODS, place)
 
 
 def argument_names(members: Iterable[str], place: str) -> "Names":
