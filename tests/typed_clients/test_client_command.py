@@ -12,6 +12,7 @@ import pytest
 from mcp_protogen.typed_clients import listing
 from support.folders import environment
 from support.generated.golden_package import PACKAGE
+from support.generating import trying_nothing
 from support.made_once import generated_once
 from support.running import Run
 from support.tables import case
@@ -230,6 +231,7 @@ def test_a_package_is_generated_beside_it(
 
     monkeypatch.setattr(commands, "write", write_one)
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
+    monkeypatch.setattr("mcp_protogen.output.trial.trying", trying_nothing)  # it is used below
     said = ("--out", "weather_client.py", "--with-package", "weather_wire")
     counts = "2 tools, 1 prompt, 1 template"
     for outcome in ("written", "unchanged"):

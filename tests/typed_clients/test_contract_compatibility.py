@@ -3,6 +3,7 @@
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -24,7 +25,7 @@ def valid(schema: Any, value: Any) -> bool:
 
 
 @settings(
-    max_examples=tables.count(120, 5000),
+    max_examples=tables.count(100, 5000),
     phases=(Phase.generate,),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -322,7 +323,8 @@ def test_readers_ignore_members_that_they_do_not_know_and_servers_may_send_other
     assert faults(properties({"a": STRING}), open_one, ARGUMENTS) == ()
 
 
-def test_work_without_end_is_given_up_with_a_fault() -> None:
+def test_work_without_end_is_given_up_with_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_protogen.typed_clients.compatibility._BUDGET", 500)
     arms = {f"A{n}": {"anyOf": [{"$ref": f"#/$defs/A{n + 1}"}] * 2} for n in range(40)}
     wide = {"$ref": "#/$defs/A0", "$defs": {**arms, "A40": INTEGER}}
     circle = {"allOf": [{"$ref": "#"}], "type": "object"}
