@@ -1,4 +1,4 @@
-"""`mcp-gen client`: write a typed client of a server's tools, or see whether it still fits."""
+"""`mcp-gen client`: write a typed client of a server, or see whether it still fits."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def client(
     ] = None,
     tool: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Take this tool alone; repeat it for others."),
+        typer.Option(metavar="NAME", help="Take this tool and no others; may be repeated."),
     ] = None,
     name: Annotated[
         list[str] | None,
@@ -83,7 +83,7 @@ def client(
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Write nothing; say whether contract or module differ."),
+        typer.Option("--check", help="Write nothing; exit with 1 if contract or module differ."),
     ] = False,
     offline: Annotated[
         bool, typer.Option("--offline", help="Ask no server: use the contract in the lock.")
@@ -101,9 +101,11 @@ def client(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
     force: Force = False,
 ) -> None:
-    """Write a typed client of a server's tools: a module with a method for each, and its lock.
+    """Write a typed client of a server: a module with a method for each tool, prompt and resource
+    template, and its lock.
 
     A later run without TARGET, or with --check in a CI, goes through all clients of the project.
+    With --check, the exit code is 1 for any difference, or for those that --fail-on names.
     """
     try:
         options = ServerOptions(

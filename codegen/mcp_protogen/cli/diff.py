@@ -84,7 +84,11 @@ def diff(
         LeastSeverity | None, typer.Option(help="Leave out less severe changes.")
     ] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change is at least this severe.")
+        FailOn | None,
+        typer.Option(
+            help="Exit with 1 if a change is at least this severe.",
+            show_default="exit with 0 whatever has changed",
+        ),
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,
@@ -105,7 +109,8 @@ def diff(
     """Compare what two revisions mean: methods, required capabilities, types, members, headers.
 
     Or compare what a server offers with the lock of a typed client, or two such locks: which
-    changes break callers, and which ones models and hosts have to know of.
+    changes break callers, and which ones models and hosts have to know of. In a CI, add --fail-on:
+    without it, the exit code is 0 whatever has changed.
 
     An extension is compared with another version of it (NAME=FILE), or with what a revision has in
     its place. A file does not say which method needs which capability, and the like. These facts

@@ -173,7 +173,7 @@ USED: Final = '''
 from typing import assert_type
 
 from mcp_revisions import ToolFailed
-from mcp_revisions.v2026_07_28.models import CallToolResult
+from mcp_revisions.v2026_07_28.models import CallToolResult, GetPromptResult, ReadResourceResult
 from weather_client import Forecast, GetForecastNear, SyncWeatherClient, WeatherClient
 
 
@@ -192,6 +192,11 @@ async def ask(target: str) -> float | None:
         await weather.get_forecast("Oslo")  # wrong
         forecast.hihg  # wrong
         await weather.with_options(timeout=5).free({"anything": 1})
+        assert_type(await weather.prompts.ask_about(city="Oslo"), GetPromptResult)
+        await weather.prompts.ask_about()  # wrong
+        page = await weather.resources.place(country="no", path="x", tag=["a"])
+        assert_type(page, ReadResourceResult)
+        await weather.resources.place(country="no", path="x", tag="a")  # wrong
         return forecast.high
 
 
