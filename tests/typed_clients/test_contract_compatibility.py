@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, Kind, faults
+from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
+from mcp_protogen.typed_clients.faults import Kind
 from support import tables
 from support.tables import case
 from support.typed_clients.schema_pairs import closed, opened, pairs, samples

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -12,7 +11,7 @@ import typer
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import emit, fail, say
 from mcp_protogen.cli.destination import Destination
-from mcp_protogen.cli.options import Force
+from mcp_protogen.cli.options import FailOn, Force
 from mcp_protogen.cli.server_options import (
     AUTO,
     Auth,
@@ -33,14 +32,6 @@ from mcp_protogen.findings.report import Report, Status
 if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
     from mcp_protogen.typed_clients.run import Checked, ClientJob
-
-
-class FailOn(StrEnum):
-    """The lowest severity at which a change of the contract fails a check."""
-
-    BREAKING = "breaking"
-    WARNING = "warning"
-    ANY = "any"
 
 
 def client(

@@ -1,7 +1,6 @@
 """`mcp-gen diff`: compare two revisions, and say to whom each difference matters."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -11,7 +10,14 @@ from mcp_protogen.cli import completion
 from mcp_protogen.cli.comparing import DiffOptions, compare
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions
-from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
+from mcp_protogen.cli.options import (
+    BaselineFile,
+    FailOn,
+    Ignore,
+    LeastSeverity,
+    Output,
+    WriteBaseline,
+)
 from mcp_protogen.cli.server_options import (
     AUTO,
     Auth,
@@ -25,15 +31,6 @@ from mcp_protogen.cli.server_options import (
 )
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
-
-
-class FailOn(StrEnum):
-    """The lowest severity at which a change makes the command fail."""
-
-    BREAKING = "breaking"
-    WARNING = "warning"
-    ANY = "any"
-
 
 _LEAST: Mapping[str, Severity] = {
     "breaking": Severity.BREAKING,

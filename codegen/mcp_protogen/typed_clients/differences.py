@@ -6,15 +6,9 @@ from typing import Any, Final
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.findings.change import Change, Comparison
-from mcp_protogen.typed_clients.compatibility import (
-    ARGUMENTS,
-    RESULTS,
-    Ends,
-    Fault,
-    Kind,
-    faults,
-)
+from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, Ends, faults
 from mcp_protogen.typed_clients.contract import SINGULAR, Contract, Offer
+from mcp_protogen.typed_clients.faults import Fault, Kind
 from mcp_protogen.typed_clients.keywords import VALUES, shown
 from mcp_protogen.typed_clients.severities import READERS, rated
 

@@ -14,16 +14,8 @@ from mcp_protogen.emit import formatting, verify
 from mcp_protogen.emit.models import Definition, defined
 from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
-from mcp_protogen.ir import (
-    Anything,
-    ListOf,
-    LiteralOf,
-    MapOf,
-    OneOf,
-    Ref,
-    Scalar,
-    TypeExpr,
-)
+from mcp_protogen.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
+from mcp_protogen.targets.python.annotations import hint
 from mcp_protogen.typed_clients.contract import Contract, Offer
 from mcp_protogen.typed_clients.naming import class_text
 from mcp_protogen.typed_clients.types import Argument, Method, TypedServer, cut
@@ -38,13 +30,6 @@ _PLACES: Final[Mapping[str, frozenset[str]]] = {
     "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"}),
     "pydantic": frozenset({"Field", "TypeAdapter"}),
     "typing_extensions": frozenset({"TypeAliasType"}),
-}
-_SCALARS: Final = {
-    "string": "str",
-    "boolean": "bool",
-    "integer": "int",
-    "number": "float",
-    "null": "None",
 }
 _HINTS: Final = {
     "readOnlyHint": ("Reads only.", "Changes something."),
@@ -163,10 +148,8 @@ def _view(method: Method, names: ModuleNames) -> Json:
     given = [_Parameter(one) for one in method.arguments or ()]
     free = method.arguments is None
     how, whole, _ = _REQUESTS[method.offer.kind]
-    result = whole if method.returns is None else argument_annotation(method.returns)
-    returns = (
-        result if method.unwrapped_type is None else argument_annotation(method.unwrapped_type)
-    )
+    result = whole if method.returns is None else hint(method.returns)
+    returns = result if method.unwrapped_type is None else hint(method.unwrapped_type)
     hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
     return {
         "kind": method.offer.kind,
@@ -186,20 +169,20 @@ def _view(method: Method, names: ModuleNames) -> Json:
     }
 
 
-def _read_as(expr: TypeExpr | None, hint: str) -> str:
+def _read_as(expr: TypeExpr | None, given: str) -> str:
     """Return what a result is read as: its type, or the adapter of what is no class."""
     is_class = (
         expr is None
         or isinstance(expr, Ref | ListOf | MapOf)
         or (isinstance(expr, Scalar) and expr.kind != "null")
     )
-    return hint if is_class else f"TypeAdapter[{hint}]({hint})"
+    return given if is_class else f"TypeAdapter[{given}]({given})"
 
 
 def _words(hints: Iterable[str]) -> Iterator[str]:
     """Yield the names in expressions."""
-    for hint in hints:
-        yield from (one.id for one in ast.walk(ast.parse(hint)) if isinstance(one, ast.Name))
+    for text in hints:
+        yield from (one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +209,12 @@ class _Parameter:
     def annotation(self) -> str:
         """The annotation as an expression."""
         one = self.argument
-        hint = argument_annotation(one.type)
+        plain = hint(one.type)
         if one.required or (one.has_default and one.default is not None):
-            return hint
+            return plain
         if self.default == "OMITTED":
-            return f"{hint} | Omitted"
-        return hint if one.nullable else f"{hint} | None"
+            return f"{plain} | Omitted"
+        return plain if one.nullable else f"{plain} | None"
 
     @property
     def text(self) -> str:
@@ -243,26 +226,6 @@ class _Parameter:
     def entry(self) -> str:
         """The entry of the dictionary that is sent."""
         return f"{literal(self.argument.wire)}: {self.argument.name}"
-
-
-def argument_annotation(expr: TypeExpr) -> str:
-    """Return the annotation of what a caller gives or gets, outside of models."""
-    match expr:
-        case Ref(name):
-            return name
-        case Scalar(kind):
-            return _SCALARS[kind]
-        case LiteralOf(values):
-            return f"Literal[{', '.join(map(literal, values))}]"
-        case ListOf(item):
-            return f"list[{argument_annotation(item)}]"
-        case MapOf(value):
-            return f"dict[str, {argument_annotation(value)}]"
-        case OneOf(arms):
-            hints = dict.fromkeys(argument_annotation(arm) for arm in arms)
-            return " | ".join(sorted(hints, key="None".__eq__))
-        case Anything():
-            return "Any"
 
 
 def _text(offer: Offer) -> str:
@@ -293,7 +256,7 @@ def _doc(method: Method, *, free: bool) -> str:
     reads = offer.annotations.get("readOnlyHint", False)
     passed = ("destructiveHint", "idempotentHint") if reads else ()
     hints = [
-        _HINTS[hint][not value] for hint, value in offer.annotations.items() if hint not in passed
+        _HINTS[name][not value] for name, value in offer.annotations.items() if name not in passed
     ]
     if hints:
         parts.append(f"The server says: {' '.join(hints)}")

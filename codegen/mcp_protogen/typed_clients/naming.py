@@ -121,7 +121,7 @@ class TypeNames:
     def give(self, text: str, otherwise: str = "Model") -> str:
         """Return a free name that is as near to the text as it may be."""
         name = class_text(text) or class_text(otherwise)
-        for one in _numbered(name):
+        for one in numbered(name):
             if one not in self._taken:
                 self._taken.add(one)
                 return one
@@ -134,7 +134,8 @@ def class_text(text: str) -> str:
     return type_name(plain) if plain and not keyword.iskeyword(plain) else ""
 
 
-def _numbered(name: str) -> Iterator[str]:
+def numbered(name: str) -> Iterator[str]:
+    """Yield a name, and then the name with a number at its end."""
     yield name
     number = 2
     while True:

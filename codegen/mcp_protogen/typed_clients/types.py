@@ -39,7 +39,7 @@ from mcp_protogen.typed_clients.naming import (
     member_names,
     method_names,
 )
-from mcp_protogen.typed_clients.schemas import Definitions, collected, normal, said
+from mcp_protogen.typed_clients.schemas import Definitions, collected, graph, normal, said
 
 Json = dict[str, Any]
 
@@ -134,8 +134,7 @@ class _Side:
     def content(self, name: str) -> str:
         """Return a digest of a definition with everything that it leads to."""
         schemas = self.found.schemas
-        graph = {one: _targets(schema) for one, schema in schemas.items()}
-        return digest({one: schemas[one] for one in sorted(reached(graph, [name]))})
+        return digest({one: schemas[one] for one in sorted(reached(graph(schemas), [name]))})
 
 
 _ROOT: Final = "ToolSchema"
@@ -148,14 +147,6 @@ def _sides(offers: Iterable[Offer]) -> Iterator[_Side]:
             if raw is not None:
                 place = f"{offer.name} ({'output' if is_output else 'input'})"
                 yield _Side(offer, is_output, raw, collected(raw, _ROOT, place))
-
-
-def _targets(schema: Any) -> list[str]:
-    return [
-        references.target(value["$ref"])
-        for _, value in jsonpointer.walk(schema)
-        if is_object(value) and isinstance(value.get("$ref"), str)
-    ]
 
 
 def _shared(sides: Iterable[_Side]) -> Collection[str]:
@@ -244,8 +235,7 @@ class _Module:
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
         """Return the types that are used, and what they lead to, by name."""
-        graph = {name: _targets(schema) for name, schema in self.schemas.items()}
-        needed = sorted(reached(graph, used))
+        needed = sorted(reached(graph(self.schemas), used))
         nulls = nullable_names(self.schemas)
         return tuple(self._type(name, nulls) for name in needed)
 
