@@ -102,7 +102,8 @@ class CheckedResults:
     It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`. The client
     lists the tools again before it calls one that it does not know, and after a result that does
     not fit or a notification, because the schema may have changed; the timeout of the call includes
-    this. A schema that cannot be used is ignored, and the log says so.
+    this. A schema that cannot be used is ignored, and so is a pattern that cannot be matched in
+    linear time, such as one with look-around; the log says so.
     """
 
     async def request(
