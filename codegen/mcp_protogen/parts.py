@@ -185,7 +185,7 @@ CONTENTS: Final = (
                 *("base", "cache", "checked_results", "config", "config_text", "connect"),
                 *("targets", "tool_results"),
             ),
-            "core": ("recent_names", "schema_validation", "subscriptions"),
+            "core": ("recent_names", "schema_patterns", "schema_validation", "subscriptions"),
             "rules": ("client_negotiation",),
         },
         (
@@ -263,7 +263,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("schema_validation",),
+            "core": ("schema_patterns", "schema_validation", "uri_expansion"),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),
@@ -301,7 +301,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tool-client"}),
-        {"client": ("tool_client",)},
+        {"client": ("tool_client",), "core": ("uri_expansion",)},
         (
             ("client.tool_client", ("OMITTED", "Omitted", "SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),

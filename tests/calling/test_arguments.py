@@ -143,6 +143,16 @@ def test_a_schema_that_cannot_be_used_is_a_warning_and_never_fetched() -> None:
             assert (problem.code, problem.level) == ("unusable-schema", Level.WARNING)
 
 
+def test_a_pattern_of_a_server_cannot_hold_a_call_up() -> None:
+    slow = {"properties": {"text": {"pattern": "^(a+)+$"}}}
+    (refused,) = reader({**SCHEMA, **slow}).check({"text": "a" * 40 + "!"})
+    assert refused.level is Level.ERROR
+    ahead = {"properties": {"text": {"pattern": "(?=x)"}}}
+    (said,) = reader({**SCHEMA, **ahead}).check({"text": "x"})
+    assert (said.code, said.level) == ("unusable-schema", Level.WARNING)
+    assert "the pattern '(?=x)' is not checked" in said.message
+
+
 def test_a_tool_is_shown_as_a_signature() -> None:
     properties = SCHEMA["properties"]
     shown = {

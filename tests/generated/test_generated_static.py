@@ -45,7 +45,9 @@ PROGRAMS = {
     "mounting.py": user_programs.MOUNTING,
     "extended.py": user_programs.EXTENSIONS,
     "metadata_page.py": user_programs.shown_in("authorization-servers.md", 1),
-    "weather_client.py": contracts.text_of(*contracts.USUAL),
+    "weather_client.py": contracts.text_of(
+        *contracts.USUAL, prompts=[contracts.ASK], templates=[contracts.PLACE]
+    ),
     "weather.py": contracts.USED,
     "weather_page.py": programs("typed-clients.md")[0],
     "travel.py": user_programs.shown_in("mounting.md"),

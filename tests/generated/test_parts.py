@@ -48,7 +48,7 @@ TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
 # What a package carries of the runtime, without its terms; some have several revisions.
 LARGEST = {
     ("none", False): 85 * KB,
-    ("default", False): 700 * KB,
+    ("default", False): 715 * KB,
     ("all", False): 1680 * KB,
     ("all", True): 1735 * KB,
 }

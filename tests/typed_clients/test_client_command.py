@@ -1,4 +1,4 @@
-"""`mcp-gen client` and `mcp-gen diff --server`, with one server that runs as a process."""
+"""`mcp-gen client` and `mcp-gen diff --server`, with one server over HTTP and over stdio."""
 
 import asyncio
 import json
@@ -12,43 +12,14 @@ import pytest
 from mcp_protogen.typed_clients import listing
 from support.folders import environment
 from support.generated.golden_package import PACKAGE
+from support.generating import trying_nothing
 from support.made_once import generated_once
 from support.running import Run
 from support.tables import case
 from support.typed_clients.contracts import ECHO, FORECAST, contract_of, lock_for, tool
+from support.typed_clients.weather import over_http
 
-SERVER = f'''
-import os
-from typing import Literal
-
-from pydantic import BaseModel
-
-from {PACKAGE.name} import ToolError
-from {PACKAGE.name} import v2026_07_28 as mcp
-
-app = mcp.App("weather", version=os.environ.get("WEATHER", "1"))
-
-
-class Forecast(BaseModel):
-    city: str
-    high: float
-
-
-@app.tool
-def get_forecast(city: str, units: Literal["c", "f"] = "c") -> Forecast:
-    """Get the forecast."""
-    if city == "Atlantis":
-        raise ToolError("it has no weather")
-    return Forecast(city=city, high=21.5 if units == "c" else 70.7)
-
-
-@app.tool
-def add(a: int, b: int) -> int:
-    return a + b
-
-
-app.run()
-'''
+PROGRAM = f"{sys.executable} -m support.typed_clients.weather"
 IMPORTS = f"PYTHONPATH={environment()['PYTHONPATH']}"
 
 
@@ -60,12 +31,11 @@ def committed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "protocol", lambda: import_module(PACKAGE.name))
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> str:
-    """The name of a server on the command line."""
-    file = tmp_path / "server.py"
-    file.write_text(SERVER)
-    return f"{sys.executable} {file}"
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The server of `support.typed_clients.weather` over HTTP."""
+    with over_http() as found:
+        yield found
 
 
 @pytest.fixture
@@ -78,37 +48,38 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, server: str) -> None:
-    said = ("--out", "weather_client.py", "--package", PACKAGE.name, "--env", IMPORTS)
-    made = mcp_gen("client", server, *said)
-    assert (made.code, made.out) == (0, "weather_client.py: 2 tools, written\n")
+def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, url: str) -> None:
+    said = ("--out", "weather_client.py", "--package", PACKAGE.name)
+    made = mcp_gen("client", url, *said)
+    assert (made.code, made.out) == (
+        0,
+        "weather_client.py: 2 tools, 1 prompt, 1 template, written\n",
+    )
     module: Any = import_module("weather_client")
-    # By its command line alone, it would get a safe environment, without our packages.
-    target = import_module(PACKAGE.name).stdio_client(server.split(), env=variables())
-    forecast = asyncio.run(asked(module, target))
+    forecast = asyncio.run(asked(module, url))
     assert (forecast.city, forecast.high) == ("Oslo", 70.7)
-    with module.SyncWeatherClient.connect(target) as weather:
+    with module.SyncWeatherClient.connect(url) as weather:
         assert weather.add(a=1, b=2) == 3
         assert weather.with_options(timeout=9).get_forecast(city="Ulm").high == 21.5
         with pytest.raises(import_module(PACKAGE.name).ToolFailed, match="it has no weather"):
             weather.get_forecast(city="Atlantis")
+        (message,) = weather.prompts.describe(city="Ulm").messages
+        assert message.content.text == "Describe the weather in Ulm, brief."
+        (page,) = weather.resources.city_page(country="de", city="Bad Ems").contents
+        assert page.text == "Bad Ems, de"
 
     lock = json.loads((project / "weather_client.lock").read_text())
     hints = lock["contract"]["tools"][1]
     hints["inputSchema"]["properties"]["units"]["enum"] = ["c", "f", "k"]
     hints["annotations"] = {"readOnlyHint": True}
+    lock["contract"]["prompts"][0]["arguments"] = [{"name": "town", "required": True}]
     (project / "weather_client.lock").write_text(json.dumps(lock))
-    compared = mcp_gen(
-        "diff", "weather_client.lock", "--server", server, "--env", IMPORTS, "--fail-on", "breaking"
-    )
+    compared = mcp_gen("diff", "weather_client.lock", "--server", url, "--fail-on", "breaking")
     assert compared.code == 1
     assert "get_forecast(units)" in compared.out
     assert "security-read-only-lost: host" in compared.out
-
-
-def variables() -> dict[str, str]:
-    name, _, value = IMPORTS.partition("=")
-    return {name: value}
+    assert "argument-added-required: caller" in compared.out
+    assert mcp_gen("diff", "weather_client.lock", "--server", url).code == 0
 
 
 async def asked(module: Any, target: Any) -> Any:
@@ -248,7 +219,7 @@ def test_a_server_that_does_not_start_is_a_problem(mcp_gen: Run, project: Path) 
 
 
 def test_a_package_is_generated_beside_it(
-    mcp_gen: Run, project: Path, server: str, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, project: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: Any = import_module("mcp_protogen.app.commands")
     write = commands.write
@@ -260,19 +231,23 @@ def test_a_package_is_generated_beside_it(
 
     monkeypatch.setattr(commands, "write", write_one)
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
-    said = ("--out", "weather_client.py", "--with-package", "weather_wire", "--env", IMPORTS)
+    monkeypatch.setattr("mcp_protogen.output.trial.trying", trying_nothing)  # it is used below
+    said = ("--out", "weather_client.py", "--with-package", "weather_wire")
+    counts = "2 tools, 1 prompt, 1 template"
     for outcome in ("written", "unchanged"):
-        made = mcp_gen("client", server, *said)
-        assert (made.code, made.out) == (0, f"weather_client.py: 2 tools, {outcome}\n"), made.err
+        made = mcp_gen("client", url, *said)
+        assert (made.code, made.out) == (0, f"weather_client.py: {counts}, {outcome}\n"), made.err
     # The second time, the package is there.
     assert [(one.revisions, str(one.out)) for one in settings] == [(("all",), "weather_wire")]
+    # By its command line alone, it would get a safe environment, without our packages.
+    name, _, value = IMPORTS.partition("=")
     wire = import_module("weather_wire")
-    target = wire.stdio_client(server.split(), env=variables())
+    target = wire.stdio_client(PROGRAM.split(), env={name: value})
     assert asyncio.run(asked(import_module("weather_client"), target)).high == 70.7
 
     lock = project / "weather_wire" / "mcp-gen.lock"
     lock.write_text(lock.read_text().replace('"tool-client"', '"testing"'))
-    lacking = mcp_gen("client", server, *said)
+    lacking = mcp_gen("client", url, *said)
     assert (lacking.code, "error[no-client-package]" in lacking.err) == (2, True)
     assert "--with tool-client" in lacking.err
 

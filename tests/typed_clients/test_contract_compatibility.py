@@ -3,10 +3,12 @@
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, Kind, faults
+from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
+from mcp_protogen.typed_clients.faults import Kind
 from support import tables
 from support.tables import case
 from support.typed_clients.schema_pairs import closed, opened, pairs, samples
@@ -24,7 +26,7 @@ def valid(schema: Any, value: Any) -> bool:
 
 
 @settings(
-    max_examples=tables.count(120, 5000),
+    max_examples=tables.count(100, 5000),
     phases=(Phase.generate,),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -83,6 +85,106 @@ def test_what_is_accepted_before_and_after_is_no_fault() -> None:
         ({"const": True}, {"oneOf": [{"const": True}, {"const": 1}]}),
         ({**STRING, "$schema": DRAFT_7}, {**nullable, "$schema": NEWEST}),
         (properties({"dependencies": STRING}), properties({"dependencies": STRING, "a": INTEGER})),
+    )
+    for narrow, wide in cases:
+        with case((narrow, wide)):
+            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
+
+
+def between(low: int, high: int, kind: str = "integer") -> Any:
+    return {"type": kind, "minimum": low, "maximum": high}
+
+
+def tagged(kind: Any, *required: str, **members: Any) -> Any:
+    return properties({"kind": kind, **members}, "kind", *required)
+
+
+A, B = ({"const": name} for name in "ab")
+
+
+def test_a_union_accepts_what_its_alternatives_accept_together() -> None:
+    text = {"type": "string", "maxLength": 5}
+    longer = {"type": "string", "minLength": 6}
+    both = properties({"kind": {"enum": ["a", "b"]}, "x": STRING}, "kind")
+    anything = ("null", "boolean", "number", "string", "array", "object")
+    cases: tuple[tuple[Any, Any], ...] = (
+        (between(0, 10), {"anyOf": [between(0, 5), between(6, 10)]}),
+        (between(0, 10), {"oneOf": [between(6, 20), between(-5, 5)]}),
+        (INTEGER, {"anyOf": [{**INTEGER, "minimum": 0}, {**INTEGER, "maximum": -1}]}),
+        (
+            {"type": "number"},
+            {"anyOf": [{"type": "number", "minimum": 0}, {"exclusiveMaximum": 0}]},
+        ),
+        (STRING, {"anyOf": [text, longer]}),
+        ({"type": "boolean"}, {"anyOf": [{"const": True}, {"const": False}]}),
+        ({"enum": [1, 2]}, {"oneOf": [{"const": 2}, {"const": 1}]}),
+        ({"anyOf": [A, B]}, {"enum": ["b", "a"]}),
+        ({"enum": [*range(300)]}, {"oneOf": [{"const": one, "title": "x"} for one in range(300)]}),
+        ({}, {"anyOf": [{"type": kind} for kind in anything]}),
+        ({"type": ["integer", "string"]}, {"anyOf": [between(-3, 3), {"not": False}]}),
+        (both, {"oneOf": [tagged(A, x=STRING), tagged(B)]}),
+        (
+            {"oneOf": [tagged(A), tagged(B)]},
+            {"oneOf": [tagged({"const": "c"}), tagged(B, x=STRING), tagged(A)]},
+        ),
+        # `kind` has a default, and is required in one alternative alone.
+        (tagged(A), {"oneOf": [properties({"kind": B}), tagged(A)]}),
+        (
+            {"oneOf": [properties({"kind": A}), properties({"kind": B})]},
+            {"oneOf": [properties({"kind": B}), properties({"kind": A}, title="A")]},
+        ),
+        (
+            properties({"on": {"type": "boolean"}}),
+            {"anyOf": [properties({"on": {"const": True}}), tagged({}), properties({"on": {}})]},
+        ),
+        (
+            tagged({"type": "boolean"}),
+            {"anyOf": [tagged({"const": True}), tagged({"const": False})]},
+        ),
+    )
+    for narrow, wide in cases:
+        with case((narrow, wide)):
+            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
+
+
+def test_a_union_with_a_gap_or_an_overlap_is_a_fault() -> None:
+    some = {"oneOf": [properties({"kind": A}), properties({"kind": B})]}
+    cases: tuple[tuple[Any, Any], ...] = (
+        (between(0, 10), {"anyOf": [between(0, 4), between(6, 10)]}),
+        (between(0, 10), {"oneOf": [between(0, 5), between(5, 10)]}),
+        (between(0, 10, "number"), {"anyOf": [between(0, 5), between(6, 10)]}),
+        (
+            {"type": "number"},
+            {"anyOf": [{"exclusiveMinimum": 0, "type": "number"}, {"exclusiveMaximum": 0}]},
+        ),
+        ({"type": "boolean"}, {"anyOf": [{"const": True}, {"const": 0}]}),
+        (properties({"kind": {"enum": ["a", "b"]}}), {"anyOf": [tagged(A), tagged(B)]}),
+        (some, {"oneOf": [*some["oneOf"], properties({"kind": {"const": "c"}})]}),
+        ({"const": "a"}, {"const": "a", "enum": ["b"]}),
+        (
+            {"$ref": "#/anyOf/0", "anyOf": [STRING, INTEGER]},
+            {"$ref": "#/anyOf/0", "anyOf": [INTEGER, STRING]},
+        ),
+        (
+            {"type": "object", "dependentRequired": {"title": ["a"]}},
+            {"type": "object", "dependentRequired": {"title": ["b"]}},
+        ),
+    )
+    for narrow, wide in cases:
+        with case((narrow, wide)):
+            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
+
+
+def test_what_says_nothing_is_no_fault() -> None:
+    numbers = {"type": "array", "uniqueItems": False}
+    cases: tuple[tuple[Any, Any], ...] = (
+        ({"type": "array"}, numbers),
+        ({"type": "object"}, {"type": "object", "propertyNames": STRING, "dependentRequired": {}}),
+        (STRING, {**STRING, "pattern": ".*", "not": False}),
+        (INTEGER, {**INTEGER, "multipleOf": 0.5}),
+        ({"allOf": [between(0, 9), between(3, 20)]}, between(3, 9)),
+        ({"const": {"a": [1, "x"]}}, properties({"a": {"type": "array", "minItems": 2}}, "a")),
+        ({"const": 1.5}, {"type": "number", "multipleOf": 0.25}),
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
@@ -222,10 +324,21 @@ def test_readers_ignore_members_that_they_do_not_know_and_servers_may_send_other
     assert faults(properties({"a": STRING}), open_one, ARGUMENTS) == ()
 
 
-def test_work_without_end_is_given_up_with_a_fault() -> None:
+def test_work_without_end_is_given_up_with_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_protogen.typed_clients.compatibility._BUDGET", 500)
     arms = {f"A{n}": {"anyOf": [{"$ref": f"#/$defs/A{n + 1}"}] * 2} for n in range(40)}
     wide = {"$ref": "#/$defs/A0", "$defs": {**arms, "A40": INTEGER}}
     circle = {"allOf": [{"$ref": "#"}], "type": "object"}
-    for schema in (wide, circle):
+    inside = {"properties": {"x": {"$ref": "#/$defs/A0"}}, "$defs": wide["$defs"]}
+    bits = {f"b{n}": {"type": "boolean"} for n in range(40)}
+    split = {"anyOf": [properties({name: {"const": True} for name in bits})] * 2}
+    cases: tuple[tuple[Any, Any], ...] = (
+        (STRING, wide),
+        (STRING, circle),
+        ({"const": {"x": "y"}}, inside),
+        (properties(bits), split),
+        ({"enum": [*range(3_000)]}, {"anyOf": [between(one, one) for one in range(3_000)]}),
+    )
+    for narrow, schema in cases:
         with case(str(schema)[:80]):
-            assert {one.kind for one in faults(STRING, schema, ARGUMENTS)} - HARMLESS
+            assert {one.kind for one in faults(narrow, schema, ARGUMENTS)} - HARMLESS

@@ -160,6 +160,61 @@ CASES: tuple[tuple[Json, Json, dict[str, str]], ...] = (
 )
 
 
+PROMPT: Json = {
+    "name": "ask",
+    "arguments": [{"name": "topic", "required": True}, {"name": "style", "description": "How."}],
+}
+CITY: Json = {"name": "city", "uriTemplate": "weather://{country}/{city}{?days}"}
+OTHERS: tuple[tuple[Json, Json | None, dict[str, str]], ...] = (
+    (PROMPT, None, {"prompt-removed": "ask"}),
+    (PROMPT, {**PROMPT, "name": "tell"}, {"prompt-renamed": "ask"}),
+    (PROMPT, {**PROMPT, "title": "Ask"}, {"prompt-title-changed": "ask"}),
+    (PROMPT, {**PROMPT, "description": "Ask."}, {"prompt-description-changed": "ask"}),
+    (
+        PROMPT,
+        {**PROMPT, "arguments": [{**one, "required": True} for one in PROMPT["arguments"]]},
+        {"argument-now-required": "ask(style)"},
+    ),
+    (PROMPT, {**PROMPT, "arguments": PROMPT["arguments"][1:]}, {"argument-ignored": "ask(topic)"}),
+    (
+        {"name": "ask"},
+        {"name": "ask", "arguments": [{"name": "x", "required": True}]},
+        {"argument-added-required": "ask(x)"},
+    ),
+    (CITY, None, {"template-removed": "city"}),
+    (CITY, {**CITY, "name": "town"}, {"template-renamed": "city"}),
+    (CITY, {**CITY, "title": "City"}, {"template-title-changed": "city"}),
+    (CITY, {**CITY, "description": "A."}, {"template-description-changed": "city"}),
+    (
+        CITY,
+        {**CITY, "uriTemplate": "weather://{city}{?days}"},
+        {"template-uri-changed": "city", "argument-ignored": "city(country)"},
+    ),
+    (
+        CITY,
+        {**CITY, "uriTemplate": "weather://{country}/{city}/{days}"},
+        {"template-uri-changed": "city", "argument-now-required": "city(days)"},
+    ),
+)
+
+
+def offering(one: Json | None) -> Any:
+    listed = [] if one is None else [one]
+    if one is not None and "uriTemplate" in one:
+        return contract_of(templates=listed)
+    return contract_of(prompts=listed)
+
+
+def test_each_change_of_a_prompt_or_template_is_named_once() -> None:
+    for before, after, wanted in OTHERS:
+        with case(wanted):
+            found = changes(offering(before), offering(after))
+            assert {one.code: one.item for one in found} == wanted
+    for one in (PROMPT, CITY):
+        (added,) = changes(offering(None), offering(one))
+        assert added.code in ("prompt-added", "template-added")
+
+
 def changes(before: Any, after: Any) -> list[Any]:
     return list(compared(before, after, ("old", "new")).changes)
 
@@ -187,9 +242,9 @@ def test_each_change_of_a_server_is_named_once() -> None:
 
 
 def test_every_code_of_the_table_can_happen() -> None:
-    tested = {code for _, _, wanted in CASES for code in wanted}
+    tested = {code for _, _, wanted in (*CASES, *OTHERS) for code in wanted}
     of_servers = {code for code in severities() if code.startswith(("server-", "tool-"))}
-    assert severities().keys() == tested | of_servers
+    assert severities().keys() == tested | of_servers | {"prompt-added", "template-added"}
 
 
 def test_the_same_contract_in_another_order_differs_in_nothing() -> None:

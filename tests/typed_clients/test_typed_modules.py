@@ -3,20 +3,21 @@
 import ast
 import inspect
 import re
-import subprocess
-import sys
 from typing import Any
 
+import black
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.typed_clients.contract import DEEPEST, MOST_TOOLS
+from mcp_protogen.typed_clients.contract import DEEPEST, MOST_OFFERS, read_contract
 from support.tables import case
 from support.typed_clients.contracts import (
     ADD,
+    ASK,
     ECHO,
     FORECAST,
     FREE,
     OBJECT,
+    PLACE,
     TREE,
     USUAL,
     Json,
@@ -115,10 +116,20 @@ def test_names_that_meet_are_told_apart_and_said() -> None:
 
 
 def test_whatever_a_server_says_stays_text() -> None:
-    source = text_of(*(one for text in HOSTILE for one in hostile(text)))
+    source = text_of(
+        *(one for text in HOSTILE for one in hostile(text)),
+        prompts=[
+            {"name": text, "title": text, "description": text, "arguments": [{"name": text}]}
+            for text in HOSTILE
+        ],
+        templates=[
+            {"name": text, "description": text, "uriTemplate": f"x:{text}{{{text}}}{{?y}}"}
+            for text in HOSTILE
+        ],
+    )
     tree = ast.parse(source)
     calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    assert calls == {"Field", "self._call", "self._call_for_content"}
+    assert calls == {"Field", "self._call", "self._result", "self._beside"}
     assert {type(node) for node in tree.body} == {ast.Expr, ast.ImportFrom, ast.ClassDef}
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202e]", source)
     exec(compile(source, "hostile_client.py", "exec"), {"__name__": "hostile_client"})
@@ -216,7 +227,7 @@ def test_a_contract_that_nobody_would_write_is_refused() -> None:
         "two tools are called": [ECHO, ECHO],
         "no object": [{"name": "x", "inputSchema": []}],
         "levels deep": [tool(properties={"x": deep})],
-        "more than": [tool(str(number)) for number in range(MOST_TOOLS + 1)],
+        "more than": [tool(str(number)) for number in range(MOST_OFFERS + 1)],
         "what JSON cannot say": [tool(description="\ud800")],
     }
     for message, tools in cases.items():
@@ -227,10 +238,47 @@ def test_a_contract_that_nobody_would_write_is_refused() -> None:
 
 
 def test_the_same_contract_makes_the_same_bytes_in_the_layout_of_black() -> None:
-    source = text_of(*USUAL)
-    assert source == text_of(*reversed(USUAL))
-    black = [sys.executable, "-m", "black", "--check", "-q", "-l", "100", "-c", source]
-    assert subprocess.run(black, check=False).returncode == 0
+    source = text_of(*USUAL, prompts=[ASK], templates=[PLACE])
+    assert source == text_of(*reversed(USUAL), prompts=[ASK], templates=[PLACE])
+    assert source == black.format_str(source, mode=black.Mode(line_length=100))
+
+
+def test_prompts_and_resource_templates_are_methods_of_classes_beside() -> None:
+    module = module_of(ECHO, prompts=[ASK], templates=[PLACE, {**PLACE, "uriTemplate": "x:{a}"}])
+    sent: list[Any] = []
+
+    class Recorded:
+        def __getattr__(self, method: str) -> Any:
+            async def request(*params: Any, **options: Any) -> None:
+                sent.append((method, *params, options))
+
+            return request
+
+    client = module.WeatherClient(Recorded()).with_options(timeout=5)
+
+    async def calls() -> None:
+        await client.prompts.ask_about(city="Oslo")
+        await client.prompts.ask_about(city="Oslo", style="brief")
+        await client.resources.place(country="no", path="a/b c", tag=["x", "y"])
+        await client.resources.x_a(a="1/2")
+
+    with pytest.raises(StopIteration):
+        calls().send(None)
+    brief = {"timeout": 5}
+    assert sent == [
+        ("get_prompt", "ask-about", {"city": "Oslo"}, brief),
+        ("get_prompt", "ask-about", {"city": "Oslo", "style": "brief"}, brief),
+        ("read_resource", "places://no/a/b%20c?tag=x&tag=y", brief),
+        ("read_resource", "x:1%2F2", brief),
+    ]
+    assert not hasattr(module_of(ECHO).WeatherClient, "prompts")
+
+
+def test_a_lock_has_what_a_contract_has() -> None:
+    found = contract_of(*USUAL, prompts=[ASK, {"name": "plain"}], templates=[PLACE])
+    assert read_contract(found.as_json(), "a.lock") == found
+    assert "prompts" not in contract_of(ECHO).as_json()
+    assert found.only(["echo"]).counts() == "1 tool"
 
 
 def test_arguments_of_none_are_left_out_and_null_is_sent_where_it_is_a_value() -> None:

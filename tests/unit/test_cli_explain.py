@@ -87,8 +87,8 @@ def test_a_code_of_two_commands_is_explained_for_both() -> None:
 def test_without_a_code_each_is_listed_with_what_it_means() -> None:
     lines = overview().splitlines()
     assert list(dict.fromkeys(line.split()[0] for line in lines)) == sorted(explanations())
-    assert "no-output                   no output folder is named" in lines
-    assert "method-removed              diff: method: removed" in lines
+    assert "no-output                     no output folder is named" in lines
+    assert "method-removed                diff: method: removed" in lines
     assert max(map(len, lines)) <= 100
     meanings = [line.split(maxsplit=1)[1] for line in lines if " vectors: " in line]
     assert len(meanings) == len({*meanings})

@@ -24,6 +24,7 @@ from mcp_protogen.runtime.core.schema_validation import checker
 
 STDIN: Final = "-"
 _CODE: Final = "wrong-argument"
+_SCHEMA: Final = "the input schema"
 _FORMS: Final = "write name=value, name:=JSON or name=@file, one JSON object, or - for stdin"
 _ORDER: Final = ("boolean", "integer", "number", NULL, "array", "object")
 """The types that a word may have beside text, which it has if it is none of them."""
@@ -62,12 +63,15 @@ class ArgumentReader:
         wrong = [*self._unknown(arguments, listed), *self._missing(arguments)]
         if wrong:
             return wrong
+        unchecked: list[str] = []
         try:
-            found = checker(self.schema, "the input schema", of_objects=False)(dict(arguments))
+            check = checker(self.schema, _SCHEMA, of_objects=False, report=unchecked.append)
+            wrong += [self._problem(one.pointer, one.message) for one in check(dict(arguments))]
         except ValueError as error:
-            place = f"{self.tool}/inputSchema"
-            return [Problem("unusable-schema", str(error), place, level=Level.WARNING)]
-        return [self._problem(one.pointer, one.message) for one in found]
+            unchecked.append(str(error))
+        place = f"{self.tool}/inputSchema"
+        said = [Problem("unusable-schema", one, place, level=Level.WARNING) for one in unchecked]
+        return [*said, *wrong]
 
     def _object(self, text: str) -> dict[str, Any]:
         value = self._json("", text)

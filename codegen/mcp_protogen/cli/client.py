@@ -1,19 +1,17 @@
-"""`mcp-gen client`: write a typed client of a server's tools, or see whether it still fits."""
+"""`mcp-gen client`: write a typed client of a server, or see whether it still fits."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import emit, fail, say
 from mcp_protogen.cli.destination import Destination
-from mcp_protogen.cli.options import Force
+from mcp_protogen.cli.options import FailOn, Force
 from mcp_protogen.cli.server_options import (
     AUTO,
     Auth,
@@ -34,14 +32,6 @@ from mcp_protogen.findings.report import Report, Status
 if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
     from mcp_protogen.typed_clients.run import Checked, ClientJob
-
-
-class FailOn(StrEnum):
-    """The lowest severity at which a change of the contract fails a check."""
-
-    BREAKING = "breaking"
-    WARNING = "warning"
-    ANY = "any"
 
 
 def client(
@@ -74,7 +64,7 @@ def client(
     ] = None,
     tool: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Take this tool alone; repeat it for others."),
+        typer.Option(metavar="NAME", help="Take this tool and no others; may be repeated."),
     ] = None,
     name: Annotated[
         list[str] | None,
@@ -84,7 +74,7 @@ def client(
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Write nothing; say whether contract or module differ."),
+        typer.Option("--check", help="Write nothing; exit with 1 if contract or module differ."),
     ] = False,
     offline: Annotated[
         bool, typer.Option("--offline", help="Ask no server: use the contract in the lock.")
@@ -102,9 +92,11 @@ def client(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
     force: Force = False,
 ) -> None:
-    """Write a typed client of a server's tools: a module with a method for each, and its lock.
+    """Write a typed client of a server: a module with a method for each tool, prompt and resource
+    template, and its lock.
 
     A later run without TARGET, or with --check in a CI, goes through all clients of the project.
+    With --check, the exit code is 1 for any difference, or for those that --fail-on names.
     """
     try:
         options = ServerOptions(
@@ -177,8 +169,7 @@ def _make(
 
     found = [make(job, settings, _generate, force=force) for job in jobs]
     lines = tuple(
-        f"{one.module}: {counted(one.tools, 'tool')}, {'written' if one.changed else 'unchanged'}"
-        for one in found
+        f"{one.module}: {one.counts}, {'written' if one.changed else 'unchanged'}" for one in found
     )
     problems = tuple(problem for one in found for problem in one.problems)
     emit(Report("client", Status.FINE, lines, problems=problems), form)

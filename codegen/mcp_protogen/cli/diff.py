@@ -1,7 +1,6 @@
 """`mcp-gen diff`: compare two revisions, and say to whom each difference matters."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -11,7 +10,14 @@ from mcp_protogen.cli import completion
 from mcp_protogen.cli.comparing import DiffOptions, compare
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions
-from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
+from mcp_protogen.cli.options import (
+    BaselineFile,
+    FailOn,
+    Ignore,
+    LeastSeverity,
+    Output,
+    WriteBaseline,
+)
 from mcp_protogen.cli.server_options import (
     AUTO,
     Auth,
@@ -25,15 +31,6 @@ from mcp_protogen.cli.server_options import (
 )
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
-
-
-class FailOn(StrEnum):
-    """The lowest severity at which a change makes the command fail."""
-
-    BREAKING = "breaking"
-    WARNING = "warning"
-    ANY = "any"
-
 
 _LEAST: Mapping[str, Severity] = {
     "breaking": Severity.BREAKING,
@@ -84,7 +81,11 @@ def diff(
         LeastSeverity | None, typer.Option(help="Leave out less severe changes.")
     ] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change is at least this severe.")
+        FailOn | None,
+        typer.Option(
+            help="Exit with 1 if a change is at least this severe.",
+            show_default="exit with 0 whatever has changed",
+        ),
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,
@@ -105,7 +106,8 @@ def diff(
     """Compare what two revisions mean: methods, required capabilities, types, members, headers.
 
     Or compare what a server offers with the lock of a typed client, or two such locks: which
-    changes break callers, and which ones models and hosts have to know of.
+    changes break callers, and which ones models and hosts have to know of. In a CI, add --fail-on:
+    without it, the exit code is 0 whatever has changed.
 
     An extension is compared with another version of it (NAME=FILE), or with what a revision has in
     its place. A file does not say which method needs which capability, and the like. These facts

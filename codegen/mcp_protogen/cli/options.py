@@ -9,6 +9,14 @@ import typer
 from mcp_protogen.config import Docstrings, Format
 
 
+class FailOn(StrEnum):
+    """The lowest severity at which a change makes the command fail."""
+
+    BREAKING = "breaking"
+    WARNING = "warning"
+    ANY = "any"
+
+
 class LeastSeverity(StrEnum):
     """The lowest severity of what is shown."""
 

@@ -70,6 +70,8 @@ class Category(StrEnum):
     """The reaction of an implementation to a message; found by audits."""
     SERVER = "server"
     TOOL = "tool"
+    PROMPT = "prompt"
+    TEMPLATE = "template"
     ANNOTATION = "annotation"
     """What a server says of a tool, for hosts."""
     ARGUMENT = "argument"

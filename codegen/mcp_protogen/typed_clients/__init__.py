@@ -1,1 +1,1 @@
-"""Typed clients of a server's tools, the contract they rest on, and what breaks it."""
+"""Typed clients of servers, the contracts they rest on, and what breaks them."""

@@ -7,11 +7,9 @@ Schemas are those of a server; nothing is fetched, and the work is bounded.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
-from math import inf
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -19,98 +17,47 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.typed_clients.dialects import is_strange, refers
+from mcp_protogen.typed_clients.faults import (
+    Fault,
+    Kind,
+    Pair,
+    beside_constants,
+    bounds,
+    refusals,
+    rules,
+    weight,
+)
 from mcp_protogen.typed_clients.keywords import (
     ANNOTATIONS,
-    EDGES,
-    OF_ARRAYS,
-    OF_OBJECTS,
-    TOGETHER,
     accepts,
     as_number,
     both,
-    divides,
+    common,
+    enumerated,
     listed,
     may_be,
-    measure,
-    overlap,
-    pieces,
+    meaning,
     positions,
     properties_of,
     shown,
     spelled,
-    spelled_keyword,
-    tighter,
     types_of,
     values_of,
 )
+from mcp_protogen.typed_clients.splitting import are_apart, pieces, written_out
 
 Json = dict[str, Any]
 
 _BUDGET: Final = 5_000
 """How many pairs of schemas are looked at; the rest counts as not proved."""
+_CONSTANTS: Final = 5
+"""How many constants count as much as a pair."""
 _DEEPEST: Final = 60
-_PATTERN: Final = b'"pattern'
-# The keywords that are compared one by one, by the type of values that they restrict.
-_COMPARED: Final = frozenset(
-    {"$ref", "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "enum"}
-    | {"exclusiveMaximum", "exclusiveMinimum", "items", "maxItems", "maxLength", "maxProperties"}
-    | {"maximum", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "oneOf"}
-    | {"prefixItems", "properties", "required", "type"}
-)
-_OF_STRINGS: Final = frozenset({"pattern"})
-_DYNAMIC: Final = frozenset({"$dynamicRef", "$recursiveRef"})
+_NESTED: Final = 5
+"""How many members deep two schemas are looked at for a difference that keeps them apart."""
 _APPLIED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 """The keywords of schemas that are looked at one by one."""
-_LEAST: Final[Mapping[str, tuple[str, ...]]] = {
-    "string": ("minLength",),
-    "array": ("minItems",),
-    "object": ("minProperties",),
-}
-_MOST: Final[Mapping[str, tuple[str, ...]]] = {
-    "string": ("maxLength",),
-    "array": ("maxItems",),
-    "object": ("maxProperties",),
-}
-
-
-class Kind(StrEnum):
-    """What is different at a place."""
-
-    TYPE = "type"
-    """A type of values is not accepted."""
-    VALUE = "value"
-    """A single value is not accepted."""
-    BOUND = "bound"
-    """A value may be beyond a bound."""
-    REQUIRED = "required"
-    """A member may be missing."""
-    UNDECLARED = "undeclared"
-    """A member is not accepted at all."""
-    REMOVED = "removed"
-    """A member is not declared any more, so that it may be anything, or be missing."""
-    EXTRA = "extra"
-    """A member is accepted, but nothing is known of it; no fault."""
-    FORMAT = "format"
-    """Another format is meant, which nothing has to check; no fault."""
-    RULE = "rule"
-    """Another keyword differs, and nobody can say what that refuses."""
-    UNKNOWN = "unknown"
-    """Nobody can say what is meant, or it is too much to look at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A place at which values of the one schema need not be values of the other.
-
-    `path` leads there by members: `hours[].at`. `narrow` and `wide` are the two sides as short
-    text. `declared` says whether the one schema has the member of which this is about.
-    """
-
-    kind: Kind
-    path: str
-    narrow: str = ""
-    wide: str = ""
-    declared: bool = True
+_ONE_OF: Final = ("anyOf", "oneOf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,22 +90,6 @@ def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[Fault, ...]:
     except RecursionError:  # an intersection that refers to itself
         found = [unsure]
     return tuple(dict.fromkeys(found))
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two schemas at a place, with the keywords of either in one object."""
-
-    narrow: Json
-    wide: Json
-    path: str
-
-    def fault(self, kind: Kind, narrow: object = "", wide: object = "") -> Fault:
-        return Fault(kind, self.path, shown(narrow), shown(wide))
-
-    def differing(self, kind: Kind, keyword: str) -> Fault:
-        sides = spelled_keyword(self.narrow, keyword), spelled_keyword(self.wide, keyword)
-        return self.fault(kind, *sides)
 
 
 class _Search:
@@ -200,7 +131,7 @@ class _Search:
             return [
                 fault
                 for atom in self._atoms(one, 0)
-                for fault in self._atom(_Pair(atom, other, path))
+                for fault in self._atom(Pair(atom, other, path))
             ]
         finally:
             del self._open[pair]
@@ -208,7 +139,8 @@ class _Search:
     @cached_property
     def _differ(self) -> bool:
         """Return whether references may lead to something else in the two documents."""
-        return canonical(self._documents[0]) != canonical(self._documents[1])
+        one, other = (canonical(meaning(document, ordered=True)) for document in self._documents)
+        return one != other
 
     def _resolved(self, schema: Any, side: int) -> Json | None:
         """Return a schema without a reference; None if it leads nowhere, or in a circle."""
@@ -253,10 +185,11 @@ class _Search:
         return not refers(self._text(one)) or not self._differ
 
     def _text(self, schema: Json) -> bytes:
-        """Return a schema as text, without annotations at its own level."""
+        """Return what a schema means as text."""
         if id(schema) not in self._texts:
             self._kept.append(schema)
-            self._texts[id(schema)] = canonical(_plain(schema))
+            own = {key: one for key, one in schema.items() if key not in ANNOTATIONS - {"format"}}
+            self._texts[id(schema)] = canonical(meaning(own))
         return self._texts[id(schema)]
 
     def _atoms(self, schema: Json, side: int) -> Iterator[Json]:
@@ -289,17 +222,20 @@ class _Search:
                 done = both(done, self._joined(inner, side))
         return done
 
-    def _atom(self, pair: _Pair) -> Iterator[Fault]:
+    def _atom(self, pair: Pair) -> Iterator[Fault]:
         """Yield the faults of a schema without alternatives against any other."""
         wide = pair.wide
         for part in listed(wide.get("allOf")):
             yield from self.schema(pair.narrow, part, pair.path)
-        if is_array(wide.get("anyOf")):
-            for piece in pieces(pair.narrow):
-                yield from self._one_of_them(replace(pair, narrow=piece), wide["anyOf"])
-        if is_array(wide.get("oneOf")):
-            for piece in pieces(pair.narrow):
-                yield from self._exactly_one(replace(pair, narrow=piece), wide["oneOf"])
+        for keyword in _ONE_OF:
+            if not is_array(arms := wide.get(keyword)):
+                continue
+            # A reader takes the first alternative that fits.
+            alone = keyword == "oneOf" and not self._ends.reader_ignores
+            if (values := enumerated(arms, alone=alone)) is not None:
+                yield from self._atom(replace(pair, wide={"enum": values}))
+            else:
+                yield from self._alternatives(pair, arms, alone=alone)
         if "format" in wide and wide["format"] != pair.narrow.get("format"):
             yield pair.differing(Kind.FORMAT, "format")
         values = values_of(pair.narrow)
@@ -308,105 +244,115 @@ class _Search:
         else:
             yield from self._types(pair)
 
-    def _one_of_them(self, pair: _Pair, arms: Sequence[Any]) -> list[Fault]:
+    def _alternatives(self, pair: Pair, arms: Sequence[Any], *, alone: bool) -> list[Fault]:
+        """Return the faults of the alternatives that are nearest, for all parts of a schema.
+
+        With `alone`, no other alternative may accept any of its values.
+        """
+        if self._left < 0:
+            return [pair.fault(Kind.UNKNOWN, "…", "…")]
+        found = self._nearest(pair, arms)
+        refused = bool(refusals(found))
+        if not refused and (not alone or self._is_alone(pair, arms)):
+            return found
+        known = [one for one in (self._resolved(arm, 1) for arm in arms) if one is not None]
+        smaller = pieces(pair.narrow, [self._joined(one, 1) for one in known])
+        if len(smaller) > 1:
+            parts = [
+                fault
+                for piece in smaller
+                for fault in self._alternatives(replace(pair, narrow=piece), arms, alone=alone)
+            ]
+            if all(one.kind is not Kind.UNKNOWN for one in parts):
+                return parts
+        return found if refused else [pair.fault(Kind.RULE, "", "oneOf")]
+
+    def _nearest(self, pair: Pair, arms: Sequence[Any]) -> list[Fault]:
         """Return the faults of the alternative that is nearest; none if one has none."""
         best: list[Fault] | None = None
         for arm in arms:
             found = self.schema(pair.narrow, arm, pair.path)
-            if best is None or _weight(found, pair.path) < _weight(best, pair.path):
+            if best is None or weight(found, pair.path) < weight(best, pair.path):
                 best = found
+            if not refusals(best):
+                break
         return best if best is not None else [pair.fault(Kind.RULE, "", "anyOf")]
 
-    def _exactly_one(self, pair: _Pair, arms: Sequence[Any]) -> list[Fault]:
-        found = self._one_of_them(pair, arms)
-        if _refusals(found):
-            return found
-        fits = [not _refusals(self.schema(pair.narrow, arm, pair.path)) for arm in arms]
-        others = [arm for place, arm in enumerate(arms) if place != fits.index(True)]
-        if all(self._apart(pair.narrow, arm) for arm in others):
-            return found
-        return [pair.fault(Kind.RULE, "", "oneOf")]
+    def _is_alone(self, pair: Pair, arms: Sequence[Any]) -> bool:
+        """Return whether a schema that one alternative accepts has no value of another one."""
+        fits = [not refusals(self.schema(pair.narrow, arm, pair.path)) for arm in arms]
+        return fits.count(True) == 1 and all(
+            fit or self._apart(pair.narrow, arm, _NESTED)
+            for fit, arm in zip(fits, arms, strict=True)
+        )
 
-    def _apart(self, narrow: Json, arm: Any) -> bool:
+    def _apart(self, narrow: Any, wide: Any, depth: int) -> bool:
         """Return whether no value can be one of both schemas."""
-        other = self._resolved(arm, 1)
-        if other is None:
-            return False
-        other = self._joined(other, 1)
-        if not overlap(types_of(narrow), types_of(other)):
+        if narrow is False or wide is False:
             return True
-        ours, theirs = values_of(narrow), values_of(other)
+        self._left -= 1
+        one, other = self._resolved(narrow, 0), self._resolved(wide, 1)
+        if self._left < 0 or not depth or one is None or other is None:
+            return False
+        one, other = self._joined(one, 0), self._joined(other, 1)
+        for arms in (listed(other.get(keyword)) for keyword in _ONE_OF):
+            if arms and all(self._apart(one, arm, depth - 1) for arm in arms):
+                return True
+        ours, theirs = values_of(one), values_of(other)
         if ours is not None and theirs is not None:
-            return not {canonical(as_number(one)) for one in ours} & {
-                canonical(as_number(one)) for one in theirs
-            }
-        if types_of(narrow) != ["object"]:
+            known = {canonical([as_number(value)]) for value in theirs}
+            return known.isdisjoint(canonical([as_number(value)]) for value in ours)
+        return all(
+            self._apart_by_type(first, second, kind, depth)
+            for first in ([one] if ours is None else map(written_out, ours))
+            for second in ([other] if theirs is None else map(written_out, theirs))
+            for kind in common(types_of(first), types_of(second))
+        )
+
+    def _apart_by_type(self, one: Json, other: Json, kind: str, depth: int) -> bool:
+        if are_apart(one, other, kind):
+            return True
+        if kind != "object":
             return False
-        required = set(listed(narrow.get("required"))) & set(listed(other.get("required")))
-        members = narrow.get("properties"), other.get("properties")
-        if not is_object(members[0]) or not is_object(members[1]):
-            return False
-        for name in required & members[0].keys() & members[1].keys():
-            inner = self._resolved(members[0][name], 0)
-            if inner is not None and values_of(inner) and self._apart(inner, members[1][name]):
+        sides = (one, other)
+        # A member that one side requires is in all values of both.
+        for name in {name for side in sides for name in listed(side.get("required"))}:
+            ours, theirs = (properties_of(side).get(name, _rest_of(side)) for side in sides)
+            if self._apart(ours, theirs, depth - 1):
                 return True
         return False
 
-    def _constants(self, pair: _Pair, values: Sequence[Any]) -> Iterator[Fault]:
+    def _constants(self, pair: Pair, values: Sequence[Any]) -> Iterator[Fault]:
         """Yield a fault for each constant that the other schema refuses."""
-        wide = {key: one for key, one in pair.wide.items() if key not in _APPLIED}
-        safe = self._is_safe(wide)
+        listed_ones = values_of(pair.wide)
+        known = {canonical([as_number(one)]) for one in listed_ones or ()}
+        left_out = _APPLIED | {"const", "enum", "format"}
+        wide = {key: one for key, one in pair.wide.items() if key not in left_out}
+        self._left -= len(values) // _CONSTANTS
         for value in values:
-            if may_be(pair.narrow, value) and not (safe and self._is_valid(value, wide)):
-                kind = Kind.TYPE if values_of(wide) is None else Kind.VALUE
-                yield Fault(kind, pair.path, shown(json.dumps(value)), spelled(wide))
+            if not may_be(pair.narrow, value):
+                continue
+            fine = listed_ones is None or canonical([as_number(value)]) in known
+            whole = replace(pair, narrow=written_out(value), wide=wide)
+            if not fine or (wide and refusals([*self._types(whole)])):
+                kind = Kind.TYPE if listed_ones is None else Kind.VALUE
+                yield Fault(kind, pair.path, shown(json.dumps(value)), spelled(pair.wide))
 
-    def _is_safe(self, schema: Json) -> bool:
-        """Return whether a schema has no pattern, which may take for ever to match."""
-        text = canonical(schema)
-        return _PATTERN not in text and not (refers(text) and self._has_patterns)
-
-    @cached_property
-    def _has_patterns(self) -> bool:
-        return _PATTERN in canonical(self._documents[1])
-
-    @cached_property
-    def _validator(self) -> Any:
-        """Return a validator whose references lead into the document; nothing is fetched."""
-        from jsonschema import Draft202012Validator
-        from jsonschema.validators import validator_for
-        from referencing import Registry
-
-        known: Any = validator_for(self._documents[1], default=Draft202012Validator)
-        return known(self._documents[1], registry=Registry[Any]())
-
-    def _is_valid(self, value: Any, schema: Json) -> bool:
-        """Return whether a schema accepts a value; false if nobody can find out."""
-        from jsonschema.exceptions import SchemaError, UnknownType
-        from referencing.exceptions import Unresolvable
-
-        try:
-            return bool(self._validator.evolve(schema=schema).is_valid(value))
-        except (SchemaError, UnknownType, Unresolvable, RecursionError):
-            return False
-        except (TypeError, ValueError, AttributeError):  # what is no schema at all
-            return False
-
-    def _types(self, pair: _Pair) -> Iterator[Fault]:
+    def _types(self, pair: Pair) -> Iterator[Fault]:
         accepted, missing = types_of(pair.wide), list[str]()
         for kind in types_of(pair.narrow):
             if not accepts(accepted, kind):
                 missing.append(kind)
-            elif found := list(_enumerated(pair, kind)):
+            elif found := list(beside_constants(pair, kind)):
                 yield from found
             else:
                 yield from self._of_type(pair, kind)
         if missing:
             yield pair.fault(Kind.TYPE, spelled(pair.narrow), spelled(pair.wide))
 
-    def _of_type(self, pair: _Pair, kind: str) -> Iterator[Fault]:
-        yield from _bounds(pair, kind)
-        yield from _rules(pair, kind, alike=self._same_rule)
+    def _of_type(self, pair: Pair, kind: str) -> Iterator[Fault]:
+        yield from bounds(pair, kind)
+        yield from rules(pair, kind, alike=self._same_rule)
         if kind == "array":
             yield from self._items(pair)
         elif kind == "object":
@@ -417,7 +363,7 @@ class _Search:
             return False
         return not refers(canonical(one)) or not self._differ
 
-    def _items(self, pair: _Pair) -> Iterator[Fault]:
+    def _items(self, pair: Pair) -> Iterator[Fault]:
         narrow, wide, path = pair.narrow, pair.wide, f"{pair.path}[]"
         if narrow.get("maxItems") == 0:
             return
@@ -430,7 +376,7 @@ class _Search:
             yield from self.schema(rest, other, f"{pair.path}[{index}]")
         yield from self.schema(rest, wide_rest, path)
 
-    def _members(self, pair: _Pair) -> Iterator[Fault]:
+    def _members(self, pair: Pair) -> Iterator[Fault]:
         ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
         required = set(listed(pair.narrow.get("required")))
         for name in listed(pair.wide.get("required")):
@@ -446,7 +392,7 @@ class _Search:
         # What a pattern allows, this does not look at.
         other = True if pair.narrow.get("patternProperties") else rest
         for name in sorted(theirs.keys() - ours.keys()):
-            found = _refusals(self.schema(other, theirs[name], _inside(pair.path, name)))
+            found = refusals(self.schema(other, theirs[name], _inside(pair.path, name)))
             stated = "additionalProperties" in pair.narrow
             if found and stated:
                 yield from found
@@ -480,20 +426,9 @@ class _Search:
         return True if rest is False and self._ends.reader_ignores else rest
 
 
-def _weight(found: Sequence[Fault], path: str) -> tuple[int, int]:
-    """Return how far an alternative is away: another type at its own place is the farthest."""
-    refused = _refusals(found)
-    other_kind = any(one.kind in (Kind.TYPE, Kind.VALUE) and one.path == path for one in refused)
-    return int(other_kind), len(refused)
-
-
-def _refusals(found: Sequence[Fault]) -> list[Fault]:
-    return [one for one in found if one.kind not in (Kind.EXTRA, Kind.FORMAT)]
-
-
-def _plain(schema: Json) -> Json:
-    """Return a schema without annotations at its own level, but for its format."""
-    return {key: one for key, one in schema.items() if key not in ANNOTATIONS - {"format"}}
+def _rest_of(schema: Json) -> Any:
+    """Return the schema of members that are not declared, if it is the same for all."""
+    return True if "patternProperties" in schema else schema.get("additionalProperties", True)
 
 
 def _values_of_object(value: Any) -> Iterator[Any]:
@@ -502,62 +437,3 @@ def _values_of_object(value: Any) -> Iterator[Any]:
 
 def _inside(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
-
-
-def _enumerated(pair: _Pair, kind: str) -> Iterator[Fault]:
-    """Yield a fault if a type has values besides the constants of the other schema."""
-    values = values_of(pair.wide)
-    if values is None:
-        return
-    known = [canonical(one) for one in values]
-    all_of = {"boolean": (b"true", b"false"), "null": (b"null",)}.get(kind)
-    if all_of is None or not set(all_of) <= set(known):
-        yield pair.fault(Kind.VALUE, spelled(pair.narrow), spelled(pair.wide))
-
-
-def _bounds(pair: _Pair, kind: str) -> Iterator[Fault]:
-    if kind in ("integer", "number"):
-        yield from _ranges(pair, whole=kind == "integer")
-        return
-    for keyword in _LEAST.get(kind, ()):
-        if measure(pair.narrow, keyword, 0) < measure(pair.wide, keyword, 0):
-            yield pair.differing(Kind.BOUND, keyword)
-    for keyword in _MOST.get(kind, ()):
-        if measure(pair.narrow, keyword, inf) > measure(pair.wide, keyword, inf):
-            yield pair.differing(Kind.BOUND, keyword)
-
-
-def _ranges(pair: _Pair, *, whole: bool) -> Iterator[Fault]:
-    for edge in EDGES:
-        ours, theirs = (tighter(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
-        if ours < theirs:
-            yield pair.differing(
-                Kind.BOUND, edge.closed if edge.closed in pair.wide else edge.opened
-            )
-    step = pair.wide.get("multipleOf")
-    if step is not None and not divides(step, pair.narrow.get("multipleOf", 1 if whole else None)):
-        yield pair.differing(Kind.BOUND, "multipleOf")
-
-
-def _rules(pair: _Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[Fault]:
-    """Yield the other keywords of the wide schema that the narrow one does not have as well."""
-    for keyword in sorted(pair.wide.keys() - _COMPARED - ANNOTATIONS):
-        if not _concerns(keyword, kind):
-            continue
-        group = next((one for one in TOGETHER if keyword in one), frozenset({keyword}))
-        if keyword.startswith("unevaluated"):
-            group = frozenset({*pair.wide, *pair.narrow}) - ANNOTATIONS
-        sides = [{key: one[key] for key in group if key in one} for one in (pair.narrow, pair.wide)]
-        if not alike(*sides):
-            yield pair.differing(Kind.UNKNOWN if keyword in _DYNAMIC else Kind.RULE, keyword)
-
-
-def _concerns(keyword: str, kind: str) -> bool:
-    """Return whether a keyword restricts values of a type; an unknown one restricts nothing."""
-    if keyword in OF_ARRAYS or keyword == "unevaluatedItems":
-        return kind == "array"
-    if keyword in _OF_STRINGS:
-        return kind == "string"
-    if keyword in OF_OBJECTS:
-        return kind == "object"
-    return keyword in ("if", "then", "else", "not", *_DYNAMIC)

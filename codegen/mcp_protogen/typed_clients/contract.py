@@ -1,140 +1,216 @@
-"""The contract of a server: what its tools take and return, as plain values.
+"""The contract of a server: what its tools, prompts and resource templates take and return.
 
 A server is not trusted: whatever it says is checked and bounded here, before anything reads it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.calling.listing import prompt_arguments
+from mcp_protogen.runtime.core.uri_expansion import uri_variables
 
 Json = dict[str, Any]
 
-MOST_TOOLS: Final = 2_000
+LISTS: Final[Mapping[Kind, str]] = {
+    Kind.TOOLS: "tools",
+    Kind.PROMPTS: "prompts",
+    Kind.TEMPLATES: "resourceTemplates",
+}
+"""What a contract has, and the members of lists of it."""
+MOST_OFFERS: Final = 2_000
+"""The most of one kind."""
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""The most that all tools may have as JSON."""
+"""The most that all of one kind may have as JSON."""
 DEEPEST: Final = 64
 """How deep objects and arrays of a schema may be nested."""
+SINGULAR: Final[Mapping[Kind, str]] = {
+    Kind.TOOLS: "tool",
+    Kind.PROMPTS: "prompt",
+    Kind.TEMPLATES: "template",
+}
 _HINT: Final = "tell the authors of the server; --tool NAME chooses the tools to read"
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-_KEPT: Final = frozenset(
-    {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
-)
+_KEPT: Final = frozenset({"name", "title", "description"})
+_OF_KIND: Final[Mapping[Kind, frozenset[str]]] = {
+    Kind.TOOLS: frozenset({"inputSchema", "outputSchema", "annotations"}),
+    Kind.PROMPTS: frozenset({"arguments"}),
+    Kind.TEMPLATES: frozenset({"uriTemplate"}),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool as its server describes it; `annotations` has those hints that the server gives."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A tool, a prompt or a resource template as its server describes it.
 
+    `input` is the schema of its arguments, all texts but for tools. `annotations` has those hints
+    that the server gives of a tool, `uri` is the template of a resource.
+    """
+
+    kind: Kind
     name: str
     input: Json
     output: Json | None = None
     title: str = ""
     description: str = ""
     annotations: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    uri: str = ""
 
     def as_json(self) -> Json:
-        """Return the members that have a value, as in `tools/list`."""
-        members: Json = {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": self.input,
-            "outputSchema": self.output,
-            "annotations": dict(self.annotations),
-        }
+        """Return the members that have a value, as servers list them."""
+        members: Json = {"name": self.name, "title": self.title, "description": self.description}
+        match self.kind:
+            case Kind.PROMPTS:
+                members["arguments"] = [*self._prompt_arguments()]
+            case Kind.TEMPLATES:
+                members["uriTemplate"] = self.uri
+            case _:
+                members |= {"inputSchema": self.input, "outputSchema": self.output}
+                members["annotations"] = dict(self.annotations)
         return {name: value for name, value in members.items() if value or name == "inputSchema"}
+
+    def _prompt_arguments(self) -> Iterator[Json]:
+        for name, schema in self.input["properties"].items():
+            about = {key: value for key, value in schema.items() if key != "type"}
+            yield {"name": name, **about, "required": name in self.input["required"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What a server said: its name and version, the revision it spoke, and its tools by name."""
+    """What a server said: its name and version, the revision it spoke, and what it offers."""
 
     server: str
     version: str
     revision: str
-    tools: Mapping[str, Tool]
+    offers: Mapping[Kind, Mapping[str, Offer]]
+
+    @property
+    def tools(self) -> Mapping[str, Offer]:
+        """The tools by name."""
+        return self.offers[Kind.TOOLS]
 
     def only(self, names: Iterable[str]) -> "Contract":
-        """Return it with the tools of these names; raise `ProblemError` (`no-such-tool`)."""
+        """Return it with the tools of these names alone; raise `ProblemError` (`no-such-tool`)."""
         wanted = tuple(names)
         unknown = [name for name in wanted if name not in self.tools]
         if unknown:
             raise ProblemError(*(_unknown(name, self.tools) for name in unknown))
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
-        return Contract(self.server, self.version, self.revision, tools)
+        return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in LISTS})
+
+    def counts(self) -> str:
+        """Return how many there are of each kind: `2 tools, 1 prompt`."""
+        found = [(len(offers), kind) for kind, offers in self.offers.items()]
+        return ", ".join(
+            counted(number, SINGULAR[kind])
+            for number, kind in found
+            if number or kind is Kind.TOOLS
+        )
 
     def as_json(self) -> Json:
         """Return the contract as a lock has it."""
-        return {
-            "server": {"name": self.server, "version": self.version},
-            "revision": self.revision,
-            "tools": [tool.as_json() for tool in self.tools.values()],
+        lists = {
+            member: [offer.as_json() for offer in self.offers[kind].values()]
+            for kind, member in LISTS.items()
+            if kind is Kind.TOOLS or self.offers[kind]
         }
+        about = {"name": self.server, "version": self.version}
+        return {"server": about, "revision": self.revision, **lists}
 
 
-def _unknown(name: str, tools: Mapping[str, Tool]) -> Problem:
+def _unknown(name: str, tools: Mapping[str, Offer]) -> Problem:
     hint = did_you_mean(name, tools, f"it has {listed(sorted(tools), 20) or 'no tools'}")
     return Problem("no-such-tool", f"the server has no tool {name!r:.80}", hint=hint)
 
 
-def contract(server: object, revision: str, listed_tools: Iterable[object]) -> Contract:
-    """Return the contract of a server from its `Implementation` and its tools, as JSON values.
+def contract(server: object, revision: str, lists: Mapping[Kind, Iterable[object]]) -> Contract:
+    """Return the contract of a server from its `Implementation` and its lists, as JSON values.
 
     Raise `ProblemError` (`bad-contract`) for what is no list of tools, or is too large.
     """
     about: Json = server if is_object(server) else {}
     name = str(about.get("name") or "unnamed")
-    tools: dict[str, Tool] = {}
-    size = 0
-    for value in listed_tools:
-        tool = _tool(value, name)
-        size += len(canonical(tool.as_json()))
-        if tool.name in tools:
-            raise _bad(f"two tools are called {tool.name!r:.80}", name)
-        if len(tools) == MOST_TOOLS or size > MOST_BYTES:
-            raise _bad(f"there are more than {MOST_TOOLS} tools or {MOST_BYTES} bytes", name)
-        tools[tool.name] = tool
-    version = str(about.get("version") or "")
-    return Contract(name, version, revision, dict(sorted(tools.items())))
+    offers = {kind: _offers(kind, lists.get(kind, ()), name) for kind in LISTS}
+    return Contract(name, str(about.get("version") or ""), revision, offers)
+
+
+def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, Offer]:
+    found: dict[str, Offer] = {}
+    size, what = 0, SINGULAR[kind]
+    for value in listed_ones:
+        offer = _offer(kind, value, place)
+        size += len(canonical(offer.as_json()))
+        if offer.name in found and kind is Kind.TEMPLATES:  # their names need not differ
+            offer = replace(offer, name=offer.uri)
+        if offer.name in found:
+            raise _bad(f"two {what}s are called {offer.name!r:.80}", place)
+        if len(found) == MOST_OFFERS or size > MOST_BYTES:
+            raise _bad(f"there are more than {MOST_OFFERS} {what}s or {MOST_BYTES} bytes", place)
+        found[offer.name] = offer
+    return dict(sorted(found.items()))
 
 
 def read_contract(value: Any, place: str) -> Contract:
     """Return the contract in a lock; raise `ProblemError` (`bad-contract`)."""
     if not is_object(value) or not is_array(value.get("tools")):
         raise _bad("there is no list of tools", place)
-    return contract(value.get("server"), str(value.get("revision", "")), value["tools"])
+    lists: dict[Kind, Any] = {kind: value.get(member, []) for kind, member in LISTS.items()}
+    if not all(map(is_array, lists.values())):
+        raise _bad("what is offered is no list", place)
+    return contract(value.get("server"), str(value.get("revision", "")), lists)
 
 
-def _tool(value: object, place: str) -> Tool:
+def _offer(kind: Kind, value: object, place: str) -> Offer:
+    what = SINGULAR[kind]
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
-        raise _bad("a tool has no name", place)
+        raise _bad(f"a {what} has no name", place)
     name: str = value["name"]
-    kept = {key: one for key, one in value.items() if key in _KEPT}
+    kept = {key: one for key, one in value.items() if key in _KEPT | _OF_KIND[kind]}
     if _depth(kept) > DEEPEST:
-        raise _bad(f"the tool {name!r:.80} is nested more than {DEEPEST} levels deep", place)
+        raise _bad(f"the {what} {name!r:.80} is nested more than {DEEPEST} levels deep", place)
     try:
         canonical(kept)
     except (ValueError, UnicodeEncodeError) as error:
-        raise _bad(f"the tool {name!r:.80} has what JSON cannot say: {error}", place) from error
-    schema, output = kept.get("inputSchema", {"type": "object"}), kept.get("outputSchema")
+        raise _bad(f"the {what} {name!r:.80} has what JSON cannot say: {error}", place) from error
+    schema, output, uri = _schemas(kind, kept)
     for one in (schema, output):
         if one is not None and not is_object(one):
-            raise _bad(f"a schema of the tool {name!r:.80} is no object", place)
+            raise _bad(f"a schema of the {what} {name!r:.80} is no object", place)
     hints: Any = kept.get("annotations")
-    return Tool(
+    return Offer(
+        kind=kind,
         name=name,
         input=schema,
         output=cast("Json | None", output),
         title=_text(kept.get("title")) or _text(_member(hints, "title")),
         description=_text(kept.get("description")),
         annotations=dict(_flags(hints)),
+        uri=uri,
     )
+
+
+def _schemas(kind: Kind, kept: Json) -> tuple[Any, Any, str]:
+    """Return the schemas of what is given and returned, and the template of a resource."""
+    if kind is Kind.TOOLS:
+        return kept.get("inputSchema", {"type": "object"}), kept.get("outputSchema"), ""
+    members: Json = {}
+    required: list[str] = []
+    uri = _text(kept.get("uriTemplate"))
+    for variable in uri_variables(uri).values():
+        text: Json = {"type": "string"}
+        members[variable.name] = {"type": "array", "items": text} if variable.exploded else text
+        required += [variable.name] if variable.required else []
+    for one in prompt_arguments(kept):
+        name, about = _text(one.get("name")), _text(one.get("description"))
+        members[name] = {"type": "string", **({"description": about} if about else {})}
+        required += [name] if one.get("required") is True else []
+    return {"type": "object", "properties": members, "required": required}, None, uri
 
 
 def _member(value: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.typed_clients.keywords import ANNOTATIONS
+from mcp_protogen.typed_clients.keywords import ANNOTATIONS, NAMED, VALUES
 
 Json = dict[str, Any]
 
@@ -26,10 +26,6 @@ _SINCE: Final = {
     **dict.fromkeys(("prefixItems", "$dynamicRef"), 4),
 }
 _UNTIL: Final = {"dependencies": 2, "additionalItems": 3, "$recursiveRef": 3}
-_NAMED: Final = frozenset(
-    {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
-)
-_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 _EXCLUSIVE: Final = ("exclusiveMaximum", "exclusiveMinimum")
 
 
@@ -72,9 +68,9 @@ def _inside(schema: Json) -> Iterator[Json]:
     left: list[Any] = [schema]
     while left:
         for key, value in left.pop().items():
-            if key in _VALUES:
+            if key in VALUES:
                 continue
-            inner = value.values() if key in _NAMED and is_object(value) else [value]
+            inner = value.values() if key in NAMED and is_object(value) else [value]
             found = [
                 one
                 for one in chain(*(one if is_array(one) else [one] for one in inner))

@@ -6,20 +6,15 @@ from typing import Any, Final
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.findings.change import Change, Comparison
-from mcp_protogen.typed_clients.compatibility import (
-    ARGUMENTS,
-    RESULTS,
-    Ends,
-    Fault,
-    Kind,
-    faults,
-)
-from mcp_protogen.typed_clients.contract import Contract, Tool
-from mcp_protogen.typed_clients.keywords import shown
+from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, Ends, faults
+from mcp_protogen.typed_clients.contract import SINGULAR, Contract, Offer
+from mcp_protogen.typed_clients.faults import Fault, Kind
+from mcp_protogen.typed_clients.keywords import VALUES, shown
 from mcp_protogen.typed_clients.severities import READERS, rated
 
 Json = dict[str, Any]
 Place = Callable[[str], str]
+Offers = Mapping[str, Offer]
 
 # A member that no value can have: so the schema has members, and no others are sent.
 _NONE: Final[Json] = {"": False}
@@ -78,18 +73,23 @@ _EXCLUDED: Final[Mapping[Kind, str]] = {
 
 def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
     """Return all changes between two contracts; `names` are those of the two sides."""
-    renamed = _renamed(before, after)
     changes = [*_of_server(before, after)]
-    for name, tool in before.tools.items():
-        if name in renamed:
-            changes.append(rated("tool-renamed", name, name, name, renamed[name]))
-        elif name not in after.tools:
-            changes.append(rated("tool-removed", name, name, name))
-        else:
-            changes += _of_tool(tool, after.tools[name])
-    for name in after.tools.keys() - before.tools.keys() - {*renamed.values()}:
-        changes.append(rated("tool-added", name, name, "", name))
+    for kind, what in SINGULAR.items():
+        changes += _of_kind(what, before.offers[kind], after.offers[kind])
     return Comparison(*names, tuple(_once(changes)), readers=READERS)
+
+
+def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
+    renamed = _renamed(before, after)
+    for name, offer in before.items():
+        if name in renamed:
+            yield rated(f"{what}-renamed", name, name, name, renamed[name])
+        elif name not in after:
+            yield rated(f"{what}-removed", name, name, name)
+        else:
+            yield from _of_offer(what, offer, after[name])
+    for name in after.keys() - before.keys() - {*renamed.values()}:
+        yield rated(f"{what}-added", name, name, "", name)
 
 
 def _once(changes: list[Change]) -> Iterator[Change]:
@@ -118,30 +118,31 @@ def _of_server(before: Contract, after: Contract) -> Iterator[Change]:
             yield rated(code, after.server, "", was or "none", now or "none")
 
 
-def _renamed(before: Contract, after: Contract) -> Mapping[str, str]:
-    """Return the new names of tools that are otherwise the same, where there is no doubt."""
-    gone = {name: tool for name, tool in before.tools.items() if name not in after.tools}
-    came = {name: tool for name, tool in after.tools.items() if name not in before.tools}
+def _renamed(before: Offers, after: Offers) -> Mapping[str, str]:
+    """Return the new names of what is otherwise the same, where there is no doubt."""
+    gone = {name: offer for name, offer in before.items() if name not in after}
+    came = {name: offer for name, offer in after.items() if name not in before}
     found: dict[str, str] = {}
-    for name, tool in gone.items():
-        alike = [other for other in came if _content(came[other]) == _content(tool)]
-        same = [other for other in gone if _content(gone[other]) == _content(tool)]
+    for name, offer in gone.items():
+        alike = [other for other in came if _content(came[other]) == _content(offer)]
+        same = [other for other in gone if _content(gone[other]) == _content(offer)]
         if len(alike) == len(same) == 1:
             found[name] = alike[0]
     return found
 
 
-def _content(tool: Tool) -> bytes:
+def _content(offer: Offer) -> bytes:
     return canonical(
-        {key: one for key, one in tool.as_json().items() if key not in ("name", "title")}
+        {key: one for key, one in offer.as_json().items() if key not in ("name", "title")}
     )
 
 
-def _of_tool(before: Tool, after: Tool) -> Iterator[Change]:
+def _of_offer(what: str, before: Offer, after: Offer) -> Iterator[Change]:
     name = before.name
     texts = (
-        ("tool-title-changed", before.title, after.title),
-        ("tool-description-changed", before.description, after.description),
+        (f"{what}-title-changed", before.title, after.title),
+        (f"{what}-description-changed", before.description, after.description),
+        (f"{what}-uri-changed", before.uri, after.uri),
     )
     for code, was, now in texts:
         if was != now:
@@ -160,7 +161,7 @@ def _shortened(was: str, now: str) -> tuple[str, str]:
     return shown(first), shown(second)
 
 
-def _hints(before: Tool, after: Tool) -> Iterator[Change]:
+def _hints(before: Offer, after: Offer) -> Iterator[Change]:
     only_reads = any(one.annotations.get("readOnlyHint", False) for one in (before, after))
     for hint, (absent, safe, code) in _HINTS.items():
         was, now = (one.annotations.get(hint, absent) for one in (before, after))
@@ -176,7 +177,7 @@ def _said(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _arguments(before: Tool, after: Tool) -> Iterator[Change]:
+def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
     def place(path: str) -> str:
         return f"{before.name}({path})"
 
@@ -201,7 +202,7 @@ def _arguments(before: Tool, after: Tool) -> Iterator[Change]:
     yield from _described("argument-text-changed", was, now, before.name, place)
 
 
-def _results(before: Tool, after: Tool) -> Iterator[Change]:
+def _results(before: Offer, after: Offer) -> Iterator[Change]:
     def place(path: str) -> str:
         return f"{before.name}().{path}" if path else f"{before.name}()"
 
@@ -249,7 +250,7 @@ def _change(code: str, fault: Fault, tool: str, place: Place, *, turned: bool = 
     return rated(code, place(fault.path), tool, *sides)
 
 
-def _arguments_of(tool: Tool) -> Json:
+def _arguments_of(tool: Offer) -> Json:
     """Return the schema of arguments; one that declares none and allows no others has none."""
     schema = _object(tool.input)
     declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
@@ -302,7 +303,7 @@ def _members(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
     if not is_object(schema):
         return
     yield path, schema
-    for key in sorted(schema.keys() - {"const", "default", "enum", "examples"}):
+    for key in sorted(schema.keys() - VALUES):
         value = schema[key]
         if key in ("properties", "patternProperties", "$defs", "definitions") and is_object(value):
             for name in value:

@@ -1,8 +1,9 @@
 """What the keywords of one schema say, without what they refer to."""
 
 import json
-from collections.abc import Iterator, Sequence
-from math import floor, inf
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import floor, inf, isnan, nan
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.canonical import canonical
@@ -18,6 +19,17 @@ ANNOTATIONS: Final = frozenset(
     | {"format", "id", "readOnly", "title", "writeOnly"}
 )
 
+NAMED: Final = frozenset(
+    {"$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"}
+    | {"patternProperties", "properties"}
+)
+"""The keywords of objects whose members have names of their own."""
+VALUES: Final = frozenset({"const", "default", "enum", "examples"})
+"""The keywords whose values are no schemas, whatever they look like."""
+# What of these is about a schema as a whole, or decides what references lead to.
+_SAID: Final = ANNOTATIONS - {"$anchor", "$defs", "$id", "$schema", "definitions", "format", "id"}
+_UNORDERED: Final = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
+
 OF_ARRAYS: Final = frozenset({"contains", "minContains", "maxContains", "uniqueItems"})
 OF_OBJECTS: Final = frozenset(
     {"dependencies", "dependentRequired", "dependentSchemas", "patternProperties"}
@@ -28,10 +40,14 @@ TOGETHER: Final = (
     frozenset({"if", "then", "else"}),
     frozenset({"contains", "minContains", "maxContains"}),
 )
+_TIGHTER: Final[Mapping[str, Callable[[list[float]], float]]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+}
+"""Which of two bounds holds where both do."""
 _GROUPS: Final = (*TOGETHER, frozenset({"items", "additionalItems", "prefixItems"}))
 _OF_WHOLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 """What depends on the whole schema that has it."""
-_MOST_PIECES: Final = 200
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
@@ -67,9 +83,10 @@ def accepts(kinds: Sequence[str], kind: str) -> bool:
     return kind in kinds or (kind == "integer" and "number" in kinds)
 
 
-def overlap(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether a value may be of a type of either."""
-    return any(accepts(other, kind) for kind in one) or any(accepts(one, kind) for kind in other)
+def common(kinds: Sequence[str], more: Sequence[str]) -> list[str]:
+    """Return the types of values that are of a type of either."""
+    found = [kind for kind in kinds if accepts(more, kind)]
+    return list(dict.fromkeys([*found, *(kind for kind in more if accepts(kinds, kind))]))
 
 
 def kinds_of(value: Any) -> tuple[str, ...]:
@@ -93,10 +110,27 @@ def kinds_of(value: Any) -> tuple[str, ...]:
 
 def values_of(schema: Json) -> list[Any] | None:
     """Return the constants of a schema; None if it has other values, too."""
-    if "const" in schema:
-        return [schema["const"]]
     found = schema.get("enum")
-    return found if is_array(found) else None
+    if "const" not in schema:
+        return found if is_array(found) else None
+    value = canonical([as_number(schema["const"])])
+    refused = is_array(found) and value not in [canonical([as_number(one)]) for one in found]
+    return [] if refused else [schema["const"]]
+
+
+def enumerated(arms: Sequence[Any], *, alone: bool) -> list[Any] | None:
+    """Return the constants of alternatives, if they are nothing else: each with a title, maybe.
+
+    With `alone`, return None if two of them have the same one.
+    """
+    found: list[Any] = []
+    for arm in arms:
+        values = values_of(arm) if is_object(arm) else None
+        if values is None or arm.keys() - ANNOTATIONS - {"const", "enum", "type"}:
+            return None
+        found += [value for value in values if may_be(arm, value)]
+    different = {canonical([as_number(value)]) for value in found}
+    return None if alone and len(different) < len(found) else found
 
 
 def may_be(schema: Json, value: Any) -> bool:
@@ -148,10 +182,11 @@ def tighter(schema: Json, edge: Edge, *, whole: bool) -> tuple[float, bool]:
 
 
 def divides(step: Any, by: Any) -> bool:
-    """Return whether all multiples of `by` are multiples of `step`."""
-    if not isinstance(step, int) or not isinstance(by, int) or not step:
+    """Return whether all multiples of `by` are multiples of `step`, as floating point has them."""
+    are_numbers = all(isinstance(one, int | float) and one is not True for one in (step, by))
+    if not are_numbers or not step:
         return canonical([step]) == canonical([by])
-    return by % step == 0
+    return (Fraction(by) / Fraction(step)).denominator == 1
 
 
 def spelled_keyword(schema: Json, keyword: str) -> str:
@@ -174,11 +209,16 @@ def positions(schema: Json) -> tuple[list[Any], Any]:
 def both(one: Json, other: Json) -> Json:
     """Return a schema of all values that two schemas accept, and perhaps of more.
 
-    It has the keywords of both; of two equal ones, and of those that belong together, the first.
+    It has the keywords of both; of two bounds the tighter one, and of others that both have, or
+    that belong together, the first.
     """
     first = {keyword for group in _GROUPS if one.keys() & group for keyword in group}
     rest = {key: value for key, value in other.items() if key not in first}
     done = {key: value for key, value in {**rest, **one}.items() if key not in _OF_WHOLE}
+    for keyword, tighter_of in _TIGHTER.items():
+        ends = [measure(side, keyword, nan) for side in (one, other) if keyword in side]
+        if len(ends) == 2 and not any(map(isnan, ends)):
+            done[keyword] = tighter_of(ends)
     ours, theirs = properties_of(one), properties_of(other)
     if theirs and ours:
         done["properties"] = {
@@ -195,10 +235,8 @@ def both(one: Json, other: Json) -> Json:
     if needed:
         done["required"] = list(dict.fromkeys(needed))
     if "type" in one and "type" in other:
-        kinds, more = types_of({"type": one["type"]}), types_of({"type": other["type"]})
-        common = [kind for kind in kinds if accepts(more, kind)]
-        common += [kind for kind in more if accepts(kinds, kind)]
-        done["type"] = list(dict.fromkeys(common)) or one["type"]
+        sides = (types_of({"type": side["type"]}) for side in (one, other))
+        done["type"] = common(*sides) or one["type"]
     return done
 
 
@@ -207,15 +245,42 @@ def _patterns(schema: Json) -> Json:
     return found if is_object(found) else {}
 
 
-def pieces(schema: Json) -> Iterator[Json]:
-    """Yield schemas of single values or single types, which together accept what a schema does."""
-    values = values_of(schema)
-    if values is not None and len(values) <= _MOST_PIECES:
-        yield from ({"const": value} for value in values if may_be(schema, value))
-    elif values is None and is_array(schema.get("type")):
-        yield from ({**schema, "type": kind} for kind in types_of(schema))
-    else:
-        yield schema
+def meaning(schema: Any, *, ordered: bool = False) -> Any:
+    """Return a schema without its texts, to compare it.
+
+    Unless it is `ordered`, what has no order comes in one: a reference may lead to a place in it.
+    """
+    if not is_object(schema):
+        return [meaning(one, ordered=ordered) for one in schema] if is_array(schema) else schema
+    done: Json = {}
+    for key, value in schema.items():
+        # A schema has one of these words as a name only where nothing says that these are names.
+        if key in _SAID and isinstance(value, str):
+            continue
+        if key in NAMED and is_object(value):
+            done[key] = {name: meaning(one, ordered=ordered) for name, one in value.items()}
+        else:
+            done[key] = as_number(value) if key in VALUES else meaning(value, ordered=ordered)
+        if key in _UNORDERED and is_array(value) and not ordered:
+            done[key] = sorted(done[key], key=lambda one: canonical([one]))
+    return done
+
+
+def is_idle(keyword: str, value: Any) -> bool:
+    """Return whether a keyword refuses nothing with this value."""
+    match keyword:
+        case "uniqueItems":
+            return value is False
+        case "pattern":
+            return value in ("", ".*")
+        case "propertyNames":
+            return value in (True, {}, {"type": "string"})
+        case "unevaluatedItems" | "unevaluatedProperties":
+            return value in (True, {})
+        case "not":
+            return value is False
+        case _:
+            return keyword in OF_OBJECTS and value == {}
 
 
 def spelled(schema: Any) -> str:

@@ -17,7 +17,7 @@ from mcp_protogen.typed_clients.types import typed_server
 def made(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
     """Return the module for a contract, and what is to be said about it."""
     names = ModuleNames(class_of(module), lock.package, lock.revision_module)
-    server = typed_server(lock.contract, lock.methods, (names.client, names.sync_client))
+    server = typed_server(lock.contract, lock.methods, names.classes)
     return module_text(server, names).encode(), server.problems
 
 

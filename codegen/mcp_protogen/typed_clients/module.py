@@ -1,4 +1,4 @@
-"""The text of a generated module: models, and a class with a method for each tool, in two forms."""
+"""The text of a generated module: models, and classes with a method for each tool, in two forms."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,26 +7,20 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from mcp_protogen.base.names import pascal
-from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.emit import formatting, verify
 from mcp_protogen.emit.models import Definition, defined
 from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
-from mcp_protogen.ir import (
-    Anything,
-    ListOf,
-    LiteralOf,
-    MapOf,
-    OneOf,
-    Ref,
-    Scalar,
-    TypeExpr,
-)
-from mcp_protogen.typed_clients.contract import Contract, Tool
+from mcp_protogen.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
+from mcp_protogen.targets.python.annotations import hint
+from mcp_protogen.typed_clients.contract import Contract, Offer
 from mcp_protogen.typed_clients.naming import class_text
 from mcp_protogen.typed_clients.types import Argument, Method, TypedServer, cut
+
+Json = Mapping[str, Any]
 
 _TEMPLATE: Final = "client.py.jinja"
 _OF_PACKAGE: Final = frozenset(
@@ -37,19 +31,28 @@ _PLACES: Final[Mapping[str, frozenset[str]]] = {
     "pydantic": frozenset({"Field", "TypeAdapter"}),
     "typing_extensions": frozenset({"TypeAliasType"}),
 }
-_SCALARS: Final = {
-    "string": "str",
-    "boolean": "bool",
-    "integer": "int",
-    "number": "float",
-    "null": "None",
-}
 _HINTS: Final = {
     "readOnlyHint": ("Reads only.", "Changes something."),
     "destructiveHint": ("May destroy something.", "Only adds."),
     "idempotentHint": ("The same call again changes nothing more.", "Each call changes something."),
     "openWorldHint": ("Reaches what is outside.", "Reaches nothing outside."),
 }
+
+
+# What is sent, the whole result of it, and what a text says about it if the server does not.
+_REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
+    Kind.TOOLS: ("call_tool", "CallToolResult", "Call the tool"),
+    Kind.PROMPTS: ("get_prompt", "GetPromptResult", "Get the prompt"),
+    Kind.TEMPLATES: ("read_resource", "ReadResourceResult", "Read the resource"),
+}
+_ENDS: Final[Mapping[Kind, str]] = {
+    Kind.TOOLS: "Client",
+    Kind.PROMPTS: "Prompts",
+    Kind.TEMPLATES: "Resources",
+}
+"""How the names of classes end."""
+_BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "resources"}
+"""The attributes of the client that lead to the other classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,15 @@ class ModuleNames:
     package: str
     revision_module: str
 
+    def of_kind(self, kind: Kind) -> str:
+        """Return the class of the methods of one kind; with `Sync`, that of those that wait."""
+        return self.client.removesuffix(_ENDS[Kind.TOOLS]) + _ENDS[kind]
+
     @property
-    def sync_client(self) -> str:
-        """The class whose methods wait."""
-        return f"Sync{self.client}"
+    def classes(self) -> Iterator[str]:
+        """The names of all classes that there may be beside models."""
+        for name in map(self.of_kind, _ENDS):
+            yield from (name, f"Sync{name}")
 
 
 def class_of(file: PurePath) -> str:
@@ -81,7 +89,8 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
     definitions: Mapping[str, Definition] = {}
     if server.types:
         definitions = defined(server.types, templates_folder())
-    methods = [_view(method) for method in server.methods]
+    methods = [_view(method, names) for method in server.methods]
+    results = {one["result"] for one in methods} & {result for _, result, _ in _REQUESTS.values()}
     used = frozenset[str]().union(*(one.used for one in definitions.values()))
     used |= frozenset(word for one in methods for word in one["uses"])
     environment = sandbox(templates_folder() / "typed_clients", None)
@@ -91,11 +100,11 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
         about=_about(server.contract),
         title=_title(server.contract),
         names=names,
+        classes=[*_classes(methods, names)],
         imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
         of_package=_sorted({"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}),
-        with_content=any(method.returns is None for method in server.methods),
+        results=sorted(results),
         definitions=[one.text for one in definitions.values()],
-        methods=methods,
     )
     text = formatting.formatted(source, ours=False)
     tree = formatting.parsed(text, "the module", _TEMPLATE)
@@ -113,48 +122,67 @@ def _title(contract: Contract) -> str:
 
 
 def _about(contract: Contract) -> str:
-    return f"{counted(len(contract.tools), 'tool')}, listed in revision {contract.revision}."
+    return f"{contract.counts()}, listed in revision {contract.revision}."
 
 
-def _view(method: Method) -> Mapping[str, Any]:
+def _classes(methods: Iterable[Json], names: ModuleNames) -> Iterator[Json]:
+    """Yield the classes, those that the client leads to before it."""
+    by_kind: dict[Kind, list[Json]] = {kind: [] for kind in (*_BESIDE, Kind.TOOLS)}
+    for method in methods:
+        by_kind[method["kind"]].append(method)
+    beside = {_BESIDE[kind]: names.of_kind(kind) for kind in _BESIDE if by_kind[kind]}
+    for kind, own in by_kind.items():
+        if own or kind is Kind.TOOLS:
+            is_client = kind is Kind.TOOLS
+            what = "tools" if is_client else _BESIDE[kind]
+            name = names.of_kind(kind)
+            yield {
+                "name": name,
+                "what": what,
+                "methods": own,
+                "beside": beside if is_client else {},
+            }
+
+
+def _view(method: Method, names: ModuleNames) -> Json:
     given = [_Parameter(one) for one in method.arguments or ()]
     free = method.arguments is None
-    result = "CallToolResult" if method.returns is None else argument_annotation(method.returns)
-    returns = (
-        result if method.unwrapped_type is None else argument_annotation(method.unwrapped_type)
-    )
+    how, whole, _ = _REQUESTS[method.offer.kind]
+    result = whole if method.returns is None else hint(method.returns)
+    returns = result if method.unwrapped_type is None else hint(method.unwrapped_type)
     hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
     return {
-        "tool": method.tool.name,
+        "kind": method.offer.kind,
+        "offer": method.offer.uri or method.offer.name,
         "name": method.name,
         "parameters": [one.text for one in given],
         "free": free,
         "given": [one.entry for one in given if not one.left_out],
         "optional": [one.entry for one in given if one.left_out],
-        "call": "_call_for_content" if method.returns is None else "_call",
+        "call": f'_result("{how}", ' if method.returns is None else "_call(",
         "result": _read_as(method.returns, result),
         "returns": returns,
         "unwrapped": method.unwrapped,
         "doc": _doc(method, free=free),
-        "short": _first(method.tool),
+        "short": _first(method.offer),
         "uses": {*_words([*hints, _read_as(method.returns, result)]), *(["Any"] if free else [])},
     }
 
 
-def _read_as(expr: TypeExpr | None, hint: str) -> str:
+def _read_as(expr: TypeExpr | None, given: str) -> str:
     """Return what a result is read as: its type, or the adapter of what is no class."""
     is_class = (
         expr is None
         or isinstance(expr, Ref | ListOf | MapOf)
         or (isinstance(expr, Scalar) and expr.kind != "null")
     )
-    return hint if is_class else f"TypeAdapter[{hint}]({hint})"
+    return given if is_class else f"TypeAdapter[{given}]({given})"
 
 
 def _words(hints: Iterable[str]) -> Iterator[str]:
     """Yield the names in expressions."""
-    for hint in hints:
-        yield from (one.id for one in ast.walk(ast.parse(hint)) if isinstance(one, ast.Name))
+    for text in hints:
+        yield from (one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +209,12 @@ class _Parameter:
     def annotation(self) -> str:
         """The annotation as an expression."""
         one = self.argument
-        hint = argument_annotation(one.type)
+        plain = hint(one.type)
         if one.required or (one.has_default and one.default is not None):
-            return hint
+            return plain
         if self.default == "OMITTED":
-            return f"{hint} | Omitted"
-        return hint if one.nullable else f"{hint} | None"
+            return f"{plain} | Omitted"
+        return plain if one.nullable else f"{plain} | None"
 
     @property
     def text(self) -> str:
@@ -200,37 +228,21 @@ class _Parameter:
         return f"{literal(self.argument.wire)}: {self.argument.name}"
 
 
-def argument_annotation(expr: TypeExpr) -> str:
-    """Return the annotation of what a caller gives or gets, outside of models."""
-    match expr:
-        case Ref(name):
-            return name
-        case Scalar(kind):
-            return _SCALARS[kind]
-        case LiteralOf(values):
-            return f"Literal[{', '.join(map(literal, values))}]"
-        case ListOf(item):
-            return f"list[{argument_annotation(item)}]"
-        case MapOf(value):
-            return f"dict[str, {argument_annotation(value)}]"
-        case OneOf(arms):
-            hints = dict.fromkeys(argument_annotation(arm) for arm in arms)
-            return " | ".join(sorted(hints, key="None".__eq__))
-        case Anything():
-            return "Any"
+def _text(offer: Offer) -> str:
+    usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
+    return cut(offer.description.strip()) or offer.title or usual
 
 
-def _first(tool: Tool) -> str:
-    """Return the first paragraph about a tool."""
-    text = cut(tool.description.strip()) or tool.title or f"Call the tool {tool.name}."
-    return text.partition("\n\n")[0]
+def _first(offer: Offer) -> str:
+    """Return the first paragraph about it."""
+    return _text(offer).partition("\n\n")[0]
 
 
 def _doc(method: Method, *, free: bool) -> str:
-    tool = method.tool
-    parts = [cut(tool.description.strip()) or tool.title or f"Call the tool {tool.name}."]
-    if tool.title and tool.description:
-        parts.insert(0, f"{tool.title}.")
+    offer = method.offer
+    parts = [_text(offer)]
+    if offer.title and offer.description:
+        parts.insert(0, f"{offer.title}.")
     listed = [
         f":param {one.name}: {' '.join(one.doc.split())}"
         for one in method.arguments or ()
@@ -241,10 +253,10 @@ def _doc(method: Method, *, free: bool) -> str:
     if listed:
         parts.append("\n".join(listed))
     # The next two have no meaning for a tool that only reads.
-    reads = tool.annotations.get("readOnlyHint", False)
+    reads = offer.annotations.get("readOnlyHint", False)
     passed = ("destructiveHint", "idempotentHint") if reads else ()
     hints = [
-        _HINTS[hint][not value] for hint, value in tool.annotations.items() if hint not in passed
+        _HINTS[name][not value] for name, value in offer.annotations.items() if name not in passed
     ]
     if hints:
         parts.append(f"The server says: {' '.join(hints)}")

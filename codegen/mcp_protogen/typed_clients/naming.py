@@ -12,20 +12,24 @@ from mcp_protogen.base.problems import Level, Problem
 _LONGEST: Final = 80
 """The most characters of a name."""
 _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
-# What clients have beside the methods of tools, and builtins that annotations name: inside a class,
+# What clients have beside these methods, and builtins that annotations name: inside a class,
 # a method hides them.
 RESERVED_METHODS: Final = frozenset(
-    {"client", "connect", "with_options", "bool", "dict", "float", "int", "list", "str", "type"}
+    {"client", "connect", "prompts", "resources", "with_options"}
+    | {"bool", "dict", "float", "int", "list", "str", "type"}
 )
 _OF_FUNCTIONS: Final = frozenset({"self"})
 _IMPORTED: Final = frozenset(
-    {"CallToolResult", "Connect", "OMITTED", "Omitted", "SyncToolClient", "ToolClient"}
+    {"CallToolResult", "Connect", "GetPromptResult", "OMITTED", "Omitted", "ReadResourceResult"}
+    | {"SyncToolClient", "ToolClient"}
 )
 
 
-def method_names(tools: Iterable[str], chosen: Mapping[str, str], place: str) -> "Names":
-    """Return the methods of tools; `chosen` has those that the user wants."""
-    return _names(tools, chosen, "tool", RESERVED_METHODS, place)
+def method_names(
+    offers: Iterable[str], chosen: Mapping[str, str], what: str, place: str
+) -> "Names":
+    """Return the methods of tools, or `what` they are; `chosen` has those that the user wants."""
+    return _names(offers, chosen, what, RESERVED_METHODS, place)
 
 
 def argument_names(members: Iterable[str], place: str) -> "Names":
@@ -117,7 +121,7 @@ class TypeNames:
     def give(self, text: str, otherwise: str = "Model") -> str:
         """Return a free name that is as near to the text as it may be."""
         name = class_text(text) or class_text(otherwise)
-        for one in _numbered(name):
+        for one in numbered(name):
             if one not in self._taken:
                 self._taken.add(one)
                 return one
@@ -130,7 +134,8 @@ def class_text(text: str) -> str:
     return type_name(plain) if plain and not keyword.iskeyword(plain) else ""
 
 
-def _numbered(name: str) -> Iterator[str]:
+def numbered(name: str) -> Iterator[str]:
+    """Yield a name, and then the name with a number at its end."""
     yield name
     number = 2
     while True:

@@ -83,7 +83,7 @@ class Made:
     """What became of a module: whether it was written anew, and what is to be said about it."""
 
     module: Path
-    tools: int
+    counts: str
     changed: bool
     problems: tuple[Problem, ...]
 
@@ -105,7 +105,7 @@ def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool)
         chosen=bool(job.tools) or (before is not None and before.chosen),
     )
     changed, more = write(lock, job.module, force=force)
-    return Made(job.module, len(contract.tools), changed, (*problems, *more))
+    return Made(job.module, contract.counts(), changed, (*problems, *more))
 
 
 def _package(

@@ -15,7 +15,8 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.typed_clients.naming import class_text
+from mcp_protogen.typed_clients.keywords import VALUES
+from mcp_protogen.typed_clients.naming import class_text, numbered
 
 Json = dict[str, Any]
 
@@ -24,8 +25,6 @@ _NO_FACTS: Final = Facts("", {}, "")
 _ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
 # A schema of a server may be none at all, in any place.
 _FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
-# The keywords below which are no schemas, whatever they look like.
-_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,8 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
         inner = schema.get(keyword)
         for name, value in inner.items() if is_object(inner) else ():
             pointer = jsonpointer.join(keyword, name)
-            safe = _free(class_text(name) or "Model", {root, *called.values()})
+            taken = {root, *called.values()}
+            safe = next(one for one in numbered(class_text(name) or "Model") if one not in taken)
             called[pointer], raw[safe] = safe, value
     above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
     rebasing = _Rebasing(called, root, place)
@@ -56,13 +56,6 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     hoisted = references.hoisted({"$defs": done})["$defs"]
     whole = {name: rebasing.resolved(value, hoisted) for name, value in hoisted.items()}
     return Definitions(root, whole, tuple(rebasing.problems))
-
-
-def _free(name: str, taken: set[str]) -> str:
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name}{number}", number + 1
-    return found
 
 
 class _Rebasing:
@@ -83,7 +76,7 @@ class _Rebasing:
         done = {
             key: (
                 one
-                if key in _VALUES
+                if key in VALUES
                 else self._members(one) if key == "properties" else self.schema(one)
             )
             for key, one in value.items()
@@ -129,7 +122,7 @@ class _Rebasing:
             if problem not in self.problems:
                 self.problems.append(problem)
         return {
-            key: one if key in _VALUES else self.resolved(one, definitions)
+            key: one if key in VALUES else self.resolved(one, definitions)
             for key, one in value.items()
             if not (lost and key == "$ref")
         }
@@ -158,7 +151,7 @@ def _normal(found: Definitions, place: str) -> Definitions:
     plain, unread = dialect.plain({"$defs": found.schemas}, (), place)
     done, loosened = normalise(plain, _NO_FACTS, place)
     schemas: Json = done["$defs"]
-    needed = reached(_graph(schemas), [found.root])
+    needed = reached(graph(schemas), [found.root])
     kept = {name: schema for name, schema in schemas.items() if name in needed}
     return Definitions(found.root, kept, (*found.problems, *unread, *loosened))
 
@@ -181,12 +174,13 @@ def _with_members(above: Json, found: Definitions, place: str) -> Json:
 def _with_root(found: Definitions, schema: Json) -> Definitions:
     # Definitions that cannot be types themselves would fail each time: only used ones stay.
     schemas = {**found.schemas, found.root: schema}
-    needed = reached(_graph(schemas), [found.root])
+    needed = reached(graph(schemas), [found.root])
     kept = {name: one for name, one in schemas.items() if name in needed}
     return Definitions(found.root, kept, found.problems)
 
 
-def _graph(schemas: Json) -> Mapping[str, list[str]]:
+def graph(schemas: Json) -> Mapping[str, list[str]]:
+    """Return to which definitions each definition refers."""
     return {name: list(_targets(schema)) for name, schema in schemas.items()}
 
 

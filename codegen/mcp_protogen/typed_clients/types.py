@@ -9,9 +9,10 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import digest
 from mcp_protogen.base.graph import reached
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.names import ClassName, FieldName
+from mcp_protogen.base.names import ClassName, FieldName, pascal
 from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.derive import recursion
 from mcp_protogen.derive.types import expression, nullable, nullable_names
 from mcp_protogen.ir import (
@@ -30,7 +31,7 @@ from mcp_protogen.ir import (
 )
 from mcp_protogen.ir import Json as JsonScalar
 from mcp_protogen.normalise import references
-from mcp_protogen.typed_clients.contract import Contract, Tool
+from mcp_protogen.typed_clients.contract import SINGULAR, Contract, Offer
 from mcp_protogen.typed_clients.naming import (
     TypeNames,
     argument_names,
@@ -38,7 +39,7 @@ from mcp_protogen.typed_clients.naming import (
     member_names,
     method_names,
 )
-from mcp_protogen.typed_clients.schemas import Definitions, collected, normal, said
+from mcp_protogen.typed_clients.schemas import Definitions, collected, graph, normal, said
 
 Json = dict[str, Any]
 
@@ -66,13 +67,13 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The method for a tool.
+    """The method for a tool, a prompt or a resource template.
 
     `arguments` is None for a tool that takes an object with free members. `returns` is None for one
     without an output schema; `unwrapped` is the member of the model that is returned.
     """
 
-    tool: Tool
+    offer: Offer
     name: FieldName
     arguments: tuple[Argument, ...] | None
     returns: TypeExpr | None
@@ -98,23 +99,26 @@ def typed_server(
     `chosen` has methods by tool, as the user wants them; `reserved` names cannot be those of types.
     Warnings say which names had to differ, and what the models do not check.
     """
-    methods = method_names(contract.tools, chosen, contract.server)
-    sides = [side for tool in contract.tools.values() for side in _sides(tool)]
+    sides = [side for offers in contract.offers.values() for side in _sides(offers.values())]
     module = _Module(TypeNames(reserved), _shared(sides))
     defined = frozenset(name for side in sides for name in side.found.schemas)
     roots = _result_names([side for side in sides if side.is_output], defined)
     found: list[Method] = []
-    for tool in contract.tools.values():
-        given, *results = (side for side in sides if side.tool is tool)
-        arguments = module.add(given, class_text(tool.name) or "Tool")
-        result = module.add(results[0], roots[tool.name]) if results else None
-        found.append(_method(tool, methods[tool.name], arguments, result))
+    problems: list[Problem] = []
+    for kind, offers in contract.offers.items():
+        own: Mapping[str, str] = chosen if kind is Kind.TOOLS else {}
+        names = method_names(offers, own, SINGULAR[kind], contract.server)
+        problems += names.problems
+        for offer in offers.values():
+            given, *results = (side for side in sides if side.offer is offer)
+            arguments = module.add(given, class_text(offer.name) or pascal(SINGULAR[kind]))
+            result = module.add(results[0], roots[offer.name]) if results else None
+            found.append(_method(offer, names[offer.name], arguments, result))
     types = module.types(_used(found))
-    problems = [*methods.problems, *module.problems, *module.loosened(contract.server)]
+    problems += [*module.problems, *module.loosened(contract.server)]
     for method in found:
-        problems += argument_names(
-            (one.wire for one in method.arguments or ()), method.tool.name
-        ).problems
+        wires = (one.wire for one in method.arguments or ())
+        problems += argument_names(wires, method.offer.name).problems
     return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
 
 
@@ -122,7 +126,7 @@ def typed_server(
 class _Side:
     """One schema of a tool, as definitions under names of its own."""
 
-    tool: Tool
+    offer: Offer
     is_output: bool
     raw: Json
     found: Definitions
@@ -130,27 +134,19 @@ class _Side:
     def content(self, name: str) -> str:
         """Return a digest of a definition with everything that it leads to."""
         schemas = self.found.schemas
-        graph = {one: _targets(schema) for one, schema in schemas.items()}
-        return digest({one: schemas[one] for one in sorted(reached(graph, [name]))})
+        return digest({one: schemas[one] for one in sorted(reached(graph(schemas), [name]))})
 
 
 _ROOT: Final = "ToolSchema"
 _LOOSENED: Final = "loosened-schema"
 
 
-def _sides(tool: Tool) -> Iterator[_Side]:
-    for is_output, raw in ((False, tool.input), (True, tool.output)):
-        if raw is not None:
-            place = f"{tool.name} ({'output' if is_output else 'input'})"
-            yield _Side(tool, is_output, raw, collected(raw, _ROOT, place))
-
-
-def _targets(schema: Any) -> list[str]:
-    return [
-        references.target(value["$ref"])
-        for _, value in jsonpointer.walk(schema)
-        if is_object(value) and isinstance(value.get("$ref"), str)
-    ]
+def _sides(offers: Iterable[Offer]) -> Iterator[_Side]:
+    for offer in offers:
+        for is_output, raw in ((False, offer.input), (True, offer.output)):
+            if raw is not None:
+                place = f"{offer.name} ({'output' if is_output else 'input'})"
+                yield _Side(offer, is_output, raw, collected(raw, _ROOT, place))
 
 
 def _shared(sides: Iterable[_Side]) -> Collection[str]:
@@ -167,10 +163,10 @@ def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[st
     titled: defaultdict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
     for side in sides:
-        names[side.tool.name] = f"{class_text(side.tool.name) or 'Tool'}Result"
+        names[side.offer.name] = f"{class_text(side.offer.name) or 'Tool'}Result"
         title = side.raw.get("title")
         if isinstance(title, str) and title.isidentifier() and class_text(title) == title:
-            titled[title].append(side.tool.name)
+            titled[title].append(side.offer.name)
     singly = {
         tools[0]: title
         for title, tools in titled.items()
@@ -203,7 +199,7 @@ class _Module:
     def add(self, side: _Side, wanted: str) -> _Added:
         """Add the definitions of a schema, under free names, and return what became of it."""
         found = side.found
-        owner = class_text(side.tool.name) or "Tool"
+        owner = class_text(side.offer.name) or "Tool"
         called = {found.root: self._names.give(wanted)}
         for name in sorted(found.schemas.keys() - {found.root}):
             if name not in self._shared:
@@ -212,13 +208,13 @@ class _Module:
                 self._given[name] = self._names.give(name)
             called.setdefault(name, self._given.get(name, ""))
         schemas = references.renamed(found.schemas, called)
-        place = f"{side.tool.name} ({'output' if side.is_output else 'input'})"
+        place = f"{side.offer.name} ({'output' if side.is_output else 'input'})"
         root = called[found.root]
         done = normal(Definitions(root, schemas, found.problems), place)
         # Nothing checks arguments here, so that it does not matter what models would not check.
         for problem in done.problems if side.is_output else found.problems:
             if problem.code == _LOOSENED:
-                self._loosened.setdefault(problem.message, []).append(side.tool.name)
+                self._loosened.setdefault(problem.message, []).append(side.offer.name)
             else:
                 self.problems.append(problem)
         docs = _Docs(schemas)
@@ -239,8 +235,7 @@ class _Module:
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
         """Return the types that are used, and what they lead to, by name."""
-        graph = {name: _targets(schema) for name, schema in self.schemas.items()}
-        needed = sorted(reached(graph, used))
+        needed = sorted(reached(graph(self.schemas), used))
         nulls = nullable_names(self.schemas)
         return tuple(self._type(name, nulls) for name in needed)
 
@@ -325,13 +320,13 @@ def cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
-def _method(tool: Tool, name: FieldName, given: _Added, result: _Added | None) -> Method:
+def _method(offer: Offer, name: FieldName, given: _Added, result: _Added | None) -> Method:
     unwrapped = unwrapped_type = None
     if result is not None and _is_wrapper(result.schema):
-        unwrapped = member_names([_WRAPPED], tool.name)[_WRAPPED]
+        unwrapped = member_names([_WRAPPED], offer.name)[_WRAPPED]
         unwrapped_type = expression(result.schema["properties"][_WRAPPED])
     returns = None if result is None else _returned(result)
-    return Method(tool, name, _arguments(given, tool), returns, unwrapped, unwrapped_type)
+    return Method(offer, name, _arguments(given, offer), returns, unwrapped, unwrapped_type)
 
 
 def _returned(result: _Added) -> TypeExpr:
@@ -346,13 +341,13 @@ def _is_wrapper(schema: Json) -> bool:
     return members == [_WRAPPED] and _WRAPPED in schema.get("required", ())
 
 
-def _arguments(given: _Added, tool: Tool) -> tuple[Argument, ...] | None:
+def _arguments(given: _Added, offer: Offer) -> tuple[Argument, ...] | None:
     schema, raw = given.schema, given.raw
     if "properties" not in schema:
         free = expression(schema)
         none_at_all = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
         return () if none_at_all and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
-    names = argument_names(schema["properties"], tool.name)
+    names = argument_names(schema["properties"], offer.name)
     required = frozenset(schema.get("required", ()))
     members: Any = raw.get("properties", {})
     found = [

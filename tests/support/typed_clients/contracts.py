@@ -1,12 +1,13 @@
 """Contracts of servers as data, the modules that are made of them, and their types, imported."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.typed_clients.contract import Contract, contract
 from mcp_protogen.typed_clients.lock import ClientLock
 from mcp_protogen.typed_clients.making import made
@@ -28,9 +29,16 @@ def tool(name: str = "look", /, *, returns: Json | None = None, **members: Any) 
     return listed if returns is None else {**listed, "outputSchema": returns}
 
 
-def contract_of(*tools: Json, version: str = "1.0", server: str = "weather") -> Contract:
-    """Return the contract of a server with these tools."""
-    return contract({"name": server, "version": version}, "2025-11-25", tools)
+def contract_of(
+    *tools: Json,
+    prompts: Iterable[Json] = (),
+    templates: Iterable[Json] = (),
+    version: str = "1.0",
+    server: str = "weather",
+) -> Contract:
+    """Return the contract of a server with these tools, prompts and resource templates."""
+    lists = {Kind.TOOLS: tools, Kind.PROMPTS: prompts, Kind.TEMPLATES: templates}
+    return contract({"name": server, "version": version}, "2025-11-25", lists)
 
 
 def lock_for(found: Contract, methods: Mapping[str, str] | None = None) -> ClientLock:
@@ -43,9 +51,10 @@ def lock_for(found: Contract, methods: Mapping[str, str] | None = None) -> Clien
     )
 
 
-def text_of(*tools: Json, methods: Mapping[str, str] | None = None) -> str:
-    """Return the module for a server with these tools."""
-    return made(lock_for(contract_of(*tools), methods), Path("weather_client.py"))[0].decode()
+def text_of(*tools: Json, methods: Mapping[str, str] | None = None, **others: Any) -> str:
+    """Return the module for a server with these tools, and what else `contract_of` takes."""
+    lock = lock_for(contract_of(*tools, **others), methods)
+    return made(lock, Path("weather_client.py"))[0].decode()
 
 
 def problems_of(*tools: Json) -> list[str]:
@@ -54,11 +63,12 @@ def problems_of(*tools: Json) -> list[str]:
     return [problem.message for problem in found]
 
 
-def module_of(*tools: Json, methods: Mapping[str, str] | None = None) -> Any:
+def module_of(*tools: Json, methods: Mapping[str, str] | None = None, **others: Any) -> Any:
     """Return the module, imported."""
     module = ModuleType("weather_client")
     sys.modules[module.__name__] = module  # where Pydantic looks up the names of annotations
-    exec(compile(text_of(*tools, methods=methods), "weather_client.py", "exec"), vars(module))
+    source = text_of(*tools, methods=methods, **others)
+    exec(compile(source, "weather_client.py", "exec"), vars(module))
     return module
 
 
@@ -146,6 +156,15 @@ TREE: Final = tool(
 )
 PERHAPS: Final = tool("perhaps", returns={"anyOf": [{"type": "integer"}, {"type": "null"}]})
 SIZE: Final = tool("size", returns={"type": "integer"})
+ASK: Final[Json] = {
+    "name": "ask-about",
+    "description": "Ask about a city.",
+    "arguments": [
+        {"name": "city", "description": "Where.", "required": True},
+        {"name": "style", "required": False},
+    ],
+}
+PLACE: Final[Json] = {"name": "place", "uriTemplate": "places://{country}/{+path}{?days,tag*}"}
 USUAL: Final = (FORECAST, ADD, ECHO, FREE, TREE, COUNTS, PERHAPS, SIZE)
 
 USED: Final = '''
@@ -154,7 +173,7 @@ USED: Final = '''
 from typing import assert_type
 
 from mcp_revisions import ToolFailed
-from mcp_revisions.v2026_07_28.models import CallToolResult
+from mcp_revisions.v2026_07_28.models import CallToolResult, GetPromptResult, ReadResourceResult
 from weather_client import Forecast, GetForecastNear, SyncWeatherClient, WeatherClient
 
 
@@ -173,6 +192,11 @@ async def ask(target: str) -> float | None:
         await weather.get_forecast("Oslo")  # wrong
         forecast.hihg  # wrong
         await weather.with_options(timeout=5).free({"anything": 1})
+        assert_type(await weather.prompts.ask_about(city="Oslo"), GetPromptResult)
+        await weather.prompts.ask_about()  # wrong
+        page = await weather.resources.place(country="no", path="x", tag=["a"])
+        assert_type(page, ReadResourceResult)
+        await weather.resources.place(country="no", path="x", tag="a")  # wrong
         return forecast.high
 
 

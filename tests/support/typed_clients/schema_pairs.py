@@ -25,6 +25,45 @@ _FIXED: Final[tuple[Json, ...]] = (
     {"type": "string", "pattern": "^x"},
     {"not": {"type": "string"}},
 )
+
+
+def _tagged(names: str, member: str, required: list[str]) -> Json:
+    kind: Json = {"enum": [*names]} if len(names) > 1 else {"const": names}
+    return {
+        "type": "object",
+        "properties": {"a": kind, "b": {"type": member}},
+        "required": required,
+    }
+
+
+def _range(kind: str, low: int, high: int) -> Json:
+    return {"type": kind, "minimum": low, "maximum": high}
+
+
+# Unions whose alternatives may accept together what none of them accepts alone.
+_ARMS: Final[tuple[st.SearchStrategy[Json], ...]] = (
+    st.builds(
+        _tagged,
+        st.sampled_from(["x", "y", "z", "xy", "yz"]),
+        st.sampled_from(["integer", "string"]),
+        st.sampled_from([["a"], ["a"], [], ["a", "b"]]),
+    ),
+    st.builds(
+        _range,
+        st.sampled_from(["integer", "integer", "number"]),
+        st.integers(-4, 4),
+        st.integers(-4, 4),
+    ),
+    st.sampled_from(({"const": True}, {"const": False}, {"const": "x"}, {"enum": ["y", 1]})),
+)
+_UNIONS: Final = st.one_of(
+    *_ARMS,
+    *(
+        st.fixed_dictionaries({key: st.lists(arms, min_size=1, max_size=3)})
+        for key in ("anyOf", "oneOf")
+        for arms in _ARMS
+    ),
+)
 _NODE: Final[Json] = {
     "type": "object",
     "properties": {"a": {"type": ["string", "null"]}, "b": {"type": "integer"}},
@@ -81,8 +120,12 @@ _SCHEMAS: Final = st.recursive(_SCALARS, _around, max_leaves=6)
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Json, Json]:
     """Draw two schemas, each with the definition that it may refer to."""
-    before, nodes = draw(_SCHEMAS), draw(_NODES)
-    after = _changed(draw, before)
+    if draw(st.booleans()):
+        before, after = draw(_UNIONS), draw(_UNIONS)
+    else:
+        before = draw(_SCHEMAS)
+        after = _changed(draw, before)
+    nodes = draw(_NODES)
     other = draw(_NODES) if draw(st.booleans()) else nodes
     return {**before, "$defs": {"N": nodes}}, {**after, "$defs": {"N": other}}
 

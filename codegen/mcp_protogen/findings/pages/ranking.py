@@ -29,6 +29,8 @@ CATEGORIES: Mapping[Category, str] = {
     Category.BEHAVIOUR: "behaviour",
     Category.SERVER: "server",
     Category.TOOL: "tools",
+    Category.PROMPT: "prompts",
+    Category.TEMPLATE: "resource templates",
     Category.ANNOTATION: "annotations",
     Category.ARGUMENT: "arguments",
     Category.RESULT: "results",

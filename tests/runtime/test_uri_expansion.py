@@ -1,0 +1,55 @@
+"""URIs from templates, by the rules of RFC 6570."""
+
+from typing import Any
+
+import pytest
+from support.generated.golden_package import runtime
+from support.tables import case
+
+VALUES = {
+    "word": "a b",
+    "path": "/x/y",
+    "half": "50%",
+    "coded": "%2F",
+    "empty": "",
+    "list": ["r", "g&"],
+    "none": [],
+}
+
+
+def test_every_operator_writes_its_values() -> None:
+    expanded: Any = runtime("core.uri_expansion").expanded_uri
+    for template, wanted in (
+        ("x:{word}", "x:a%20b"),
+        ("x:{path},{+path}", "x:%2Fx%2Fy,/x/y"),
+        ("x:{+half}{+coded}{coded}", "x:50%25%2F%252F"),
+        ("x:{#path}", "x:#/x/y"),
+        ("x:{.word,path}", "x:.a%20b.%2Fx%2Fy"),
+        ("x:{/word,empty}", "x:/a%20b/"),
+        ("x:{;word,empty}", "x:;word=a%20b;empty"),
+        ("x:{?word,missing,empty}", "x:?word=a%20b&empty="),
+        ("x:y?z=1{&word}", "x:y?z=1&word=a%20b"),
+        ("x:{?missing}", "x:"),
+        ("x:{path:2}", "x:%2Fx"),
+        ("x:{list}", "x:r,g%26"),
+        ("x:{/list*}", "x:/r/g%26"),
+        ("x:{?list*}", "x:?list=r&list=g%26"),
+        ("x:{?list}", "x:?list=r,g%26"),
+        ("x:{/none*}", "x:"),
+        ("x:{?none}", "x:"),
+    ):
+        with case(template):
+            assert expanded(template, VALUES) == wanted
+    with pytest.raises(KeyError, match="missing"):
+        expanded("x:{/missing}", VALUES)
+
+
+def test_variables_are_listed_once_and_needed_unless_they_are_in_a_query() -> None:
+    variables: Any = runtime("core.uri_expansion").uri_variables
+    found = variables("x:{a}{?b,a,tags*}{&c:3}")
+    assert [(one.name, one.required, one.exploded) for one in found.values()] == [
+        ("a", True, False),
+        ("b", False, False),
+        ("tags", False, True),
+        ("c", False, False),
+    ]

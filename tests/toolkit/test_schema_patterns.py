@@ -1,0 +1,91 @@
+"""Patterns of schemas: none holds the program up, and what is not checked is said."""
+
+from typing import Any
+
+from support.generated.golden_package import runtime
+from support.tables import case
+
+ENDLESS = r"^(a+)+$"
+AHEAD = r"^(?=.*\d)"
+VICTIM = "a" * 40 + "!"
+TEXT = {"type": "string"}
+Case = tuple[dict[str, Any], Any, list[str]]
+
+
+def checked(schema: Any, value: Any) -> tuple[list[str], list[str]]:
+    """Return where a value is wrong by the schema of somebody else, and what is not checked."""
+    said: list[str] = []
+    checker: Any = runtime("core.schema_validation").checker
+    check = checker(schema, "the schema", of_objects=False, report=said.append)
+    return [problem.pointer for problem in check(value)], said
+
+
+def test_no_pattern_takes_longer_than_its_text() -> None:
+    cases: tuple[Case, ...] = (
+        ({"pattern": ENDLESS}, VICTIM, [""]),
+        ({"patternProperties": {ENDLESS: TEXT}}, {VICTIM: 1, "aa": 1}, ["/aa"]),
+        (
+            {"patternProperties": {ENDLESS: {}}, "additionalProperties": False},
+            {VICTIM: 1, "aa": 1},
+            [""],
+        ),
+        ({"properties": {"x": {"$ref": "#/a"}}, "a": {"pattern": ENDLESS}}, {"x": VICTIM}, ["/x"]),
+        ({"not": {"pattern": ENDLESS}}, "aaa", [""]),
+    )
+    for schema, value, wrong in cases:
+        with case(schema):
+            assert checked(schema, value) == (wrong, [])
+
+
+def test_a_pattern_that_is_not_checked_refuses_nothing_and_is_named() -> None:
+    also = {"type": "object", "required": ["y"]}
+    cases: tuple[Case, ...] = (
+        ({"pattern": AHEAD}, "x", []),
+        ({"pattern": r"(a)\1"}, "x", []),
+        ({"pattern": "["}, "x", []),
+        ({"pattern": "[a&&b]"}, "x", []),
+        ({"pattern": "a{99999999999}"}, "x", []),
+        ({"pattern": "(x|" + "y" * 1_000 + ")"}, "z", []),
+        ({**also, "properties": {"x": {"pattern": AHEAD}}}, {"x": "x"}, [""]),
+        ({"patternProperties": {AHEAD: False}}, {"x": 1}, []),
+        ({"patternProperties": {AHEAD: {}}, "additionalProperties": False}, {"x": 1}, []),
+        ({"not": {"pattern": AHEAD}}, "x", []),
+        ({"oneOf": [{"pattern": AHEAD}, {"type": "string"}]}, "x", []),
+    )
+    for schema, value, wrong in cases:
+        with case(schema):
+            found, said = checked(schema, value)
+            assert (found, "is not checked, because" in said[0]) == (wrong, True)
+
+
+def test_escapes_and_classes_are_no_reason_to_check_nothing() -> None:
+    for pattern, right, wrong in (
+        (r"^[\[\]]$", "[", "x"),
+        (r"^\p{L}+$", "é", "1"),
+        (r"^[\w-]{2,}$", "a-", "!!"),
+        (r"^\/x", "/x", "x"),
+    ):
+        with case(pattern):
+            assert checked({"pattern": pattern}, right) == ([], [])
+            assert checked({"pattern": pattern}, wrong) == ([""], [])
+
+
+def test_long_texts_are_not_matched_without_end() -> None:
+    schema = {"items": {"pattern": "^a*$"}}
+    assert checked(schema, ["a" * 30_000, "b"]) == (["/1"], [])
+    assert checked(schema, ["a" * 30_000, "b" * 30_000]) == (
+        [],
+        ["patterns are not checked beyond 50,000 characters"],
+    )
+
+
+def test_unevaluated_members_are_not_judged_by_patterns() -> None:
+    schema: Any = {"patternProperties": {ENDLESS: {}}, "unevaluatedProperties": False}
+    found, said = checked(schema, {VICTIM: 1})
+    assert (found, said) == ([], ["unevaluatedProperties is not checked beside patternProperties"])
+
+
+def test_our_own_patterns_are_all_checked() -> None:
+    checker: Any = runtime("core.schema_validation").checker
+    check = checker({"pattern": AHEAD}, "the schema", of_objects=False)
+    assert [[one.pointer for one in check(text)] for text in ("x1", "x")] == [[], [""]]
