@@ -269,7 +269,7 @@ async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
 
 async def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is_troubled() -> None:
     async def play(hand: Hand) -> None:
-        await hand.send(discovered((await hand.take())["id"]))
+        await agree(hand)
         await hand.take()
 
     theirs = Accepting(play)
@@ -288,7 +288,7 @@ async def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is
 
 async def test_a_server_that_dies_ends_the_bridge() -> None:
     async def play(hand: Hand) -> None:
-        await hand.send(discovered((await hand.take())["id"], tools={}))
+        await agree(hand, tools={})
         await hand.take()
 
     async with bridged(Accepting(play)) as hand:
