@@ -51,6 +51,7 @@ from support.sessions.wiretap import (
     FORM,
     TOOLS_CHANGED,
     UPDATED,
+    Wire,
     agree,
     m,
     new,
@@ -286,6 +287,19 @@ async def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is
         assert theirs.opened == 1
 
 
+async def test_the_revision_of_the_client_goes_before_newer_ones_of_the_server() -> None:
+    async def nothing(session: Session, params: CallToolRequestParams) -> str:
+        return "done"
+
+    wire = Wire()
+    opener = pkg.in_memory(tools(STATELESS, nothing), tap=wire, revisions=pkg.REVISIONS)
+    async with bridged(opener) as hand:
+        await shake(hand)
+        assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
+    assert [one["protocolVersion"] for one in wire.calls("initialize")] == [OLD]
+    assert not wire.calls("server/discover")
+
+
 async def test_a_server_that_dies_ends_the_bridge() -> None:
     async def play(hand: Hand) -> None:
         await agree(hand, tools={})
@@ -416,8 +430,11 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
     def bare(params: Any) -> Any:
         return {name: value for name, value in params.items() if name != "_meta"}
 
+    # Tasks are the one extension of which a bridge knows more.
+    extensions: JsonObject = {"a/b": {}, **({TASKS_EXTENSION: {}} if revision == STATELESS else {})}
+
     async def play(hand: Hand) -> None:
-        await (agree if revision == STATELESS else greet)(hand, tools={}, extensions={"a/b": {}})
+        await (agree if revision == STATELESS else greet)(hand, tools={}, extensions=extensions)
         asked = await hand.take()
         assert (asked["method"], bare(asked["params"])) == ("b/do", {"x": [1]})
         if revision == OLD:
@@ -438,7 +455,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
         else:
             declared = (await hand.ask("server/discover", 9, _meta=META))["result"]
             declared = declared["capabilities"]
-        assert declared == {"tools": {}, "extensions": {"a/b": {}}}
+        assert declared == {"tools": {}, "extensions": extensions}
         await hand.send(said("b/do", 1, x=[1]))
         if revision == OLD:
             question = await hand.take()

@@ -137,9 +137,7 @@ class ToolCall:
             raise
         return result
 
-    async def _begun(
-        self, client: Client, limit: CallTimeout, options: Mapping[str, Any]
-    ) -> Any:
+    async def _begun(self, client: Client, limit: CallTimeout, options: Mapping[str, Any]) -> Any:
         beginning: asyncio.Future[Any] = asyncio.ensure_future(
             client.start_task(self.tool["name"], dict(self.arguments), **options)
         )
