@@ -395,7 +395,7 @@ async def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() 
 
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
-async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
+async def test_what_was_not_declared_is_carried_within_2025_11_25_or_reported_once(
     own: str, revision: str
 ) -> None:
     lost: list[Any] = []
@@ -409,9 +409,19 @@ async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
         await hand.send(result(asked["id"], **COMPLETE[own], content=[]))
         await hand.take()
 
-    ours = client(revision, on_logging_message=noting([], "data"))
+    told: list[Any] = []
+    ours = client(
+        revision,
+        on_logging_message=noting(told, "data"),
+        on_tool_list_changed=noting(told, "meta"),
+        on_resource_updated=noting(told, "uri"),
+    )
     async with through(ours, Accepting(play), on_loss=lost.append):
         assert content_of(await ours.call_tool(named(revision, "x"))) == []
+    if own == revision == OLD:
+        # It is for the client to say what it thinks of that.
+        assert (told, lost) == (["x", None, "a:1"] * 2, [])
+        return
     assert [(one.method, one.what) for one in lost] == [
         (method, "dropped") for method in (LOG, TOOLS_CHANGED, UPDATED)
     ]

@@ -38,7 +38,7 @@ from ..rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ..server.base import ServerRuntime, SessionBase
 from ..server.context import RequestContext
 from ..server.task_serving import TaskRequests
-from .carrying import ForwardingHandlers, Handler, off_stream
+from .carrying import ForwardingHandlers, Handler, as_it_came, off_stream
 from .forwarded_request import ForwardedRequest
 from .task_carrying import (
     CarriedRequests,
@@ -337,6 +337,11 @@ class ProxyServerRuntime(ServerRuntime):
             "client": self.client.capabilities,
         }
         need = gate.unmet(spec.requires, "server", params, capabilities)
+        remembers = self.owner.TABLE.era.remembers_client
+        if need is not None and self.client.same_revision and remembers:
+            # Many servers say what they have not declared, and clients hear it all the same.
+            await self._tell(*as_it_came(spec, params))
+            return
         if need is not None:
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
@@ -347,10 +352,13 @@ class ProxyServerRuntime(ServerRuntime):
             for context in self._log_readers():
                 await context.log(params.level, params.data, params.logger)
         else:
-            for context in self._contexts():
-                # A client that has gone needs no notification.
-                with suppress(Disconnected):
-                    await context.session().notify(spec, off_stream(params))
+            await self._tell(spec, off_stream(params))
+
+    async def _tell(self, spec: NotificationSpec[Any], params: Any) -> None:
+        for context in self._contexts():
+            # A client that has gone needs no notification.
+            with suppress(Disconnected):
+                await context.session().notify(spec, params)
 
     def _contexts(self) -> list[RequestContext]:
         """Return one context for each connection: of its last request that is under way, if any.
