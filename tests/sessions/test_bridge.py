@@ -361,12 +361,13 @@ async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: boo
         return models(own).CallToolResult(content=[])
 
     theirs = Accepting(play) if bridge else tools(own, call)
-    async with bridged(theirs, progress_interval=10) as hand:
-        await shake(hand)
-        await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
-        told = [await hand.take() for _ in range(3)]
-        assert [one["params"]["progress"] for one in told[:2]] == [1, 3]
-        assert told[2]["result"]["content"] == []
+    for interval, steps in ((10, [1, 3]), (0, [1, 2, 3]))[: 1 + bridge]:
+        async with bridged(theirs, progress_interval=interval) as hand:
+            await shake(hand)
+            await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
+            told = [await hand.take() for _ in [*steps, "result"]]
+            assert [one["params"]["progress"] for one in told[:-1]] == steps
+            assert told[-1]["result"]["content"] == []
 
 
 async def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() -> None:
