@@ -17,6 +17,7 @@ from typing import Any
 
 from . import (
     auth_topic,
+    bridge_topic,
     generating,
     growing,
     http_topic,
@@ -51,6 +52,7 @@ _TOPICS = {
         share_topic,
         task_topic,
         translating,
+        bridge_topic,
         walk,
         soaking,
     )

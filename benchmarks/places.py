@@ -1,6 +1,8 @@
 """Where things are in the checkout, and the environment that holds the peers."""
 
+import json
 import os
+import shutil
 import sys
 from functools import cache
 from hashlib import sha256
@@ -15,6 +17,7 @@ BUILD: Final = ROOT / "build" / "bench"
 _FOLDER: Final = Path(__file__).parent
 REQUIREMENTS: Final = _FOLDER / "requirements.txt"
 FASTMCP: Final = _FOLDER / "requirements-fastmcp.txt"
+_NPM: Final = _FOLDER / "package.json"
 FASTMCP_3: Final = _FOLDER / "requirements-fastmcp3.txt"
 
 REVISION: Final = "2025-11-25"
@@ -39,10 +42,12 @@ def published(revision: str) -> Path:
 
 
 def pins() -> list[str]:
-    """The peers with their versions, as pip writes them."""
+    """The peers with their versions, as pip writes them, also those of npm."""
     files = (REQUIREMENTS, FASTMCP, FASTMCP_3)
     lines = [line for file in files for line in file.read_text().splitlines()]
-    return [line for line in dict.fromkeys(lines) if line and not line.startswith("#")]
+    listed = [line for line in dict.fromkeys(lines) if line and not line.startswith("#")]
+    npm: dict[str, str] = json.loads(_NPM.read_bytes())["dependencies"]
+    return [*listed, *(f"{name}=={version}" for name, version in npm.items())]
 
 
 def tool(name: str) -> Path:
@@ -75,6 +80,25 @@ def structs() -> Path:
         [tool("mcp-gen"), *form, "--out", folder / "mcp_structs", "--force"], ROOT, environment()
     )()
     return folder
+
+
+@cache
+def node_peers() -> Path | None:
+    """The folder of the peers that npm has, installed on first use; None without npm and Node.
+
+    Raises `RuntimeError` if they cannot be installed.
+    """
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        return None
+    folder = BUILD / f"npm-{sha256(_NPM.read_bytes()).hexdigest()[:12]}"
+    ready = folder / ".ready"
+    if not ready.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(_NPM, folder)
+        quietly = ("--no-audit", "--no-fund", "--silent")
+        command(["npm", "install", *quietly, "--prefix", folder], ROOT, os.environ)()
+        ready.touch()
+    return folder / "node_modules"
 
 
 @cache

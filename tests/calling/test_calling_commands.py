@@ -212,8 +212,12 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
     sent: list[bytes] = []
     interrupting = False
 
+    at_once = False
+
     def tap(sender: str, message: bytes) -> None:
         sent.append(message)
+        if at_once and b'"tools/call"' in message:
+            os.kill(os.getpid(), signal.SIGINT)
 
     def opener(target: ServerTarget) -> object:
         options = Options(tasks=TaskOptions(poll_interval=0.05))
@@ -238,6 +242,12 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
             interrupting = False
             assert servers.cancelled == ["burn"] and statuses[-1] == "working"
             assert any(b'"tasks/cancel"' in message for message in sent)
+            sent.clear()
+            at_once = True
+            assert shop("call", SHOP, "burn", *line).code == 130
+            at_once = False
+            assert any(b'"tasks/cancel"' in message for message in sent), "before it was known"
+            assert servers.cancelled == ["burn", "burn"]
             sent.clear()
     ran = shop("call", SHOP, "bake", "--as-task", "--revision", "2025-06-18")
     assert ran.code == 2 and "there are no tasks in revision 2025-06-18" in ran.err

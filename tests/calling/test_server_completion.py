@@ -1,6 +1,10 @@
 """Shells complete names from the server itself, if it was used before."""
 
 import os
+import shutil
+import subprocess
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -9,6 +13,7 @@ from mcp_protogen.calling.completing import Word, fitting
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli.bash_words import rejoin
 from mcp_protogen.connecting.server_target import ServerTarget
+from support.missing import untested
 from support.running import Run
 from support.tables import case
 
@@ -36,14 +41,20 @@ def complete(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Asks for what a line may go on with, as fish does."""
 
     def ask(line: str) -> list[str]:
-        monkeypatch.setenv("_MCP_GEN_COMPLETE", "complete_fish")
-        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
-        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"mcp-gen {line}")
-        found = mcp_gen().out.splitlines()
-        monkeypatch.delenv("_MCP_GEN_COMPLETE")
+        found = answered(mcp_gen, monkeypatch, "fish", line).splitlines()
         return [one.partition("\t")[0] for one in found if one]
 
     return ask
+
+
+def answered(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, shell: str, line: str) -> str:
+    """What a shell is answered that asks for what a line may go on with."""
+    monkeypatch.setenv("_MCP_GEN_COMPLETE", f"complete_{shell}")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"mcp-gen {line}")
+    out = mcp_gen().out
+    monkeypatch.delenv("_MCP_GEN_COMPLETE")
+    return out
 
 
 @pytest.fixture
@@ -151,6 +162,73 @@ def test_another_program_of_the_same_name_in_a_file_is_another_server(
     assert remembered.remembered(target) == {}
     file.write_text('{"mcpServers": {"a": {"command": "two"}}}')
     assert remembered.remembered(target) is None
+
+
+LINES = {
+    "read shop.py memo://t": "memo://today",
+    "call shop.py order kind=t": "kind=tea",
+    "call shop.py greet ti": "times=",
+    "call --revision 2025-11": "2025-11-25",
+}
+END = "@end@\n"
+# What a terminal shows does not come all at once: -r waits until the word is whole.
+ZSH = """
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PS1=; autoload -Uz compinit; compinit -u -D; source $1; print BE''GUN"
+zpty -r -m shell shown '*BEGUN*'
+complete() {
+  zpty -w -n shell "$1"$'\\t'
+  zpty -r -m shell shown "*$2*"
+  print -r -- "$shown$3"
+  zpty -w -n shell $'\\x15'
+}
+"""
+
+
+@pytest.mark.parametrize("shell", ["fish", "zsh"])
+def test_a_shell_completes_what_it_is_answered(
+    shell: str,
+    fresh: None,
+    opened: list[str],
+    mcp_gen: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    if shutil.which(shell) is None:
+        untested(shell, "how it completes names of servers")
+    mcp_gen("list", SHOP)
+    said = {line: answered(mcp_gen, monkeypatch, shell, line) for line in LINES}
+    cases = [f"{quote(f'mcp-gen {line}')}) printf %s {quote(one)};;" for line, one in said.items()]
+    program, script = tmp_path / "mcp-gen", tmp_path / "script"
+    lines = ["#!/bin/sh", 'case "$_TYPER_COMPLETE_ARGS" in', *cases, "esac"]
+    program.write_text("\n".join(lines))
+    program.chmod(0o755)
+    monkeypatch.setenv("_MCP_GEN_COMPLETE", f"source_{shell}")
+    script.write_text(mcp_gen().out)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    shown = (shown_by_fish if shell == "fish" else shown_by_zsh)(script)
+    for (line, expected), one in zip(LINES.items(), shown, strict=True):
+        with case(line):
+            assert expected in one
+
+
+def shown_by_fish(script: Path) -> list[str]:
+    lines = [f"complete -C {quote(f'mcp-gen {line}')}; echo {END.strip()}" for line in LINES]
+    return shown_by("fish", "--no-config", "-c", "\n".join([f"source {script}", *lines]))
+
+
+def shown_by_zsh(script: Path) -> list[str]:
+    lines = [
+        f"complete {quote(f'mcp-gen {line}')} {quote(word)} '\n{END.strip()}'"
+        for line, word in LINES.items()
+    ]
+    return shown_by("zsh", "-f", "-c", "\n".join([ZSH, *lines]), "zsh", str(script))
+
+
+def shown_by(*command: str) -> list[str]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    return done.stdout.split(END)[:-1]
 
 
 BASH: dict[str, tuple[str, int, str, int, str]] = {

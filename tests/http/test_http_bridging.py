@@ -11,7 +11,7 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, booted, calling, text_in
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import ASKED, answered, form
-from support.sessions.talking import INITIALIZED, hello, pkg, request, tools
+from support.sessions.talking import INITIALIZED, META, VERSION, hello, pkg, request, tools
 from support.tables import case
 
 CHANGED = "notifications/tools/list_changed"
@@ -94,6 +94,12 @@ async def test_requests_of_clients_that_are_alike_share_a_connection() -> None:
                 said = await site.modern("tools/call", meta=ASKED, name="x")
                 assert text_in(said) == "1"
                 assert origin.opened == 2
+                found = (await site.modern("server/discover")).json()["result"]
+                other = {**META, VERSION: "v9"}
+                refused = await site.modern("tools/call", meta=other, name="x")
+                every = [one.id for one in pkg.REVISIONS]
+                assert {*found["supportedVersions"]} == {*every}
+                assert {*refused.json()["error"]["data"]["supported"]} == {*every}
             assert origin.closed == 2
 
 

@@ -51,6 +51,7 @@ from support.sessions.wiretap import (
     FORM,
     TOOLS_CHANGED,
     UPDATED,
+    Wire,
     agree,
     m,
     new,
@@ -269,7 +270,7 @@ async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
 
 async def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is_troubled() -> None:
     async def play(hand: Hand) -> None:
-        await hand.send(discovered((await hand.take())["id"]))
+        await agree(hand)
         await hand.take()
 
     theirs = Accepting(play)
@@ -286,9 +287,22 @@ async def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is
         assert theirs.opened == 1
 
 
+async def test_the_revision_of_the_client_goes_before_newer_ones_of_the_server() -> None:
+    async def nothing(session: Session, params: CallToolRequestParams) -> str:
+        return "done"
+
+    wire = Wire()
+    opener = pkg.in_memory(tools(STATELESS, nothing), tap=wire, revisions=pkg.REVISIONS)
+    async with bridged(opener) as hand:
+        await shake(hand)
+        assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
+    assert [one["protocolVersion"] for one in wire.calls("initialize")] == [OLD]
+    assert not wire.calls("server/discover")
+
+
 async def test_a_server_that_dies_ends_the_bridge() -> None:
     async def play(hand: Hand) -> None:
-        await hand.send(discovered((await hand.take())["id"], tools={}))
+        await agree(hand, tools={})
         await hand.take()
 
     async with bridged(Accepting(play)) as hand:
@@ -347,12 +361,13 @@ async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: boo
         return models(own).CallToolResult(content=[])
 
     theirs = Accepting(play) if bridge else tools(own, call)
-    async with bridged(theirs, progress_interval=10) as hand:
-        await shake(hand)
-        await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
-        told = [await hand.take() for _ in range(3)]
-        assert [one["params"]["progress"] for one in told[:2]] == [1, 3]
-        assert told[2]["result"]["content"] == []
+    for interval, steps in ((10, [1, 3]), (0, [1, 2, 3]))[: 1 + bridge]:
+        async with bridged(theirs, progress_interval=interval) as hand:
+            await shake(hand)
+            await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
+            told = [await hand.take() for _ in [*steps, "result"]]
+            assert [one["params"]["progress"] for one in told[:-1]] == steps
+            assert told[-1]["result"]["content"] == []
 
 
 async def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() -> None:
@@ -381,7 +396,7 @@ async def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() 
 
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
-async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
+async def test_what_was_not_declared_is_carried_within_2025_11_25_or_reported_once(
     own: str, revision: str
 ) -> None:
     lost: list[Any] = []
@@ -395,9 +410,19 @@ async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
         await hand.send(result(asked["id"], **COMPLETE[own], content=[]))
         await hand.take()
 
-    ours = client(revision, on_logging_message=noting([], "data"))
+    told: list[Any] = []
+    ours = client(
+        revision,
+        on_logging_message=noting(told, "data"),
+        on_tool_list_changed=noting(told, "meta"),
+        on_resource_updated=noting(told, "uri"),
+    )
     async with through(ours, Accepting(play), on_loss=lost.append):
         assert content_of(await ours.call_tool(named(revision, "x"))) == []
+    if own == revision == OLD:
+        # It is for the client to say what it thinks of that.
+        assert (told, lost) == (["x", None, "a:1"] * 2, [])
+        return
     assert [(one.method, one.what) for one in lost] == [
         (method, "dropped") for method in (LOG, TOOLS_CHANGED, UPDATED)
     ]
@@ -416,8 +441,11 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
     def bare(params: Any) -> Any:
         return {name: value for name, value in params.items() if name != "_meta"}
 
+    # Tasks are the one extension of which a bridge knows more.
+    extensions: JsonObject = {"a/b": {}, **({TASKS_EXTENSION: {}} if revision == STATELESS else {})}
+
     async def play(hand: Hand) -> None:
-        await (agree if revision == STATELESS else greet)(hand, tools={}, extensions={"a/b": {}})
+        await (agree if revision == STATELESS else greet)(hand, tools={}, extensions=extensions)
         asked = await hand.take()
         assert (asked["method"], bare(asked["params"])) == ("b/do", {"x": [1]})
         if revision == OLD:
@@ -438,7 +466,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
         else:
             declared = (await hand.ask("server/discover", 9, _meta=META))["result"]
             declared = declared["capabilities"]
-        assert declared == {"tools": {}, "extensions": {"a/b": {}}}
+        assert declared == {"tools": {}, "extensions": extensions}
         await hand.send(said("b/do", 1, x=[1]))
         if revision == OLD:
             question = await hand.take()

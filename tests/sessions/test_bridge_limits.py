@@ -6,8 +6,17 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
-from support.sessions.bridging import answered, asked_for, bridged, called, form, text_of
+from support.sessions.bridging import (
+    ASKED,
+    answered,
+    asked_for,
+    bridged,
+    called,
+    form,
+    text_of,
+)
 from support.sessions.talking import (
     INITIALIZED,
     META,
@@ -27,7 +36,6 @@ from support.sessions.wiretap import (
     ID,
     agree,
     answer,
-    questions,
     result,
     shake,
     stream,
@@ -45,17 +53,13 @@ def question_of(asked: Any) -> str:
 
 
 async def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() -> None:
-    # Each round is shorter than `max_timeout`, both together are longer.
     async def play(hand: Hand) -> None:
-        await agree(hand, tools={})
-        one = {"method": ELICIT, "params": {"message": "one", "requestedSchema": FORM}}
-        await answer(hand, "tools/call", **questions(one, requestState="1"))
-        done = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
-        for members in (questions(requestState="2"), done):
-            asked = await hand.take()
-            assert asked["method"] == "tools/call"
-            await asyncio.sleep(0.4)
-            await hand.send(result(asked["id"], **members))
+        await shake(hand, tools={})
+        call = await hand.take()
+        await hand.send(request(ELICIT, 7, message="one", requestedSchema=FORM))
+        await hand.take()
+        await asyncio.sleep(0.4)
+        await hand.send(result(call["id"], content=[{"type": "text", "text": "done"}]))
         await hand.take()
 
     async with bridged(Accepting(play), max_timeout=0.7) as hand:
@@ -64,6 +68,31 @@ async def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answe
         refused = await hand.take()
         assert (refused["id"], refused["error"]["code"]) == (3, -32600)
         assert await text_of(hand) == "done"
+
+
+async def test_within_2026_07_28_questions_come_at_once_under_the_names_of_the_server() -> None:
+    one = {"method": ELICIT, "params": {"message": "one", "requestedSchema": FORM}}
+    asking = {"a": one, "b": one}
+    came: list[JsonObject] = []
+
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={})
+        said = {"resultType": "input_required", "inputRequests": asking, "requestState": "theirs"}
+        done = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
+        for members in (said, done):
+            came.append(await answer(hand, "tools/call", **members))
+        await hand.take()
+
+    async with bridged(Accepting(play)) as hand:
+        asked = await asked_for(hand, 1)
+        assert asked["inputRequests"] == asking
+        refused = await hand.ask("tools/call", 2, name="x", _meta=ASKED, requestState="theirs")
+        assert refused["error"]["code"] == -32602, "it is the bridge's own that comes back"
+        await hand.send(called(3, **answered(asked)))
+        assert await text_of(hand) == "done"
+    assert "requestState" not in came[0]
+    assert came[1]["requestState"] == "theirs"
+    assert came[1]["inputResponses"].keys() == asking.keys()
 
 
 async def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -> None:
@@ -234,7 +263,7 @@ async def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
         assert await text_of(hand) == "y"
 
 
-async def test_of_progress_only_the_newest_is_kept_for_a_client_that_does_not_read(
+async def test_of_progress_only_the_newest_reports_are_kept_for_a_client_that_does_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told = asyncio.Event()
@@ -263,5 +292,5 @@ async def test_of_progress_only_the_newest_is_kept_for_a_client_that_does_not_re
         while "params" in (said := await hand.take()):
             steps.append(said["params"]["progress"])
         assert said["result"]["content"] == []
-        assert (len(steps) < 10, steps[-1]) == (True, 49)
+        assert (len(steps) < 30, steps[-16:]) == (True, [*range(34, 50)])
     assert more[0] <= 1

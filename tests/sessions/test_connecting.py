@@ -207,9 +207,32 @@ async def test_names_of_tools_have_a_separator_and_clients_a_class() -> None:
             assert type(several["a"]) is Mine
 
 
+OF_HOSTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Gemini CLI": ("mcpServers", {"httpUrl": "HERE", "url": "http://127.0.0.1:1/sse"}),
+    "Windsurf": ("mcpServers", {"serverUrl": "${SITE}"}),
+    "Zed": ("context_servers", {"source": "custom", "url": "HERE", "enabled": True}),
+}
+OF_ZED: dict[str, Any] = {"off": {"command": "x", "enabled": False}, "of": {"settings": {}}}
+
+
+async def test_servers_are_found_where_other_hosts_have_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with serving(Newer) as site:
+        url = f"http://127.0.0.1:{site.port}/mcp"
+        monkeypatch.setenv("SITE", url)
+        for host, (member, entry) in OF_HOSTS.items():
+            with case(host):
+                here = {key: url if one == "HERE" else one for key, one in entry.items()}
+                config = {member: {"far": here, **(OF_ZED if host == "Zed" else {})}}
+                async with pkg.connect_config(config) as several:
+                    assert list(several) == ["far"]
+                    assert await weather(several["far"]) == "Ulm: rain"
+
+
 BAD: list[tuple[object, str]] = [
-    ([], ": there is no object mcpServers or servers"),
-    ({"mcpServers": []}, ": there is no object mcpServers or servers"),
+    ([], ": there is no object mcpServers or servers or context_servers"),
+    ({"mcpServers": []}, ": there is no object mcpServers or servers or context_servers"),
     ({"servers": {"a/b": 3}}, "#/servers/a~1b: of the server a/b: Input should be an object"),
     ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "#/mcpServers/a/args: of the server a"),
     ({"mcpServers": {"a": {"command": "x", "env": {"N": [1]}}}}, "#/mcpServers/a/env/N: of the"),

@@ -1,10 +1,14 @@
 """Connections over HTTP that break, hang or bring what nobody understands."""
 
 import asyncio
+import gzip
 import json
+from collections.abc import AsyncGenerator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mcp_revisions._runtime.core.errors import RemoteError
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
@@ -359,6 +363,40 @@ class TestTransport:
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
             with http_error(500):
                 await ours.call_tool(named(OLD, "x"))
+
+    async def test_a_body_may_be_compressed_once(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            coding = request.value["params"]["name"]
+            said = _bytes({"jsonrpc": "2.0", "id": request.value["id"], "result": TEXT})
+            for _ in coding.split(", "):
+                said = gzip.compress(said)
+            await reply.send(200, said, content_encoding=coding)
+
+        async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
+            assert (await ours.call_tool(named(OLD, "gzip"))).to_wire() == TEXT
+            with pytest.raises(RemoteError, match="compressed more than once"):
+                await ours.call_tool(named(OLD, "gzip, gzip"))
+
+    async def test_comments_without_end_keep_nobody_waiting(self) -> None:
+        done: list[str] = []
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            for _ in range(3):
+                yield b":\n"
+            done.append("comments")
+
+        async def other() -> None:
+            done.append("other")
+
+        async def room() -> None:
+            """There is always some."""
+
+        made = SimpleNamespace(status_code=200, headers={}, aiter_bytes=chunks)
+        reply = runtime("http.client.http_client").HttpReply(made, "GET x", 100)
+        working = asyncio.create_task(other())
+        await reply.read_events(done.append, room)
+        await working
+        assert done == ["other", "comments"]
 
 
 def _bytes(message: object) -> bytes:

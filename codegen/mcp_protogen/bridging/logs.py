@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from mcp_protogen.base.printable import one_line
@@ -29,8 +30,9 @@ def begin_log(level: str, form: LogFormat) -> None:
     logging.getLogger("mcp_protogen.runtime.core.losses").setLevel(logging.ERROR)
 
 
+@lru_cache(maxsize=1000)
 def log_loss(loss: Loss) -> None:
-    """Log what a translation could not keep."""
+    """Log what a translation could not keep, of each kind once for all sessions."""
     said = {name: value for name, value in loss._asdict().items() if name != "harmless"}
     form = "%s: %s was %s between %s and %s: %s"
     parts = (loss.method, loss.pointer or "/", loss.what, loss.own, loss.wire, loss.why)

@@ -86,7 +86,10 @@ def run_bridge(options: BridgeOptions) -> None:
     settings: dict[str, Any] = {
         "client_revisions": _revisions(package, "--revision", options.revisions),
         "server_revisions": _revisions(package, "--server-revision", options.server_revisions),
-        "options": package.Options(max_timeout=options.timeout, on_loss=log_loss),
+        # How often progress is reported is up to the server.
+        "options": package.Options(
+            max_timeout=options.timeout, on_loss=log_loss, progress_interval=0.0
+        ),
     }
     try:
         if options.http is None:

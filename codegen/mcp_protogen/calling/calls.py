@@ -1,8 +1,8 @@
 """One call of a tool: how long it may take, whether it is a task, and what is shown meanwhile."""
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -41,6 +41,11 @@ class CallTimeout:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._limit: asyncio.Timeout | None = None
+
+    @property
+    def stands_still(self) -> bool:
+        """Return whether no time passes."""
+        return self._limit is not None and self._limit.when() is None
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
@@ -116,7 +121,7 @@ class ToolCall:
     ) -> WireModel:
         if not hasattr(client, "start_task"):
             raise LocalError(f"there are no tasks in revision {client.revision}")
-        handle = await client.start_task(self.tool["name"], dict(self.arguments), **options)
+        handle = await self._begun(client, limit, options)
         if handle.id is None:
             result: WireModel = await handle.result()
             return result
@@ -127,11 +132,35 @@ class ToolCall:
                 screen.show_status(": ".join(filter(None, [str(state.status), state.message])))
             result = await handle.result()
         except asyncio.CancelledError:
-            with suppress(TimeoutError, ProtocolError, Disconnected):
-                async with asyncio.timeout(_CANCELLING):
-                    await handle.cancel()
+            async with _briefly():
+                await handle.cancel()
             raise
         return result
+
+    async def _begun(self, client: Client, limit: CallTimeout, options: Mapping[str, Any]) -> Any:
+        beginning: asyncio.Future[Any] = asyncio.ensure_future(
+            client.start_task(self.tool["name"], dict(self.arguments), **options)
+        )
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            # There may be a task already, and only the answer says which. It does not come while
+            # a person is asked.
+            if limit.stands_still:
+                beginning.cancel()
+            async with _briefly():
+                handle = await beginning
+                if handle.id is not None:
+                    await handle.cancel()
+            raise
+
+
+@asynccontextmanager
+async def _briefly() -> AsyncGenerator[None, None]:
+    """Give what cancels a task a short time, and go on whether it succeeds or not."""
+    with suppress(TimeoutError, ProtocolError, Disconnected):
+        async with asyncio.timeout(_CANCELLING):
+            yield
 
 
 def pages_of(error: McpError) -> list[JSON]:

@@ -73,13 +73,21 @@ def result(id: object, **members: object) -> JsonObject:
 
 async def agree(hand: Hand, **capabilities: object) -> None:
     """Play a server of the stateless era that declares these."""
-    await hand.send(discovered((await hand.take())["id"], **capabilities))
+    asked = await hand.take()
+    if asked["method"] == "initialize":
+        supported = {"supported": [STATELESS], "requested": asked["params"]["protocolVersion"]}
+        await hand.send(error(asked["id"], -32022, data=supported))
+        asked = await hand.take()
+    await hand.send(discovered(asked["id"], **capabilities))
 
 
 async def shake(hand: Hand, **capabilities: object) -> None:
     """Play a server of the handshake era that declares these."""
-    await hand.send(error((await hand.take())["id"], -32601))
-    await hand.send(welcome((await hand.take())["id"], OLD, **capabilities))
+    asked = await hand.take()
+    if asked["method"] == "server/discover":
+        await hand.send(error(asked["id"], -32601))
+        asked = await hand.take()
+    await hand.send(welcome(asked["id"], OLD, **capabilities))
     assert (await hand.take())["method"] == "notifications/initialized"
 
 

@@ -11,8 +11,8 @@ from mcp_revisions._runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 
 from support.json_types import Json, JsonObject
-from support.revisions import OLD
-from support.sessions.talking import Accepting, Hand, discovered, pkg, request, welcome
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import Accepting, Hand, discovered, error, pkg, request, welcome
 
 DECLARED: JsonObject = {"extensions": {TASKS_EXTENSION: {}}}
 
@@ -125,7 +125,10 @@ class Played:
             await hand.send(discovered(id, **self.capabilities))
             return
         if method == "initialize":
-            await hand.send(welcome(id, **self.capabilities))
+            supported = {"supported": [STATELESS], "requested": OLD}
+            old = self.revision == OLD
+            welcomed = welcome(id, **self.capabilities)
+            await hand.send(welcomed if old else error(id, -32022, data=supported))
             return
         left: list[Any] = self.answers[method]
         answer: Any = left.pop(0) if len(left) > 1 else left[0]
