@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen import generate
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.connecting import protocol as module
@@ -23,13 +24,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder of caches, and packages of one file."""
     made: list[int] = []
 
-    def small(options: GenerationOptions, *, cached: bool) -> Package:
+    def small(options: GenerationOptions) -> Package:
         made.append(1)
         file = GeneratedFile("v/__init__.py", str(len(made)).encode(), "test")
         inputs: GenerationInputs = read_inputs(options)
         return Package((file,), inputs, ())
 
-    monkeypatch.setattr(module, "made", small)
+    monkeypatch.setattr(generate, "generate", small)
     monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path))
     return tmp_path
 
