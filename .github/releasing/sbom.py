@@ -1,7 +1,8 @@
 """What a wheel needs, as CycloneDX: names, versions, licences, digests, and what needs what.
 
-cyclonedx-py describes an environment that has the wheel and nothing else, with the versions of
-requirements-dev.lock, on which the tests of the release ran. It knows no digests of what came from
+cyclonedx-py describes an environment that has the wheel with its extras and nothing else, with the
+versions of requirements-dev.lock, on which the tests of the release ran. What only an extra brings
+has the scope "optional". It knows no digests of what came from
 an index, which pip's report has.
 """
 
@@ -10,6 +11,7 @@ import sys
 import venv
 from collections.abc import Iterable, Mapping
 from email import message_from_bytes
+from email.message import Message
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +23,8 @@ from packaging.utils import NormalizedName, canonicalize_name
 from releasing.building import run
 from releasing.changelog import NotReleasable
 
-EXTRAS: Final = {"mcp_protogen_runtime": "[auth,keyring,postgres,redis,skills]"}
-"""What else is listed, as optional, of a distribution."""
+_OF_A_CHECKOUT: Final = frozenset({"dev", "site"})
+"""Extras for who works on the sources: nothing in a wheel uses what they bring."""
 
 
 def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
@@ -37,7 +39,7 @@ def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
     run(
         *(sys.executable, "-m", "pip", "--python", environment, "install", "--quiet"),
         *("--no-compile", "--constraint", lock, "--report", report),
-        f"{wheel}{EXTRAS.get(name, '')}",
+        f"{wheel}[{','.join(extras(wheel))}]",
         cwd=work,
     )
     listed = run(
@@ -101,17 +103,26 @@ def completed(
     return document | {"components": [*components.values()]}
 
 
+def extras(wheel: Path) -> list[str]:
+    """Return the extras of a wheel whose requirements are listed, as optional."""
+    provided: set[str] = {*_metadata(wheel).get_all("Provides-Extra", [])}
+    return sorted(provided - _OF_A_CHECKOUT)
+
+
 def needed(wheel: Path) -> set[NormalizedName]:
     """Return the names of what a wheel needs without its extras."""
-    with ZipFile(wheel) as archive:
-        (place,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        metadata = message_from_bytes(archive.read(place))
-    requirements = (Requirement(one) for one in metadata.get_all("Requires-Dist", []))
+    requirements = map(Requirement, _metadata(wheel).get_all("Requires-Dist", []))
     return {
         canonicalize_name(one.name)
         for one in requirements
         if one.marker is None or one.marker.evaluate({"extra": ""})
     }
+
+
+def _metadata(wheel: Path) -> Message:
+    with ZipFile(wheel) as archive:
+        (place,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(place))
 
 
 def _reached(edges: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:

@@ -16,7 +16,7 @@ from releasing.building import build_twice, checksums
 from releasing.changelog import NotReleasable, notes, sections, version_of
 from releasing.conformance import page
 from releasing.contents import Distribution, wrong_contents
-from releasing.sbom import completed, digests
+from releasing.sbom import completed, digests, extras
 
 CHANGELOG = """# Changelog
 
@@ -158,7 +158,9 @@ def test_what_a_wheel_needs_has_digests_and_says_what_is_optional(tmp_path: Path
     wheel = tmp_path / "Our_Wheel-1-py3-none-any.whl"
     with ZipFile(wheel, "w") as archive:
         needs = 'Requires-Dist: Direct>=1\nRequires-Dist: extra>=1; extra == "more"\n'
+        needs += "Provides-Extra: more\nProvides-Extra: dev\n"
         archive.writestr("Our_Wheel-1.dist-info/METADATA", f"Name: our-wheel\n{needs}")
+    assert extras(wheel) == ["more"]
     report = tmp_path / "report.json"
     report.write_text(json.dumps({"install": [installed(name) for name in NEEDED]}))
     document: dict[str, Any] = {
