@@ -4,8 +4,8 @@ import asyncio
 import re
 import subprocess
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -52,8 +52,8 @@ def configuration(proxy: str, key: Path, port: int, workers: tuple[int, int]) ->
     return re.sub(r"(127\.0\.0\.1|server):8000", second, text)
 
 
-@contextmanager
-def running(command: Sequence[str], port: int, folder: Path) -> Generator[None, None, None]:
+@asynccontextmanager
+async def running(command: Sequence[str], port: int, folder: Path) -> AsyncGenerator[None, None]:
     with (folder / "output").open("ab") as output:
         process = subprocess.Popen(
             ending_with_us(*command),
@@ -63,11 +63,12 @@ def running(command: Sequence[str], port: int, folder: Path) -> Generator[None, 
             stderr=output,
         )
     try:
-        wait_until_listening(port, process)
+        # It asks the workers meanwhile whether they are ready.
+        await asyncio.to_thread(wait_until_listening, port, process)
         yield
     finally:
-        process.terminate()
-        process.wait(30)
+        process.kill()
+        process.wait()
 
 
 @asynccontextmanager
@@ -118,7 +119,7 @@ async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: 
         text = configuration(proxy, key, port, (other, worker))
         (tmp_path / "configuration").write_text(text)
         command = (program, *PROXIES[proxy][0], "configuration")
-        with running(command, port, tmp_path):
+        async with running(command, port, tmp_path):
             site = Site(port, "/mcp", client)
             for name, value in (
                 ("authorization", "Bearer abc"),
