@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,13 @@ def test_what_was_not_used_for_long_goes_and_what_may_be_in_use_stays(cache: Pat
 def test_a_folder_that_another_run_removes_meanwhile_is_no_fault(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def glob(_: Path, pattern: str) -> list[Path]:
-        return [cache / "protocol-gone"] if pattern[0] == "p" else []
+    real: Any = Path.glob
+
+    def glob(folder: Path, pattern: str, **how: Any) -> Iterable[Path]:
+        if (folder, pattern) == (cache, "protocol-*"):
+            return [cache / "protocol-gone"]
+        found: Iterable[Path] = real(folder, pattern, **how)
+        return found
 
     monkeypatch.setattr(Path, "glob", glob)
     assert protocol._kept(OPTIONS).is_dir()
