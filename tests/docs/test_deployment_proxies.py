@@ -37,12 +37,17 @@ PROXIES: Final = {
     ),
     "haproxy": (("-db", "-f"), "CONFIGURATION"),
 }
-KINDS: Final = {"nginx": "nginx", "caddy": "caddyfile", "haproxy": "haproxy"}
+PAGE: Final = "deployment.md"
+SHOWN: Final = {
+    "nginx": shown(PAGE, "nginx"),
+    "caddy": shown(PAGE, "caddyfile"),
+    "haproxy": shown(PAGE, "haproxy"),
+}
 
 
 def configuration(proxy: str, key: Path, port: int, workers: tuple[int, int]) -> str:
     """Return what the page has, with places of this machine."""
-    (text,) = shown("deployment.md", KINDS[proxy])
+    (text,) = SHOWN[proxy]
     text = PROXIES[proxy][1].replace("CONFIGURATION", text).replace("mcp.example.com", NAME)
     text = re.sub(r"/etc/ssl/\S+\.(pem|key)", str(key), text)
     text = text.replace(f"{NAME} {{\n\t", f"{NAME} {{\n\ttls {key} {key}\n\t")
