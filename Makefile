@@ -69,7 +69,7 @@ release: $(RELEASING) ## Build sdists and wheels of the commit, and all that a r
 	PYTHONPATH=.github $(RELEASING)/bin/python -m releasing.trying dist/packages
 
 workflows: $(RELEASING) ## Look for weak places in the workflows
-	$(RELEASING)/bin/zizmor --offline --quiet .github docs/workflows/mcp-*.yml
+	$(RELEASING)/bin/zizmor --offline --quiet --persona pedantic .github docs/workflows/mcp-*.yml
 
 clean: ## Remove what the other habits made
 	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache $(VENV)

@@ -1,14 +1,15 @@
 """What a wheel needs, as CycloneDX: names, versions, licences, digests, and what needs what.
 
-cyclonedx-py describes an environment that has the wheel and nothing else, with the versions of
-requirements-dev.lock, on which the tests of the release ran. It knows no digests of what came from
-an index, which pip's report has.
+cyclonedx-py describes an environment that has the wheel with its extras and nothing else, with the
+versions of requirements-dev.lock, on which the tests of the release ran. pip's report says what
+cyclonedx-py does not know: digests of what came from an index, and what is needed only with extras.
 """
 
 import json
 import sys
 import venv
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from email import message_from_bytes
 from importlib import import_module
 from pathlib import Path
@@ -21,8 +22,8 @@ from packaging.utils import NormalizedName, canonicalize_name
 from releasing.building import run
 from releasing.changelog import NotReleasable
 
-EXTRAS: Final = {"mcp_protogen_runtime": "[auth,keyring,postgres,redis,skills]"}
-"""What else is listed, as optional, of a distribution."""
+_OF_A_CHECKOUT: Final = frozenset({"dev", "site"})
+"""Extras for who works on the sources: nothing in a wheel uses what they bring."""
 
 
 def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
@@ -37,7 +38,7 @@ def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
     run(
         *(sys.executable, "-m", "pip", "--python", environment, "install", "--quiet"),
         *("--no-compile", "--constraint", lock, "--report", report),
-        f"{wheel}{EXTRAS.get(name, '')}",
+        f"{wheel}[{','.join(extras(wheel))}]",
         cwd=work,
     )
     listed = run(
@@ -46,7 +47,7 @@ def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
         cwd=work,
         SOURCE_DATE_EPOCH=epoch,
     )
-    document = completed(json.loads(listed), wheel, digests(report))
+    document = completed(json.loads(listed), wheel, installed(report))
     text = json.dumps(document, indent=2) + "\n"
     check_bill(text, f"what {name} {version} needs")
     return text
@@ -70,56 +71,79 @@ def check_inside(wheel: Path) -> None:
                 check_bill(archive.read(name).decode(), f"{name} of {wheel.name}")
 
 
-def digests(report: Path) -> dict[NormalizedName, str]:
-    """Return the SHA-256 of each file that pip installed, by the name, from its report."""
-    installed = json.loads(report.read_bytes())["install"]
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What pip has installed: the SHA-256 of its file, and what it may need."""
+
+    digest: str
+    requirements: tuple[Requirement, ...]
+
+    def needs(self, extra: str) -> list[Requirement]:
+        """Return what is needed with an extra; with an empty one, what is always needed."""
+        env = {"extra": extra}
+        return [one for one in self.requirements if not one.marker or one.marker.evaluate(env)]
+
+
+def installed(report: Path) -> dict[NormalizedName, Installed]:
+    """Return what pip installed, by the name, from its report."""
     return {
-        canonicalize_name(one["metadata"]["name"]): hashes["sha256"]
-        for one in installed
-        if (hashes := one["download_info"]["archive_info"]["hashes"])
+        canonicalize_name(one["metadata"]["name"]): Installed(
+            one["download_info"]["archive_info"]["hashes"]["sha256"],
+            tuple(map(Requirement, one["metadata"].get("requires_dist", ()))),
+        )
+        for one in json.loads(report.read_bytes())["install"]
     }
+
+
+_Edges = dict[NormalizedName, set[NormalizedName]]
+
+
+def needing(
+    known: Mapping[NormalizedName, Installed], name: NormalizedName, extras: Iterable[str] = ()
+) -> _Edges:
+    """Return what is needed for `name` with some of its extras: each, and what it needs itself."""
+    edges: _Edges = {}
+    seen: set[tuple[NormalizedName, str]] = set()
+    waiting = [(name, extra) for extra in ("", *extras)]
+    while waiting:
+        one, extra = waiting.pop()
+        if (one, extra) in seen:
+            continue
+        seen.add((one, extra))
+        found = edges.setdefault(one, set())
+        for requirement in known[one].needs(extra):
+            other = canonicalize_name(requirement.name)
+            found.add(other)
+            waiting += [(other, wanted) for wanted in ("", *requirement.extras)]
+    return edges
 
 
 def completed(
-    document: dict[str, Any], wheel: Path, known: Mapping[NormalizedName, str]
+    document: dict[str, Any], wheel: Path, known: Mapping[NormalizedName, Installed]
 ) -> dict[str, Any]:
-    """Return a document whose subject is the wheel, and whose components have digests."""
+    """Return a document whose subject is the wheel, with digests, scopes and what needs what."""
     name = canonicalize_name(wheel.name.partition("-")[0])
     components = {canonicalize_name(one["name"]): one for one in document["components"]}
+    always, edges = needing(known, name), needing(known, name, extras(wheel))
     for called, one in components.items():
-        one["hashes"] = [{"alg": "SHA-256", "content": known[called]}]
+        one["hashes"] = [{"alg": "SHA-256", "content": known[called].digest}]
         one["purl"] = f"pkg:pypi/{called}@{one['version']}"
-    ours = components.pop(name)
-    # Where it was installed from is a folder of this machine.
+        one["scope"] = "required" if called in always else "optional"
+    refs = {called: one["bom-ref"] for called, one in components.items()}
+    document["metadata"]["component"] = ours = components.pop(name)
+    # It is what all is about. Where it was installed from is a folder of this machine.
+    del ours["scope"]
     ours.pop("externalReferences", None)
-    direct = {components[one]["bom-ref"] for one in needed(wheel)}
-    edges = {one["ref"]: one.get("dependsOn", ()) for one in document["dependencies"]}
-    always = _reached(edges, direct)
-    for one in components.values():
-        one["scope"] = "required" if one["bom-ref"] in always else "optional"
-    document["metadata"]["component"] = ours
-    return document | {"components": [*components.values()]}
+    dependencies = [
+        {"ref": refs[one], "dependsOn": sorted(refs[other] for other in found)}
+        for one, found in sorted(edges.items())
+    ]
+    return {**document, "components": [*components.values()], "dependencies": dependencies}
 
 
-def needed(wheel: Path) -> set[NormalizedName]:
-    """Return the names of what a wheel needs without its extras."""
+def extras(wheel: Path) -> list[str]:
+    """Return the extras of a wheel whose requirements are listed, as optional."""
     with ZipFile(wheel) as archive:
         (place,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        metadata = message_from_bytes(archive.read(place))
-    requirements = (Requirement(one) for one in metadata.get_all("Requires-Dist", []))
-    return {
-        canonicalize_name(one.name)
-        for one in requirements
-        if one.marker is None or one.marker.evaluate({"extra": ""})
-    }
-
-
-def _reached(edges: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    waiting = [*start]
-    while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            waiting += edges.get(one, ())
-    return found
+        provided = message_from_bytes(archive.read(place)).get_all("Provides-Extra", [])
+    return sorted({*provided} - _OF_A_CHECKOUT)

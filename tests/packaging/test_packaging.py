@@ -1,10 +1,12 @@
 """The distribution as users get it: built, installed into empty environments, and run there."""
 
 import json
+import os
 import subprocess
 import sys
+import tomllib
 import venv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from email import message_from_bytes
 from pathlib import Path
 from zipfile import ZipFile
@@ -27,49 +29,80 @@ LOWEST = (
     "typer==0.18.0",
 )
 
+# What the runtime needs: Pydantic, and what that needs.
+NEEDED = (
+    "annotated_types",
+    "pydantic",
+    "pydantic_core",
+    "typing_extensions.py",
+    "typing_inspection",
+)
+
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]
 
 EVERYTHING = ("--revision", "all", "--with", "all", "--extension", "all")
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     """The output of a command that has to succeed."""
     done = subprocess.run(
-        list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False
+        list(map(str, command)),
+        cwd=cwd,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """sdist, and the wheel that was built from it."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
-    return folder
-
-
-def environment(folder: Path, *requirements: str | Path, options: Sequence[str] = ()) -> Path:
+def environment(
+    folder: Path, *requirements: str | Path, options: Sequence[str] = (), **variables: str
+) -> Path:
     """The `bin` folder of a new environment that has `requirements` and nothing else."""
     venv.create(folder, with_pip=False)
     # Nobody uses all of what is installed: what is used is compiled then.
     pip = (sys.executable, "-m", "pip", "--python", folder, "install", "-q", "--no-compile")
-    run(*pip, *options, *requirements, cwd=folder)
+    run(*pip, *options, *requirements, cwd=folder, **variables)
     return folder / "bin"
+
+
+def packages_in(binaries: Path) -> Path:
+    (site,) = binaries.parent.glob("lib/python3*/site-packages")
+    return site
+
+
+@pytest.fixture(scope="module")
+def building(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """Variables with which Python finds what the two projects need to be built, made once."""
+    files = [(folder / "pyproject.toml").read_text() for folder in (ROOT, RUNTIME)]
+    needed = {one for text in files for one in tomllib.loads(text)["build-system"]["requires"]}
+    binaries = environment(tmp_path_factory.mktemp("building") / "venv", *needed)
+    return {"PYTHONPATH": str(packages_in(binaries))}
+
+
+def built(project: Path, folder: Path, building: Mapping[str, str]) -> Path:
+    """The folder, with the sdist of a project and the wheel that was built from it."""
+    command = (sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, project)
+    run(*command, cwd=folder, **building)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dist(building: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(ROOT, tmp_path_factory.mktemp("dist"), building)
+
+
+@pytest.fixture(scope="module")
+def runtime_wheel(building: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel_in(built(RUNTIME, tmp_path_factory.mktemp("runtime"), building))
 
 
 @pytest.fixture(scope="module")
 def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of an environment that was empty, and now has the wheel."""
     return environment(tmp_path_factory.mktemp("installed") / "venv", wheel_in(dist))
-
-
-@pytest.fixture(scope="module")
-def runtime_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of the runtime alone, built from its sdist."""
-    folder = tmp_path_factory.mktemp("runtime")
-    run(sys.executable, "-m", "build", "--outdir", folder, RUNTIME, cwd=folder)
-    return wheel_in(folder)
 
 
 def wheel_in(dist: Path) -> Path:
@@ -95,8 +128,6 @@ def test_wheel_does_the_main_job_in_an_empty_environment(installed: Path, tmp_pa
     run(installed / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=tmp_path)
     assert_golden(tmp_path / "pkg")
     run(installed / "python", "-c", "import pkg; pkg.load('2025-11-25').Server()", cwd=tmp_path)
-    everything_else_works(installed, tmp_path)
-    run(installed / "mcp-gen", "sync", "clock", "--check", cwd=tmp_path)
 
 
 def everything_else_works(binaries: Path, work: Path) -> None:
@@ -110,6 +141,7 @@ def everything_else_works(binaries: Path, work: Path) -> None:
     run(binaries / "mcp-gen", "audit", *audited, cwd=work)
     # The one that is generated soonest.
     run(binaries / "mcp-gen", "new", "clock", "--revision", "2024-11-05", cwd=work)
+    run(binaries / "mcp-gen", "sync", "clock", "--check", cwd=work)
     assert "vectors" in run(binaries / "mcp-gen", "explain", "no-sample", cwd=work)
 
 
@@ -189,17 +221,21 @@ def test_the_runtime_has_a_wheel_of_the_same_version_that_packages_can_stand_on(
     assert b"# SPDX-License-Identifier: Apache-2.0" in top
     options = ("--revision", "2025-11-25", "--runtime", "mcp_protogen_runtime")
     run(installed / "mcp-gen", *options, "--out", "pkg", cwd=tmp_path)
-    binaries = environment(tmp_path / "venv", runtime_wheel)
+    binaries = environment(tmp_path / "venv", runtime_wheel, options=("--no-deps",))
+    for name in NEEDED:
+        (packages_in(binaries) / name).symlink_to(packages_in(installed) / name)
     assert run(binaries / "python", "-c", CALL, cwd=tmp_path) == "{'result': 3}\n"
 
 
-def test_editable_install_sees_the_checkout(installed: Path, tmp_path: Path) -> None:
-    binaries = environment(tmp_path / "venv", ROOT, options=("--no-deps", "--editable"))
-    (site,) = (tmp_path / "venv").glob("lib/python3*/site-packages")
+def test_editable_install_sees_the_checkout(
+    building: Mapping[str, str], installed: Path, tmp_path: Path
+) -> None:
+    options = ("--no-deps", "--no-build-isolation", "--editable")
+    binaries = environment(tmp_path / "venv", ROOT, options=options, **building)
+    site = packages_in(binaries)
     assert not (site / "mcp_protogen").exists()
     # What it needs from others is where the wheel is, and comes after the checkout.
-    (others,) = installed.parent.glob("lib/python3*/site-packages")
-    (site / "others.pth").write_text(f"{others}\n")
+    (site / "others.pth").write_text(f"{packages_in(installed)}\n")
     run(binaries / "mcp-gen", "--revision", "all", "--out", GOLDEN, "--check", cwd=tmp_path)
     one = ("--revision", "2024-11-05", "--with", "all", "--out", "pkg")
     run(binaries / "mcp-gen", *one, cwd=tmp_path)

@@ -16,7 +16,7 @@ from releasing.building import build_twice, checksums
 from releasing.changelog import NotReleasable, notes, sections, version_of
 from releasing.conformance import page
 from releasing.contents import Distribution, wrong_contents
-from releasing.sbom import completed, digests
+from releasing.sbom import completed, installed
 
 CHANGELOG = """# Changelog
 
@@ -157,19 +157,20 @@ def test_the_conformance_report_has_the_table_of_the_readme() -> None:
 def test_what_a_wheel_needs_has_digests_and_says_what_is_optional(tmp_path: Path) -> None:
     wheel = tmp_path / "Our_Wheel-1-py3-none-any.whl"
     with ZipFile(wheel, "w") as archive:
-        needs = 'Requires-Dist: Direct>=1\nRequires-Dist: extra>=1; extra == "more"\n'
-        archive.writestr("Our_Wheel-1.dist-info/METADATA", f"Name: our-wheel\n{needs}")
+        offered = "Provides-Extra: more\nProvides-Extra: dev\n"
+        archive.writestr("Our_Wheel-1.dist-info/METADATA", f"Name: our-wheel\n{offered}")
     report = tmp_path / "report.json"
-    report.write_text(json.dumps({"install": [installed(name) for name in NEEDED]}))
+    report.write_text(json.dumps({"install": [reported(name) for name in NEEDED]}))
     document: dict[str, Any] = {
         "metadata": {},
         "components": [
             {"name": name, "version": "1", "bom-ref": name, "externalReferences": ["file:///here"]}
             for name in NEEDED
         ],
-        "dependencies": [{"ref": "Direct", "dependsOn": ["in_direct"]}],
+        # It does not know extras.
+        "dependencies": [{"ref": "Direct", "dependsOn": ["in_direct", "extra"]}],
     }
-    done = completed(document, wheel, digests(report))
+    done = completed(document, wheel, installed(report))
     assert done["metadata"]["component"] == {
         "name": "our-wheel",
         "version": "1",
@@ -184,11 +185,23 @@ def test_what_a_wheel_needs_has_digests_and_says_what_is_optional(tmp_path: Path
         "pkg:pypi/in-direct@1": ("required", "digest of in_direct"),
         "pkg:pypi/extra@1": ("optional", "digest of extra"),
     }
+    assert {one["ref"]: one["dependsOn"] for one in done["dependencies"]} == {
+        "our-wheel": ["Direct", "extra"],
+        "Direct": ["in_direct"],
+        "in_direct": [],
+        "extra": ["Direct"],
+    }
 
 
-NEEDED = ("our-wheel", "Direct", "in_direct", "extra")
+NEEDED = {
+    "our-wheel": ["Direct[fast]>=1", 'extra>=1; extra == "more"', 'nothing; extra == "dev"'],
+    "Direct": ['in_direct; extra == "fast"', 'extra; extra == "other"'],
+    "in_direct": [],
+    "extra": ["direct"],
+}
 
 
-def installed(name: str) -> dict[str, Any]:
+def reported(name: str) -> dict[str, Any]:
     hashes = {"hashes": {"sha256": f"digest of {name}"}}
-    return {"metadata": {"name": name}, "download_info": {"archive_info": hashes}}
+    about = {"name": name, "requires_dist": NEEDED[name]}
+    return {"metadata": about, "download_info": {"archive_info": hashes}}

@@ -38,10 +38,11 @@ def jobs(path: Path) -> dict[str, Any]:
 
 
 def test_each_job_says_what_it_may_do_and_for_how_long() -> None:
-    for path in OURS:
+    for path in (*OURS, *FOR_USERS):
         text = path.read_text("utf-8")
         with case(path.name):
-            assert yaml.safe_load(text)["permissions"] == {}
+            document = yaml.safe_load(text)
+            assert document["permissions"] == {} and "group" in document["concurrency"]
             assert "secrets." not in text
         for name, job in jobs(path).items():
             with case(f"{path.name}: {name}"):
@@ -49,7 +50,7 @@ def test_each_job_says_what_it_may_do_and_for_how_long() -> None:
 
 
 def test_only_jobs_that_run_no_code_of_the_checkout_may_write() -> None:
-    for path in OURS:
+    for path in (*OURS, *FOR_USERS):
         for name, job in jobs(path).items():
             if "write" not in job["permissions"].values():
                 continue
@@ -76,4 +77,10 @@ def test_a_release_is_published_only_after_it_was_tried_and_attested() -> None:
     assert release["github"]["needs"] == "pypi"
     for name in ("attest", "pypi"):
         assert release[name]["if"] == "github.ref_type == 'tag' && github.event_name == 'push'"
-    assert [release[name]["environment"] for name in ("pypi", "testpypi")] == ["pypi", "testpypi"]
+    steps = (step.get("with", {}) for step in release["build"]["steps"])
+    built = {one["name"] for one in steps if "name" in one}
+    for name in ("pypi", "testpypi"):
+        projects = release[name]["strategy"]["matrix"]["project"]
+        assert built == {*projects, "assets"}
+        # An index takes one publisher of a new project for each environment.
+        assert release[name]["environment"]["name"] == f"{name}-${{{{ matrix.project }}}}"

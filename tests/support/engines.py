@@ -13,21 +13,19 @@ import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from fcntl import LOCK_SH, flock
-from glob import glob
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from support.folders import ROOT
+from support.installed import installed
 from support.missing import untested
 from support.ports import free_port
 
 _PATIENCE: Final = 30.0
 
 # Programs, and where they are besides.
-_REDIS: Final = "redis-server", "/nowhere"
+_REDIS: Final = "redis-server", ""
 _POSTGRES: Final = "postgres", "/usr/lib/postgresql/*/bin"
 
 
@@ -66,22 +64,13 @@ def postgres_is_installed() -> bool:
     return _found(*_POSTGRES) is not None
 
 
-def program(name: str, places: str = "/nowhere") -> str:
+def program(name: str, places: str = "") -> str:
     """Return the path of a program; skip, saying so, if it is missing."""
     return _found(name, places) or untested(name, "workers that share it as an engine")
 
 
 def _found(name: str, places: str) -> str | None:
-    """Return the path of a program, where the shell or `places` have it; None if none has.
-
-    Wait for `.ci/run`, which may be installing it.
-    """
-    installing = ROOT / "build" / "engines.lock"
-    if installing.exists():
-        with installing.open() as lock:
-            flock(lock, LOCK_SH)
-    path = os.pathsep.join([os.environ.get("PATH", ""), *sorted(glob(places), reverse=True)])
-    return shutil.which(name, path=path)
+    return installed("engines", name, places=places)
 
 
 def ending_with_us(*command: str) -> list[str]:

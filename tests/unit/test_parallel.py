@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from threading import Event, Thread
 
 import pytest
 from mcp_protogen.emit import parallel
@@ -19,6 +20,25 @@ def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 def numbered(amount: int) -> Iterator[tuple[int, int]]:
     return ((number, os.getpid()) for number in range(amount))
+
+
+def test_a_program_with_threads_is_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def three(_: int) -> set[int]:
+        return {0, 1, 2}
+
+    monkeypatch.setattr(os, "sched_getaffinity", three)
+    safe, done = parallel.processors, Event()
+    thread = Thread(target=done.wait)
+    thread.start()
+    try:
+        assert safe() == 1
+    finally:
+        done.set()
+        thread.join()
+    monkeypatch.setattr(parallel, "processors", lambda: 2)
+    # A process that was forked has one thread.
+    with ahead(safe() for _ in range(1)) as items:
+        assert [*items] == [3]
 
 
 def test_items_come_in_their_order(processors: int) -> None:

@@ -3,10 +3,12 @@
 import errno
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen import generate
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.connecting import protocol as module
@@ -23,13 +25,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder of caches, and packages of one file."""
     made: list[int] = []
 
-    def small(options: GenerationOptions, *, cached: bool) -> Package:
+    def small(options: GenerationOptions) -> Package:
         made.append(1)
         file = GeneratedFile("v/__init__.py", str(len(made)).encode(), "test")
         inputs: GenerationInputs = read_inputs(options)
         return Package((file,), inputs, ())
 
-    monkeypatch.setattr(module, "made", small)
+    monkeypatch.setattr(generate, "generate", small)
     monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path))
     return tmp_path
 
@@ -56,8 +58,13 @@ def test_what_was_not_used_for_long_goes_and_what_may_be_in_use_stays(cache: Pat
 def test_a_folder_that_another_run_removes_meanwhile_is_no_fault(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def glob(_: Path, pattern: str) -> list[Path]:
-        return [cache / "protocol-gone"] if pattern[0] == "p" else []
+    real: Any = Path.glob
+
+    def glob(folder: Path, pattern: str, **how: Any) -> Iterable[Path]:
+        if (folder, pattern) == (cache, "protocol-*"):
+            return [cache / "protocol-gone"]
+        found: Iterable[Path] = real(folder, pattern, **how)
+        return found
 
     monkeypatch.setattr(Path, "glob", glob)
     assert protocol._kept(OPTIONS).is_dir()

@@ -18,7 +18,10 @@ from mcp_protogen.findings.report import Report, failure, render
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}
-_DOING = {"inspect": "inspecting"}
+_DOING = {
+    "inspect": "inspecting",
+    "protocol": "preparing the protocol, once for each version of mcp-gen",
+}
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 

@@ -21,7 +21,6 @@ from mcp_protogen.base.canonical import digest, digest_files
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import runtime_files, runtime_folder
 from mcp_protogen.cache.entries import user_cache
-from mcp_protogen.cache.packages import made
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.pinned_extensions import extension_names
@@ -136,7 +135,10 @@ def _temporary(options: GenerationOptions) -> Path:
 
 
 def _write(options: GenerationOptions, folder: Path) -> None:
-    for file in made(options, cached=False).files:
+    # Slow to import, and not needed where the package is kept. It is not tried: it is used at once.
+    from mcp_protogen.generate import generate
+
+    for file in generate(options).files:
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from traceback import format_exc
 from typing import IO, Any, NoReturn, TypeVar
 
@@ -18,21 +17,28 @@ _ROOM = 1 << 20
 """Bytes that a pipe should hold: as many as a system usually allows."""
 
 
-@cache
 def processors() -> int:
-    """Return how many processors can be used at the same time, as far as forking is safe.
+    """Return how many processes can work at the same time, as far as forking is safe.
 
-    Forking is used on Linux. Elsewhere a new process would have to import everything again and
-    would run the caller's main module.
+    Forking is used on Linux, by a program with one thread: a lock that another thread holds would
+    stay locked in the new process. Elsewhere a new process would have to import everything again
+    and would run the caller's main module.
     """
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    if sys.platform != "linux":
+        return 1
+    try:
+        # Also those that are not Python's.
+        threads = len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
+    return len(os.sched_getaffinity(0)) if threads == 1 else 1
 
 
 @contextmanager
 def ahead(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
     """Give the same items, which a forked process makes meanwhile.
 
-    With a single processor, this one makes each of them when it is asked for.
+    Where that is no gain or not safe, this one makes each of them when it is asked for.
     """
     if processors() < 2:
         yield items

@@ -57,8 +57,8 @@ def vector_members(vector: Vector) -> dict[str, Any]:
 
 def folder_files(options: GenerationOptions) -> dict[str, bytes]:
     """Return the files of a folder of vectors, by name: vectors and their schema."""
-    every = wanted(options)
-    shares = [every[start :: processors()] for start in range(processors())]
+    every, number = wanted(options), processors()
+    shares = [every[start::number] for start in range(number)]
     with ExitStack() as stack:
         made = [stack.enter_context(ahead(_documents(share, options))) for share in shares]
         files = {f"{name}.json": content for documents in made for name, content in documents}

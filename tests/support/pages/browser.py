@@ -4,11 +4,9 @@ The Chrome DevTools Protocol, as far as these tests need it: messages are JSON, 
 on descriptors 3 and 4 (https://chromedevtools.github.io/devtools-protocol/). No library is needed.
 """
 
-import fcntl
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support.folders import ROOT
+from support.installed import installed
 
 Json = dict[str, Any]
 
@@ -46,13 +44,8 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 def executable() -> str | None:
-    """Where Chromium is, if it is installed; waits for `.ci/run`, which may be installing it."""
-    installing = ROOT / "build" / "browser.lock"
-    if installing.exists():
-        with installing.open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH)
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((found for name in names if (found := shutil.which(name))), None)
+    """Return where Chromium is, if it is installed."""
+    return installed("browser", "chromium", "chromium-browser", "google-chrome")
 
 
 class BrowserError(Exception):

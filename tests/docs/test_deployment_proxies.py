@@ -1,0 +1,146 @@
+"""The proxies of the page about deployment, with its configurations, before a server."""
+
+import asyncio
+import re
+import subprocess
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import httpx2
+import pytest
+from mcp_revisions import HttpOptions
+from mcp_revisions import v2026_07_28 as mcp
+from support.auth.certificates import certificate
+from support.docs.pages import shown
+from support.engines import ending_with_us, wait_until_listening
+from support.http.serving import Site, booted, text_in
+from support.installed import installed
+from support.missing import untested
+from support.ports import free_port
+from support.sessions.talking import META
+
+NAME: Final = "localhost"
+_TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+_NGINX: Final = "".join(f"{kind}_temp_path t;" for kind in _TEMPORARY)
+# What a command is started with, and what stands around the configuration of the page.
+PROXIES: Final = {
+    "nginx": (
+        ("-p", ".", "-e", "log", "-g", "daemon off; master_process off;", "-c"),
+        f"pid p; events {{}} http {{ access_log off; {_NGINX} CONFIGURATION }}",
+    ),
+    "caddy": (
+        ("run", "--adapter", "caddyfile", "--config"),
+        "{\nadmin off\nhttps_port PORT\nauto_https disable_redirects\n}\nCONFIGURATION",
+    ),
+    "haproxy": (("-db", "-f"), "CONFIGURATION"),
+}
+PAGE: Final = "deployment.md"
+SHOWN: Final = {
+    "nginx": shown(PAGE, "nginx"),
+    "caddy": shown(PAGE, "caddyfile"),
+    "haproxy": shown(PAGE, "haproxy"),
+}
+
+
+def configuration(proxy: str, key: Path, port: int, workers: tuple[int, int]) -> str:
+    """Return what the page has, with places of this machine."""
+    (text,) = SHOWN[proxy]
+    text = PROXIES[proxy][1].replace("CONFIGURATION", text).replace("mcp.example.com", NAME)
+    text = re.sub(r"/etc/ssl/\S+\.(pem|key)", str(key), text)
+    text = text.replace(f"{NAME} {{\n\t", f"{NAME} {{\n\ttls {key} {key}\n\t")
+    text = re.sub(r"(listen |bind :)443", rf"\g<1>{port}", text).replace("PORT", str(port))
+    first, second = (f"127.0.0.1:{worker}" for worker in workers)
+    text = text.replace("127.0.0.1:8001", first).replace("127.0.0.1:8002", second)
+    return re.sub(r"(127\.0\.0\.1|server):8000", second, text)
+
+
+@asynccontextmanager
+async def running(command: Sequence[str], port: int, folder: Path) -> AsyncGenerator[None, None]:
+    with (folder / "output").open("ab") as output:
+        process = subprocess.Popen(
+            ending_with_us(*command),
+            cwd=folder,
+            env={"HOME": str(folder)},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        # It asks the workers meanwhile whether they are ready.
+        await asyncio.to_thread(wait_until_listening, port, process)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@asynccontextmanager
+async def refusing(asked: Counter[str]) -> AsyncGenerator[int, None]:
+    """A worker that seems to be ready, and has no room for any request."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        method = head.split(b" ")[0].decode()
+        asked[method] += 1
+        status = "200 OK" if method in ("GET", "OPTIONS") else "503 Service Unavailable"
+        writer.write(
+            f"HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+        )
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: Path) -> None:
+    program = installed("proxies", proxy) or untested(proxy, "its configuration for deployment")
+    app, cancelled = mcp.App("worker"), asyncio.Event()
+
+    @app.tool
+    async def hold(session: mcp.Session) -> str:
+        try:
+            await session.progress(1)
+            return str(await asyncio.Event().wait())
+        finally:
+            cancelled.set()
+
+    @app.tool
+    def field(name: str, session: mcp.Session) -> str:
+        assert session.http_request is not None
+        return session.http_request.headers.get(name, "")
+
+    key, trusting = certificate(tmp_path, NAME)
+    port, asked = free_port(), Counter[str]()
+    async with (
+        asyncio.timeout(30),
+        booted(app.http(http=HttpOptions(keep_alive=600))) as worker,
+        refusing(asked) as other,
+        httpx2.AsyncClient(base_url=f"https://{NAME}:{port}", verify=trusting) as client,
+    ):
+        text = configuration(proxy, key, port, (other, worker))
+        (tmp_path / "configuration").write_text(text)
+        command = (program, *PROXIES[proxy][0], "configuration")
+        async with running(command, port, tmp_path):
+            site = Site(port, "/mcp", client)
+            for name, value in (
+                ("authorization", "Bearer abc"),
+                ("dpop", "def"),
+                ("last-event-id", "ghi"),
+                ("mcp-name", "field"),
+                ("x-forwarded-proto", "https"),
+            ):
+                sent = {} if name == "x-forwarded-proto" else {name: value}
+                answer = await site.modern(
+                    "tools/call", name="field", arguments={"name": name}, headers=sent
+                )
+                assert text_in(answer) == value, name
+            held = site.modern_stream("tools/call", name="hold", meta={**META, "progressToken": 1})
+            async with held as events:
+                # The stream goes on, so nobody has waited for its end.
+                assert (await events.take())["method"] == "notifications/progress"
+            await cancelled.wait()
+    assert (proxy == "haproxy") == (asked["POST"] > 0)
