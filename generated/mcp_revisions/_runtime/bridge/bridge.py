@@ -24,6 +24,7 @@ from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ..messages.jsonrpc import Call
 from ..messages.method_table import understood
 from ..rules import server_negotiation
+from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import runtime_of
 from ..rules.server_negotiation import Offer
 from ..rules.task_forms import without_tasks
@@ -140,7 +141,9 @@ async def proxied(
     to_server.carries = carries
     clients: dict[str, ClientBase] = {caller.revision.id: client}
     views = RevisionViews(clients, servers, options.on_loss)
-    async with connected(views, opener, options):
+    # The client's own revision loses nothing, so it goes before newer ones.
+    own = NegotiatedRevision(caller.revision.id, caller.revision.era)
+    async with connected(views, opener, options, own):
         server.instructions = to_server.connection.instructions
         await to_server.open()
         try:

@@ -66,6 +66,14 @@ def off_stream(params: Any) -> Any:
     return CarriedNotification.from_wire({**wire, "_meta": meta} if meta else wire)
 
 
+def as_it_came(
+    spec: NotificationSpec[Any], params: WireModel | None
+) -> tuple[NotificationSpec[Any], CarriedNotification | None]:
+    """Return a notification in a form that nobody holds to what was declared."""
+    carried = None if params is None else CarriedNotification.from_wire(params.to_wire())
+    return _notification_of(spec.method), carried
+
+
 def _request_of(method: str) -> RequestSpec[Any, Any]:
     return RequestSpec(method, types=lambda: (Carried, Carried), **_LIKE_MOST)
 

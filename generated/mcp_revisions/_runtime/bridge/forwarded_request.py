@@ -18,6 +18,9 @@ from ..server.context import RequestContext
 
 _log: Final = getLogger(__name__)
 
+_MOST_REPORTS: Final = 16
+"""How many reports of progress wait for a client that reads slowly, the newest of them."""
+
 
 class _Question(NamedTuple):
     spec: RequestSpec[Any, Any]
@@ -36,7 +39,7 @@ class ForwardedRequest:
         self._changed = Event()
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
-        self._unreported: Progress | None = None
+        self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
         """The context that reports go to."""
@@ -55,24 +58,19 @@ class ForwardedRequest:
         return await question.answer
 
     def progressed(self, progress: Progress) -> None:
-        """Pass on how far the server has come.
+        """Pass on how far the server has come; while the client is away, the newest is kept."""
+        if not self._busy:
+            self._unreported.clear()
+        self._unreported.append(progress)
+        if self._busy and (self._reporting is None or self._reporting.done()):
+            self._reporting = get_running_loop().create_task(self._report())
 
-        While the client is away, or the report before is still on its way, the newest one is kept.
-        """
-        if not self._busy or (self._reporting is not None and not self._reporting.done()):
-            self._unreported = progress
-        else:
-            self._reporting = get_running_loop().create_task(self._report(progress))
-
-    async def _report(self, progress: Progress) -> None:
-        while self.context is not None:
+    async def _report(self) -> None:
+        while self._busy and self._unreported and self.context is not None:
             try:
-                await self.context.progress(*progress)
+                await self.context.progress(*self._unreported.popleft())
             except Disconnected:
                 _log.info("nobody is left to report progress to")
-            if not self._busy or self._unreported is None:
-                break
-            progress, self._unreported = self._unreported, None
 
     async def _reported(self) -> None:
         if self._reporting is not None:
@@ -86,9 +84,8 @@ class ForwardedRequest:
         if self._expiry is not None:
             self._expiry.cancel()
         try:
-            unreported, self._unreported = self._unreported, None
-            if unreported is not None:
-                self.progressed(unreported)
+            if self._unreported:
+                self.progressed(self._unreported.pop())
                 await self._reported()
             await self._questioning(context)
             # What was reported before the answer arrives before it.

@@ -38,7 +38,7 @@ from ..rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ..server.base import ServerRuntime, SessionBase
 from ..server.context import RequestContext
 from ..server.task_serving import TaskRequests
-from .carrying import ForwardingHandlers, Handler, off_stream
+from .carrying import ForwardingHandlers, Handler, as_it_came, off_stream
 from .forwarded_request import ForwardedRequest
 from .task_carrying import (
     CarriedRequests,
@@ -145,6 +145,11 @@ class ProxyClientRuntime(ClientRuntime):
     def same_revision(self) -> bool:
         return self.revision == self.owner.TABLE.revision
 
+    @property
+    def passes_questions(self) -> bool:
+        """Return whether the client gets the questions in results as the server asks them."""
+        return self.carries and self.same_revision and not self.owner.TABLE.rules.server_requests
+
     async def open(self) -> None:
         """Hear of all changes of lists that the server reports."""
         if self.stream is not None:
@@ -184,7 +189,7 @@ class ProxyClientRuntime(ClientRuntime):
             return await self.connection.request(spec, params, options, meta)
 
         result = await send(params)
-        if "may_require_input" not in spec.traits or not isinstance(result, spec.results[-1]):
+        if not asks(spec, result) or self.passes_questions:
             return result
         given = spec.params.from_wire({}) if params is None else params
         return await self.connection.complete(spec, given, result, send)
@@ -234,6 +239,8 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def _forward(self, spec: RequestSpec[Any, Any], session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
+        if self.client.passes_questions:
+            return await self._forward_round(spec, context, params)
         key = await context.once("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
         if forwarded is None:
@@ -251,6 +258,25 @@ class ProxyServerRuntime(ServerRuntime):
                 # It waits for the client to come back, but not for ever.
                 forget = partial(self._forwarded.pop, key, None)
                 forwarded.expire(context.endpoint.options.max_timeout, forget)
+
+    async def _forward_round(
+        self, spec: RequestSpec[Any, Any], context: RequestContext, params: Any
+    ) -> Any:
+        """Return the server's result; the state that it gives its client is inside of ours."""
+        if (inputs := context.inputs) is not None:
+            update = {"input_responses": {**inputs.given} or None, "request_state": inputs.state}
+            params = params.model_copy(update=update)
+        key = token_hex(8)
+        forwarded = self._forwarded[key] = self._begin(spec, context, params)
+        try:
+            result = await forwarded.outcome(context)
+        finally:
+            del self._forwarded[key]
+        if not asks(spec, result):
+            return result
+        return result.model_copy(
+            update=context.ask(result.input_requests or {}, result.request_state)
+        )
 
     def _make_room(self, most: int) -> None:
         """Give up the request that has waited longest for the client, if too many do."""
@@ -337,6 +363,11 @@ class ProxyServerRuntime(ServerRuntime):
             "client": self.client.capabilities,
         }
         need = gate.unmet(spec.requires, "server", params, capabilities)
+        remembers = self.owner.TABLE.era.remembers_client
+        if need is not None and self.client.same_revision and remembers:
+            # Many servers say what they have not declared, and clients hear it all the same.
+            await self._tell(*as_it_came(spec, params))
+            return
         if need is not None:
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
@@ -347,10 +378,13 @@ class ProxyServerRuntime(ServerRuntime):
             for context in self._log_readers():
                 await context.log(params.level, params.data, params.logger)
         else:
-            for context in self._contexts():
-                # A client that has gone needs no notification.
-                with suppress(Disconnected):
-                    await context.session().notify(spec, off_stream(params))
+            await self._tell(spec, off_stream(params))
+
+    async def _tell(self, spec: NotificationSpec[Any], params: Any) -> None:
+        for context in self._contexts():
+            # A client that has gone needs no notification.
+            with suppress(Disconnected):
+                await context.session().notify(spec, params)
 
     def _contexts(self) -> list[RequestContext]:
         """Return one context for each connection: of its last request that is under way, if any.
@@ -394,6 +428,11 @@ class ProxyServerRuntime(ServerRuntime):
     def abort(self) -> None:
         for forwarded in self._forwarded.values():
             forwarded.cancel()
+
+
+def asks(spec: RequestSpec[Any, Any], result: Any) -> bool:
+    """Return whether a result asks its client for something."""
+    return "may_require_input" in spec.traits and isinstance(result, spec.results[-1])
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:

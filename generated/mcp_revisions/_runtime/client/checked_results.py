@@ -5,6 +5,7 @@
 
 from asyncio import get_running_loop, timeout_at
 from collections.abc import Mapping
+from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
@@ -101,7 +102,8 @@ class CheckedResults:
     It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`. The client
     lists the tools again before it calls one that it does not know, and after a result that does
     not fit or a notification, because the schema may have changed; the timeout of the call includes
-    this. A schema that cannot be used is ignored, and the log says so.
+    this. A schema that cannot be used is ignored, and so is a pattern that cannot be matched in
+    linear time, such as one with look-around; the log says so.
     """
 
     async def request(
@@ -159,7 +161,8 @@ def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
     try:
         if is_too_large(schema):
             raise ValueError(f"the output schema of {name[:100]} is too large")
-        return checker(schema, f"the output schema of {name}", of_objects=False)
+        what = f"the output schema of {name}"
+        return checker(schema, what, of_objects=False, report=partial(_log.warning, "%s: %s", what))
     except ValueError as error:
         _log.warning("results are not checked: %s", error)
         return None

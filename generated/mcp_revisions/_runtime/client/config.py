@@ -46,8 +46,9 @@ _log: Final = getLogger(__name__)
 _CALL: Final = "tools/call"
 _SEPARATOR: Final = "_"
 _NOTHING: Final[Mapping[str, str]] = {}
-_MEMBERS: Final = ("mcpServers", "servers")
-"""Where hosts have the servers; the second one is that of VS Code."""
+_OF_ZED: Final = "context_servers"
+_MEMBERS: Final = ("mcpServers", "servers", _OF_ZED)
+"""Where hosts have the servers: most, VS Code, and Zed (zed.dev/docs/ai/mcp)."""
 
 # Hosts have others, such as `${command:id}`, which only they can fill in.
 _PLACEHOLDER: Final = re.compile(
@@ -87,8 +88,20 @@ class _Entry(BaseModel):
     env_file: str | None = Field(None, alias="envFile")
     cwd: str | None = None
     url: str | None = None
+    http_url: str | None = Field(None, alias="httpUrl")
+    server_url: str | None = Field(None, alias="serverUrl")
     headers: dict[str, str] = {}
     disabled: bool = False
+    enabled: bool = True
+
+    @property
+    def address(self) -> str | None:
+        """The URL of the server.
+
+        Gemini CLI has `httpUrl`, which goes before `url` (geminicli.com/docs/tools/mcp-server), and
+        Windsurf has `serverUrl` (docs.windsurf.com/windsurf/cascade/mcp).
+        """
+        return self.http_url or self.server_url or self.url
 
 
 class _Found(NamedTuple):
@@ -242,10 +255,10 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
     def _opener(self, entry: _Entry, auth: Any, stderr: StandardError = None) -> Opener:
-        if entry.url:
+        if entry.address:
             own = "authorization" in map(str.lower, entry.headers)
             auth = None if own else auth
-            return self.part("open_http", entry.url, headers=entry.headers, auth=auth)
+            return self.part("open_http", entry.address, headers=entry.headers, auth=auth)
         env = {name: str(value) for name, value in entry.env.items()}
         words = [entry.command, *entry.args]
         return self.part("stdio_client", words, cwd=entry.cwd, env=env, stderr=stderr)
@@ -283,9 +296,11 @@ class _Source:
             except ValidationError as error:
                 pointer, message = problems(error, given)[0]
                 raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
-            if entry.disabled:
+            # What Zed has no more of than settings belongs to an extension, which it starts itself.
+            elsewhere = members[0] == _OF_ZED and not (entry.address or entry.command)
+            if entry.disabled or not entry.enabled or elsewhere:
                 continue
-            if bool(entry.url) is bool(entry.command):
+            if bool(entry.address) is bool(entry.command):
                 raise ConfigError(f"{at}: the server {name} needs either a command or a url")
             filled = _Entry.model_construct(
                 **self._filled(entry.model_dump(by_alias=True), at, name)

@@ -1,6 +1,7 @@
-"""What generated clients of a server's tools are made of: `mcp-gen client` writes the rest.
+"""What generated clients of a server are made of: `mcp-gen client` writes the rest.
 
-A generated class has a method for each tool. It connects by the `connect` of its package.
+A generated class has a method for each tool, each prompt, or each resource template. It connects by
+the `connect` of its package.
 """
 
 import asyncio
@@ -10,12 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from copy import copy
 from enum import Enum
 from threading import Thread
-from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar, Unpack, cast
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
 
 from ..core.errors import LocalError
 from ..core.json import is_array, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions, Options
+from ..core.uri_expansion import expanded_uri
 from ..transports.base import Target
 from .base import ClientBase
 from .connect import USUAL
@@ -23,6 +25,9 @@ from .targets import Connect
 from .tool_results import ReadAs
 
 T = TypeVar("T")
+Other = TypeVar("Other", bound="_Calls")
+How: TypeAlias = Literal["call_tool", "get_prompt", "read_resource"]
+Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
 
 ServerOrConnection: TypeAlias = Target | AbstractAsyncContextManager[ClientBase]
@@ -59,15 +64,24 @@ class _Calls:
         other._options = {**self._options, **options}
         return other
 
+    def _beside(self, other: type[Other]) -> Other:
+        """Return another class of methods for the same connection, with the same options."""
+        beside = other(self.client)
+        vars(beside).update(vars(self))
+        return beside
+
     async def _called(
-        self, tool: str, returns: ReadAs[T] | None, given: Mapping[str, Any], optional: Any
+        self, how: How, name: str, returns: ReadAs[T] | None, given: Arguments, optional: Arguments
     ) -> T:
-        arguments = {name: value for name, value in given.items() if value is not OMITTED}
-        arguments |= {name: value for name, value in optional.items() if value is not None}
-        wire = {name: _as_wire(value) for name, value in arguments.items()}
-        reading: Mapping[str, Any] = {"check": True} if returns is None else {"as_": returns}
-        call_tool = cast(Any, self.client).call_tool
-        result: T = await call_tool(tool, wire, **reading, **self._options)
+        arguments = {key: value for key, value in given.items() if value is not OMITTED}
+        arguments |= {key: value for key, value in optional.items() if value is not None}
+        wire = {argument: _as_wire(value) for argument, value in arguments.items()}
+        params = (expanded_uri(name, wire),) if how == "read_resource" else (name, wire)
+        reading: Mapping[str, Any] = {}
+        if how == "call_tool":
+            reading = {"check": True} if returns is None else {"as_": returns}
+        request: Any = getattr(self.client, how)
+        result: T = await request(*params, **reading, **self._options)
         return result
 
     @classmethod
@@ -98,21 +112,17 @@ class ToolClient(_Calls):
             yield cls(client)
 
     async def _call(
-        self,
-        tool: str,
-        returns: ReadAs[T],
-        given: Mapping[str, Any],
-        optional: Mapping[str, Any],
+        self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments
     ) -> T:
         """Call a tool and return its structured result, without optional arguments of None."""
-        return await self._called(tool, returns, given, optional)
+        return await self._called("call_tool", tool, returns, given, optional)
 
-    async def _call_for_content(
-        self, tool: str, returns: type[T], given: Mapping[str, Any], optional: Mapping[str, Any]
+    async def _result(
+        self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
-        """Call a tool and return its whole result; `returns` says of which type that is."""
+        """Return a whole result; `returns` says of which type that is."""
         del returns
-        return await self._called(tool, None, given, optional)
+        return await self._called(how, name, None, given, optional)
 
 
 class SyncToolClient(_Calls):
@@ -140,18 +150,18 @@ class SyncToolClient(_Calls):
             connected._background = background
             yield connected
 
-    def _call(
-        self, tool: str, returns: ReadAs[T], given: Mapping[str, Any], optional: Mapping[str, Any]
-    ) -> T:
+    def _call(self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments) -> T:
         """Call a tool and return its structured result, without optional arguments of None."""
-        return self._background.run(lambda: self._called(tool, returns, given, optional))
+        return self._background.run(
+            lambda: self._called("call_tool", tool, returns, given, optional)
+        )
 
-    def _call_for_content(
-        self, tool: str, returns: type[T], given: Mapping[str, Any], optional: Mapping[str, Any]
+    def _result(
+        self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
-        """Call a tool and return its whole result; `returns` says of which type that is."""
+        """Return a whole result; `returns` says of which type that is."""
         del returns
-        return self._background.run(lambda: self._called(tool, None, given, optional))
+        return self._background.run(lambda: self._called(how, name, None, given, optional))
 
 
 class _Background:

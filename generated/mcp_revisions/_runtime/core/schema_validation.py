@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from .json import JSONObject, is_array, is_object
 from .models.validation_errors import Problem, pointer_to
+from .schema_patterns import NotChecked, Patterns, Report, keywords
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
 """A function that returns the problems of a value, each with a pointer into it."""
@@ -25,6 +26,8 @@ _DIALECTS: Final[Mapping[str, str]] = {
 """The validator class of the package jsonschema for each dialect, by its URI without a fragment."""
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+# Where one of these is, a value may be refused because a part of it is accepted.
+_TURNING: Final = frozenset({"contains", "if", "not", "oneOf"})
 
 _LONGEST: Final = 200
 _MOST: Final = 20
@@ -34,41 +37,56 @@ _SCHEMAS: Final = 10_000
 _FOLLOWED: Final = 100_000
 
 
-def checker(schema: Mapping[str, Any], what: str, *, of_objects: bool) -> Check:
+def checker(
+    schema: Mapping[str, Any], what: str, *, of_objects: bool, report: Report | None = None
+) -> Check:
     """Return a function that validates values against a schema; `what` names it in messages.
 
     With `of_objects`, the root has to be of the type object. Raises `ValueError` for a schema that
     cannot be used, and `ImportError` if the package jsonschema is not installed: a value is never
-    accepted without a check.
+    accepted without a check. `report` is for a schema of somebody else, whose patterns are matched
+    only if that takes linear time: it is told what is not checked.
     """
     validators = _jsonschema(what)
+    dialect = _dialect(schema, what)
+    if of_objects and schema.get("type") != "object":
+        raise ValueError(f'{what} has to say "type": "object" at its root')
+    cls: Any = getattr(validators, _DIALECTS[dialect])
+    own: JSONObject = dict(schema)
+    registry = import_module("jsonschema_specifications").REGISTRY
+    patterns = Patterns(report)
+    _check_form(cls, own, what, patterns)
+    for part in _parts_aside(own, dialect, registry, what):
+        _check_form(cls, part, what, patterns)
+    left = [0]
+    validator = _bounded(validators, cls, left, patterns, own)(own, registry=registry)
+
+    def check(value: Any) -> list[Problem]:
+        left[0] = _FOLLOWED
+        patterns.renew()
+        found: list[Problem] = []
+        try:
+            for error in islice(validator.iter_errors(value), _MOST):
+                found.append(_problem(error))
+        except RecursionError:
+            return [Problem("", "the value or its schema is nested too deeply")]
+        except _TooOften:
+            return [Problem("", f"the schema refers to itself more than {_FOLLOWED:,} times")]
+        except NotChecked:
+            patterns.skip("what comes after a pattern that is not checked is not checked either")
+        return found
+
+    return check
+
+
+def _dialect(schema: Mapping[str, Any], what: str) -> str:
     dialect = str(schema.get("$schema", _USUAL)).removesuffix("#")
     if dialect not in _DIALECTS:
         known = ", ".join(_DIALECTS)
         raise ValueError(
             f"{what} is written in the unsupported dialect {dialect}; supported: {known}"
         )
-    if of_objects and schema.get("type") != "object":
-        raise ValueError(f'{what} has to say "type": "object" at its root')
-    cls: Any = getattr(validators, _DIALECTS[dialect])
-    own: JSONObject = dict(schema)
-    registry = import_module("jsonschema_specifications").REGISTRY
-    _check_form(cls, own, what)
-    for part in _parts_aside(own, dialect, registry, what):
-        _check_form(cls, part, what)
-    left = [0]
-    validator = _counting(validators, cls, left)(own, registry=registry)
-
-    def check(value: Any) -> list[Problem]:
-        left[0] = _FOLLOWED
-        try:
-            return [_problem(one) for one in islice(validator.iter_errors(value), _MOST)]
-        except RecursionError:
-            return [Problem("", "the value or its schema is nested too deeply")]
-        except _TooOften:
-            return [Problem("", f"the schema refers to itself more than {_FOLLOWED:,} times")]
-
-    return check
+    return dialect
 
 
 def _jsonschema(what: str) -> Any:
@@ -85,9 +103,10 @@ def _problem(error: Any) -> Problem:
     return Problem(pointer_to(error.absolute_path), brief)
 
 
-def _check_form(cls: Any, schema: JSONObject, what: str) -> None:
-    # The format checker finds patterns that Python cannot compile.
-    meta = cls(cls.META_SCHEMA, format_checker=cls.FORMAT_CHECKER)
+def _check_form(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> None:
+    formats: Any = type(cls.FORMAT_CHECKER)(())
+    formats.checks("regex")(patterns.is_readable)
+    meta = cls(cls.META_SCHEMA, format_checker=formats)
     for error in meta.iter_errors(schema):
         pointer, brief = _problem(error)
         raise ValueError(f"{what} is not a valid schema: {pointer or '/'}: {brief}")
@@ -154,7 +173,10 @@ class _TooOften(Exception):
     """The validation of a value follows too many references."""
 
 
-def _counting(validators: Any, cls: Any, left: list[int]) -> Any:
+def _bounded(
+    validators: Any, cls: Any, left: list[int], patterns: Patterns, schema: JSONObject
+) -> Any:
+    """Return the class of validators that counts references, and matches patterns safely."""
 
     def counted(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:
@@ -165,5 +187,9 @@ def _counting(validators: Any, cls: Any, left: list[int]) -> Any:
 
         return counting
 
-    known = cls.VALIDATORS.keys() & _REFERENCES
-    return validators.validators.extend(cls, {one: counted(cls.VALIDATORS[one]) for one in known})
+    usual: Mapping[str, Any] = cls.VALIDATORS
+    changed = {one: counted(usual[one]) for one in usual.keys() & _REFERENCES}
+    said = frozenset[str]().union(*_objects_in(schema))
+    patterns.can_skip = _TURNING.isdisjoint(said)
+    changed |= keywords(usual, patterns, said)
+    return validators.validators.extend(cls, changed)

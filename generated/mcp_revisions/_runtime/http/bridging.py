@@ -150,7 +150,7 @@ class _BridgeState(HttpState):
             RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
         )
         servers.ids, servers.network, servers.seal = shared.ids, shared.network, shared.seal
-        servers.tells_apart = shared.tells_apart
+        servers.tells_apart, servers.offer = shared.tells_apart, shared.offer
         return servers
 
     async def release(self, bound_server: BoundServer) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import count
 from time import monotonic
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
@@ -49,6 +49,8 @@ from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 from .task_serving import FollowedTask, TaskHost, TaskRequests
 
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
+
 
 class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
@@ -64,19 +66,17 @@ class BoundServer:
         self.view = view
         self.server = server
         self.runtime: Final = own
-        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
+        self.handlers: Mapping[str, Handler] = own.bound(revision)
         """By wire name."""
         self.tasks: TaskRequests | None = own.task_requests(view.table)
         """What makes tasks of requests, if something on the server may be one."""
-        if self.tasks is not None and self.tasks.handlers:
-            self.handlers = {**self.handlers, **self.tasks.handlers}
+        if self.tasks is not None:
+            hidden = frozenset[str]() if tells_apart else frozenset({task_methods.LIST})
+            self.handlers = _Layered(self.handlers, self.tasks.handlers, hidden)
         declaration = view.declaration()
         if self.tasks is not None and not tells_apart:
             # Who cannot be told from others is not shown what there is (2025-11-25,
             # basic/utilities/tasks, "Task Isolation and Access Control").
-            self.handlers = {
-                name: one for name, one in self.handlers.items() if name != task_methods.LIST
-            }
             self.view = replace(view, declared=_without_list(view.declared))
             declaration = _without_list(declaration)
         self.middleware = own.middleware()
@@ -136,6 +136,29 @@ class BoundServer:
             connection.table = self.view.table.presuming(
                 lambda: client_envelope(own.revision, stored["client"], identity["client"])
             )
+
+
+class _Layered(Mapping[str, Handler]):
+    """Handlers with others above them, and some `hidden`.
+
+    Those of a bridge are not copied: they also handle methods that they do not list.
+    """
+
+    def __init__(
+        self, below: Mapping[str, Handler], above: Mapping[str, Handler], hidden: frozenset[str]
+    ) -> None:
+        self._below, self._above, self._hidden = below, above, hidden
+
+    def __getitem__(self, method: str) -> Handler:
+        if method in self._hidden:
+            raise KeyError(method)
+        return (self._above if method in self._above else self._below)[method]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({*self._below, *self._above} - self._hidden)
+
+    def __len__(self) -> int:
+        return len([*self])
 
 
 def _without_list(declared: JSONObject) -> JSONObject:
@@ -447,7 +470,7 @@ _UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
 async def subscription(
-    handlers: Mapping[str, Callable[..., Awaitable[Any]]], method: str, session: Any, uri: str
+    handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
     """Subscribe to a resource, or unsubscribe from it, as `method` says, if it is handled."""
     handler = handlers.get(method)

@@ -11,16 +11,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import unquote_to_bytes
+
+from ..core.uri_expansion import encoded
 
 _EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_RESERVED: Final = ":/?#[]@!$&'()*+,;="
 # Never in a URI, encoded or not: RFC 6570, section 2.1, and RFC 3986, appendix A.
 _NEVER: Final = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
 _BROKEN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_TRIPLET: Final = re.compile(r"(%[0-9A-Fa-f]{2})")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 _LEVEL_3: Final = {
@@ -97,7 +97,7 @@ class UriTemplate:
             value = str(values.get(variable.name, ""))
             if not value:
                 raise ValueError(f"{self.text} needs a value of {variable.name}")
-            parts += (_encoded(value, variable.reserved), variable.after)
+            parts += (encoded(value, reserved=variable.reserved), variable.after)
         return "".join(parts)
 
 
@@ -148,11 +148,3 @@ def _decoded(raw: str, reserved: bool) -> str | None:
 
 _SEGMENT_ENDS: Final = frozenset("/?#")
 _DOTS: Final = frozenset({".", ".."})
-
-
-def _encoded(value: str, reserved: bool) -> str:
-    if not reserved:
-        return quote(value, safe="")
-    # Text that is already encoded stays unchanged (RFC 6570, section 3.2.3).
-    parts = _TRIPLET.split(value)
-    return "".join(part if _TRIPLET.fullmatch(part) else quote(part, _RESERVED) for part in parts)

@@ -4,6 +4,7 @@ Every failure of the network is a `Disconnected`. Nothing is ever sent to anothe
 of the server's URL, because it would reveal a message, a session id or a token.
 """
 
+from asyncio import sleep
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, TypeAlias
@@ -54,6 +55,7 @@ class HttpReply:
 
         Raises `Disconnected`, and `RemoteError` if one is too large.
         """
+        self._check_coding()
         parser = sse.Parser(self._limit)
         with _disconnecting(self._what):
             async for chunk in self._response.aiter_bytes():
@@ -64,12 +66,15 @@ class HttpReply:
                 for event in events:
                     take(event)
                     await room()
+                # A few compressed bytes may become comments without end.
+                await sleep(0)
 
     async def read(self) -> None:
         """Read the whole body, or only the beginning of it for an error.
 
         Raises `Disconnected`, and `RemoteError` if it is too large.
         """
+        self._check_coding()
         success = self.status < 300
         limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
@@ -81,6 +86,14 @@ class HttpReply:
                 if len(body) > limit:
                     break
         self.body = bytes(body)
+
+    def _check_coding(self) -> None:
+        """Raise `RemoteError` for a body that is compressed more than once.
+
+        Each time, it may grow a thousandfold.
+        """
+        if "," in self._response.headers.get("content-encoding", ""):
+            raise RemoteError(f"{self._what}: a body that is compressed more than once")
 
 
 class HttpWire:

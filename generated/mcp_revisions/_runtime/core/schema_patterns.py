@@ -1,0 +1,155 @@
+"""Patterns of JSON Schemas, matched in a time that grows with the text and not beyond.
+
+A pattern of a few characters can keep Python's `re` busy for years (CWE-1333), and a schema may be
+that of a server which nobody has to trust. The crate regex, which Pydantic has, takes linear time
+and knows neither look-around nor references back. With `re` only our own patterns are matched.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+from pydantic_core import SchemaError, SchemaValidator
+from pydantic_core import core_schema as cs
+
+from .json import is_object
+
+Search: TypeAlias = Callable[[str], bool]
+"""A function that returns whether a pattern matches somewhere in a text."""
+Report: TypeAlias = Callable[[str], None]
+"""A function that is told what is not checked, and why."""
+
+_LONGEST: Final = 1_000
+_CHARACTERS: Final = 50_000
+"""How many characters of one value are matched with patterns of somebody else."""
+# These mean something else in the crate than in ECMA 262: sets in classes, and bounds of words.
+_OTHERWISE: Final = re.compile(r"\[[^\]]*(?:&&|--|~~|\[)|\\[<>]")
+_ESCAPED: Final = re.compile(r"\\[^<>]")
+
+
+class NotChecked(Exception):
+    """A pattern cannot be matched, where to skip it could refuse a value that is right."""
+
+
+class Patterns:
+    """The patterns of one schema.
+
+    `report` is for the schema of somebody else: it is told which patterns are not checked. A schema
+    without it is our own, and Python's `re` matches what the crate does not read.
+    """
+
+    def __init__(self, report: Report | None) -> None:
+        self._report = report
+        self._reported: set[str] = set()
+        self._left = _CHARACTERS
+        self.can_skip = True
+        """Whether a value is accepted for sure where a pattern is skipped: there is no `not`."""
+
+    @property
+    def are_own(self) -> bool:
+        """Return whether the schema is our own."""
+        return self._report is None
+
+    def renew(self) -> None:
+        """Begin with another value."""
+        self._left = _CHARACTERS
+
+    def is_readable(self, pattern: object) -> bool:
+        """Return whether a value of a schema is a pattern, or one that need not be checked."""
+        if not isinstance(pattern, str):
+            return True
+        if self.are_own:
+            return _python(pattern) is not None
+        if _linear(pattern) is None:
+            why = "is not checked, because it cannot be matched in linear time"
+            self.skip(f"the pattern {pattern[:80]!r} {why}")
+        return True
+
+    def skip(self, why: str) -> None:
+        """Report what is not checked, once."""
+        if self._report is not None and why not in self._reported:
+            self._reported.add(why)
+            self._report(why)
+
+    def search(self, pattern: str, text: str) -> bool | None:
+        """Return whether a pattern matches somewhere; None if nobody finds out.
+
+        Raise `NotChecked` in place of None where None does not stand for true.
+        """
+        search = _linear(pattern)
+        if self.are_own:
+            search = search or _python(pattern)
+        else:
+            self._left -= len(text)
+            if self._left < 0:
+                self.skip(f"patterns are not checked beyond {_CHARACTERS:,} characters")
+                search = None
+        if search is not None:
+            return search(text)
+        if not self.can_skip:
+            raise NotChecked
+        return None
+
+    def may_match(self, patterns: Iterable[str], text: str) -> bool:
+        """Return whether one of several patterns matches, or nobody finds out."""
+        return any(self.search(one, text) is not False for one in patterns)
+
+
+@lru_cache(maxsize=1_000)
+def _linear(pattern: str) -> Search | None:
+    if len(pattern) > _LONGEST or _OTHERWISE.search(_ESCAPED.sub("", pattern)):
+        return None
+    try:
+        return SchemaValidator(cs.str_schema(pattern=pattern)).isinstance_python
+    except SchemaError:
+        return None
+
+
+@lru_cache(maxsize=1_000)
+def _python(pattern: str) -> Search | None:
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
+    return lambda text: compiled.search(text) is not None
+
+
+def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]) -> dict[str, Any]:
+    """Return the keywords of a validator of jsonschema that match patterns.
+
+    `usual` are its own ones, and `said` those that the schema has.
+    """
+
+    def pattern(validator: Any, value: str, instance: Any, schema: Any) -> Iterator[Any]:
+        if validator.is_type(instance, "string") and patterns.search(value, instance) is False:
+            message = f"{instance!r} does not match {value!r}"
+            yield import_module("jsonschema").ValidationError(message)
+
+    def of_members(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        for one, inner in value.items() if is_object(instance) else ():
+            meant = {name: v for name, v in instance.items() if patterns.search(one, name)}
+            # The empty pattern matches every name.
+            yield from usual["patternProperties"](validator, {"": inner}, meant, schema)
+
+    def additional(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        names = schema.get("patternProperties", ()) if is_object(instance) else ()
+        meant = [name for name in instance if patterns.may_match(names, name)] if names else []
+        known = {"properties": {**schema.get("properties", {}), **dict.fromkeys(meant)}}
+        yield from usual["additionalProperties"](validator, value, instance, known)
+
+    def unevaluated(*_: Any) -> Iterator[Any]:
+        patterns.skip("unevaluatedProperties is not checked beside patternProperties")
+        yield from ()
+
+    changed: dict[str, Any] = {
+        "pattern": pattern,
+        "patternProperties": of_members,
+        "additionalProperties": additional,
+    }
+    # How jsonschema finds out what is evaluated cannot be changed.
+    beside = {"patternProperties", "unevaluatedProperties"} <= {*said}
+    if beside and not patterns.are_own:
+        changed["unevaluatedProperties"] = unevaluated
+    return changed

@@ -1,0 +1,93 @@
+"""URIs from the templates that servers list (RFC 6570, all levels)."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+_EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+_TRIPLET: Final = re.compile(r"(%[0-9A-Fa-f]{2})")
+_RESERVED: Final = ":/?#[]@!$&'()*+,;="
+
+
+class _Operator(NamedTuple):
+    first: str
+    between: str
+    named: bool = False
+    reserved: bool = False
+
+
+# RFC 6570, appendix A.
+_OPERATORS: Final[Mapping[str, _Operator]] = {
+    "": _Operator("", ","),
+    "+": _Operator("", ",", reserved=True),
+    "#": _Operator("#", ",", reserved=True),
+    ".": _Operator(".", "."),
+    "/": _Operator("/", "/"),
+    ";": _Operator(";", ";", named=True),
+    "?": _Operator("?", "&", named=True),
+    "&": _Operator("&", "&", named=True),
+}
+_LEFT_OUT: Final = frozenset("?&")
+
+
+class UriVariable(NamedTuple):
+    """A variable of a template.
+
+    One in a query may be left out. One that is exploded (`{x*}`) may have several values; of one
+    with a length (`{x:3}`) that many characters are taken.
+    """
+
+    name: str
+    required: bool
+    exploded: bool
+    length: int | None
+
+
+def uri_variables(template: str) -> dict[str, UriVariable]:
+    """Return the variables of a template by name; one that is there twice as it is first."""
+    found: dict[str, UriVariable] = {}
+    for expression in _EXPRESSION.finditer(template):
+        for one in _listed(expression):
+            known = found.setdefault(one.name, one)
+            found[one.name] = known._replace(required=known.required or one.required)
+    return found
+
+
+def expanded_uri(template: str, values: Mapping[str, str | Sequence[str]]) -> str:
+    """Return the URI of a template; raise `KeyError` for a variable that needs a value."""
+
+    def fill(expression: re.Match[str]) -> str:
+        operator = _OPERATORS[expression[1]]
+        parts: list[str] = []
+        for one in _listed(expression):
+            if one.required or one.name in values:
+                parts += _parts(operator, one, values[one.name])
+        return operator.first + operator.between.join(parts) if parts else ""
+
+    return _EXPRESSION.sub(fill, template)
+
+
+def encoded(value: str, *, reserved: bool) -> str:
+    """Return a value as part of a URI, where reserved characters may stay as they are."""
+    if not reserved:
+        return quote(value, safe="")
+    # Text that is already encoded stays unchanged (RFC 6570, section 3.2.3).
+    parts = _TRIPLET.split(value)
+    return "".join(part if _TRIPLET.fullmatch(part) else quote(part, _RESERVED) for part in parts)
+
+
+def _listed(expression: re.Match[str]) -> Iterator[UriVariable]:
+    for text in filter(None, expression[2].split(",")):
+        name, _, length = text.rstrip("*").partition(":")
+        most = int(length) if re.fullmatch("[1-9][0-9]{0,3}", length) else None
+        yield UriVariable(name, expression[1] not in _LEFT_OUT, text.endswith("*"), most)
+
+
+def _parts(operator: _Operator, one: UriVariable, value: str | Sequence[str]) -> Iterator[str]:
+    listed = [value] if isinstance(value, str) else value
+    texts = [encoded(text[: one.length], reserved=operator.reserved) for text in listed]
+    for text in texts if one.exploded or not texts else [",".join(texts)]:
+        # RFC 6570, section 3.2.7: a path-style parameter without a value has no sign.
+        sign = "=" if text or operator.first != ";" else ""
+        yield f"{one.name}{sign}{text}" if operator.named else text
