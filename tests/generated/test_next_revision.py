@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.folders import GENERATED
+from support.folders import GENERATED, ROOT, TESTS
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copied
 from support.revisions import NEWEST, REVISIONS
@@ -15,7 +15,12 @@ from support.tables import some
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("next revision")]
 
-FOLDERS = ("generated", *some(("sessions", "toolkit", "http"), 1, "next revision"))
+FILES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("generated", "http", "sessions", "toolkit")
+    for path in (TESTS / folder).glob("test_*.py")
+    if path != Path(__file__)  # the copy need not make copies
+)
 
 PROGRAM = """
 '''A server that measures resources, and a client that asks it, in a process of its own.'''
@@ -94,9 +99,8 @@ def test_the_tests_of_all_revisions_hold_for_it(
     # to --all: values made up for its types, and for its tables, of which sessions use some.
     cheap = ("--of", NEXT, "-k", "not test_differential and not test_translations")
     chosen = () if pytestconfig.getoption("--all") else cheap
-    # The copy need not make copies.
-    options = ("-n0", "-p", "no:cacheprovider", f"--ignore=tests/generated/{Path(__file__).name}")
-    checkout.run("-m", "pytest", *options, *chosen, *(f"tests/{name}" for name in FOLDERS))
+    options = ("-n0", "-p", "no:cacheprovider", *chosen)
+    checkout.run("-m", "pytest", *options, *some(FILES, 30, "next revision"))
 
 
 def test_processes_speak_it_over_their_standard_streams(checkout: Checkout) -> None:
