@@ -263,7 +263,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("schema_patterns", "schema_validation", "uri_expansion"),
+            "core": ("schema_patterns", "schema_validation", "uri_encoding"),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),
@@ -301,7 +301,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tool-client"}),
-        {"client": ("tool_client",), "core": ("uri_expansion",)},
+        {"client": ("tool_client",), "core": ("uri_encoding", "uri_expansion")},
         (
             ("client.tool_client", ("OMITTED", "Omitted", "SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),

@@ -1,6 +1,7 @@
 """Real servers inspected: ours without a finding, a faulty one, hostile ones, one of others."""
 
 import asyncio
+import gzip
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.inspection import conversation, inspecting, profile, recording, stream_transport
 from mcp_protogen.inspection.rules import judged
 from mcp_protogen.inspection.server import Server, server_of
+from mcp_protogen.inspection.steps import HTTP, SSE
 from mcp_protogen.inspection.transcript import Session
 from support import folders
 from support.examples.ported import loaded, source
@@ -155,6 +157,26 @@ async def test_metadata_are_looked_for_where_the_challenge_says() -> None:
         url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
         await asyncio.to_thread(inspecting.inspect, Server(url=url), QUICK, ("2025-11-25",))
     assert any(one.lower().startswith(b"get /named ") for one in seen)
+
+
+async def test_a_body_that_is_compressed_twice_is_not_unpacked() -> None:
+    packed = gzip.compress(gzip.compress(b"x" * 1_000_000))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        media = b"text/event-stream" if asked.startswith(b"GET") else b"application/json"
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip, gzip\r\ncontent-type: %b\r\n"
+            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (media, len(packed), packed)
+        )
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        server = Server(url=f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp")
+        sessions = await asyncio.to_thread(inspecting.inspect, server, QUICK, ("2024-11-05",))
+    assert {one.transport for one in sessions} == {HTTP, SSE}
+    assert all("compressed more than once" in one.exchanges[0].detail for one in sessions)
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

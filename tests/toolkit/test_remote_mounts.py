@@ -13,7 +13,16 @@ from mcp_revisions._runtime.toolkit import remote_mounts
 from support.http.serving import booted
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import CAPABILITIES, META, request, served
+from support.sessions.talking import (
+    CAPABILITIES,
+    META,
+    Accepting,
+    Hand,
+    notification,
+    request,
+    served,
+)
+from support.sessions.wiretap import TOOLS_CHANGED, UPDATED, result, shake
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 from support.toolkit.mounting import (
@@ -110,6 +119,26 @@ async def test_changes_of_a_remote_server_reach_who_wants_to_know() -> None:
                         remote.add_tool(lambda: "new", name="new")
                         await hearing.hears("tool")
                         assert await text_of(one, "weather_new") == "new"
+
+
+async def test_what_a_remote_server_says_and_has_not_declared_reaches_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={})
+        while (asked := await hand.take()) is not None:
+            await hand.send(notification(UPDATED, uri="data://now"), notification(TOOLS_CHANGED))
+            listed = {"tools": [{"name": "touch", "inputSchema": {"type": "object"}}]}
+            text = {"content": [{"type": "text", "text": "touched"}]}
+            done = listed if asked["method"] == "tools/list" else text
+            await hand.send(result(asked["id"], **done))
+
+    hearing = Hearing(OLD)
+    async with in_memory(hearing.client, above(OLD, Accepting(play))) as one:
+        assert await text_of(one, "weather_touch") == "touched"
+        assert await text_of(one, "weather_touch") == "touched"
+    assert hearing.heard == []
+    assert {one.name.rpartition(".")[2] for one in caplog.records} == {"losses"}
 
 
 async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> None:

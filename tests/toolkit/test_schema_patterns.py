@@ -45,6 +45,9 @@ def test_a_pattern_that_is_not_checked_refuses_nothing_and_is_named() -> None:
         ({"pattern": "["}, "x", []),
         ({"pattern": "[a&&b]"}, "x", []),
         ({"pattern": "a{99999999999}"}, "x", []),
+        ({"pattern": "^(?i)a"}, "x", []),
+        ({"pattern": "[]"}, "x", []),
+        ({"pattern": "(?:(?:[a-x]?){100}){100}y"}, "x", []),
         ({"pattern": "(x|" + "y" * 1_000 + ")"}, "z", []),
         ({**also, "properties": {"x": {"pattern": AHEAD}}}, {"x": "x"}, [""]),
         ({"patternProperties": {AHEAD: False}}, {"x": 1}, []),
@@ -56,6 +59,24 @@ def test_a_pattern_that_is_not_checked_refuses_nothing_and_is_named() -> None:
         with case(schema):
             found, said = checked(schema, value)
             assert (found, "is not checked, because" in said[0]) == (wrong, True)
+
+
+def test_patterns_mean_what_they_mean_in_ecma_262() -> None:
+    for pattern, right, wrong in (
+        (r"^\d+$", "42", "٤٢"),
+        (r"^[^\d]$", "٤", "4"),
+        (r"^\W$", "é", "e"),
+        (r"^\s$", "\ufeff", "\x85"),
+        (r"^a.c$", "abc", "a\u2028c"),
+        (r"^[.]$", ".", "a"),
+        (r"é\ba", "éa", "é a"),
+        (r"^a$", "a", "a\n"),
+        (r"\<a\>", "<a>", "a"),
+        (r"^(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$", "0:1:2:3:4:5:6:7", "0:1"),
+    ):
+        with case(pattern):
+            assert checked({"pattern": pattern}, right) == ([], [])
+            assert checked({"pattern": pattern}, wrong) == ([""], [])
 
 
 def test_escapes_and_classes_are_no_reason_to_check_nothing() -> None:
@@ -89,3 +110,5 @@ def test_our_own_patterns_are_all_checked() -> None:
     checker: Any = runtime("core.schema_validation").checker
     check = checker({"pattern": AHEAD}, "the schema", of_objects=False)
     assert [[one.pointer for one in check(text)] for text in ("x1", "x")] == [[], [""]]
+    check = checker({"pattern": r"^\p{L}$"}, "the schema", of_objects=False)
+    assert [[one.pointer for one in check(text)] for text in ("é", "1")] == [[], [""]]

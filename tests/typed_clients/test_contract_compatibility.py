@@ -181,6 +181,7 @@ def test_what_says_nothing_is_no_fault() -> None:
         ({"type": "array"}, numbers),
         ({"type": "object"}, {"type": "object", "propertyNames": STRING, "dependentRequired": {}}),
         (STRING, {**STRING, "pattern": ".*", "not": False}),
+        ({"not": {"const": 1, "title": "a"}}, {"not": {"title": "b", "const": 1}}),
         (INTEGER, {**INTEGER, "multipleOf": 0.5}),
         ({"allOf": [between(0, 9), between(3, 20)]}, between(3, 9)),
         ({"const": {"a": [1, "x"]}}, properties({"a": {"type": "array", "minItems": 2}}, "a")),

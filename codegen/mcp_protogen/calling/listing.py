@@ -1,6 +1,7 @@
 """What a server lists: tools, prompts, resources and templates, fetched and shown."""
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,18 +16,6 @@ from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.calling.progress import fitted
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, McpError
 
-_CAPABILITIES: Final[Mapping[Kind, str]] = {
-    Kind.TOOLS: "tools",
-    Kind.PROMPTS: "prompts",
-    Kind.RESOURCES: "resources",
-    Kind.TEMPLATES: "resources",
-}
-_MEMBERS: Final[Mapping[Kind, str]] = {
-    Kind.TOOLS: "tools",
-    Kind.PROMPTS: "prompts",
-    Kind.RESOURCES: "resources",
-    Kind.TEMPLATES: "resourceTemplates",
-}
 _HINTS: Final[Mapping[str, str]] = {
     "readOnlyHint": "read-only",
     "destructiveHint": "destructive",
@@ -48,7 +37,7 @@ class Listing:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as the server said it."""
-        lists = {_MEMBERS[kind]: [*listed] for kind, listed in self.lists.items()}
+        lists = {kind.member: [*listed] for kind, listed in self.lists.items()}
         said = {} if self.instructions is None else {"instructions": self.instructions}
         return {
             "revision": self.revision,
@@ -71,39 +60,43 @@ class Listing:
             yield fitted(f"  {_first(self.instructions)}", width)
         for kind, listed in self.lists.items():
             yield ""
-            yield f"{counted(len(listed), kind.removesuffix('s'))}{':' if listed else ''}"
+            yield f"{counted(len(listed), kind.singular)}{':' if listed else ''}"
             for one in listed:
                 yield from _entry(kind, one, width)
 
 
-async def listing(client: Client, kinds: Sequence[Kind]) -> Listing:
-    """Return what a server lists; lists that it declares nothing about are empty.
+async def listing(client: Client, kinds: Sequence[Kind], most: int = sys.maxsize) -> Listing:
+    """Return what a server lists, at most so many of a kind.
 
-    Raise what the requests of the lists raise.
+    Lists that it declares nothing about are empty. Raise what the requests of the lists raise.
     """
     has = declared(client)
     lists: dict[Kind, Sequence[JSON]] = {}
     for kind in kinds:
-        lists[kind] = await _list(client, kind) if _CAPABILITIES[kind] in has else ()
+        lists[kind] = await _list(client, kind, most) if kind.capability in has else ()
     info = client.server_info
     server = {} if info is None else info.to_wire()
     return Listing(client.revision, server, has, client.instructions, lists)
 
 
-async def _list(client: Client, kind: Kind) -> list[JSON]:
+async def _list(client: Client, kind: Kind, most: int) -> list[JSON]:
     every = {
         Kind.TOOLS: client.iter_tools,
         Kind.PROMPTS: client.iter_prompts,
         Kind.RESOURCES: client.iter_resources,
         Kind.TEMPLATES: client.iter_resource_templates,
     }
+    found: list[JSON] = []
     try:
-        return [one.to_wire() async for one in every[kind]()]
+        async for one in every[kind]():
+            found.append(one.to_wire())
+            if len(found) == most:
+                break
     except McpError as error:
         # Many servers with resources do not answer for templates.
-        if kind is Kind.TEMPLATES and error.code == METHOD_NOT_FOUND:
-            return []
-        raise
+        if kind is not Kind.TEMPLATES or error.code != METHOD_NOT_FOUND:
+            raise
+    return found
 
 
 def _entry(kind: Kind, one: JSON, width: int) -> Iterator[str]:
@@ -140,7 +133,7 @@ def named(listed: Sequence[JSON], name: str, kind: Kind) -> JSON:
             return one
     every = [str(one.get("name")) for one in listed]
     hint = did_you_mean(name, every, "" if every else f"the server has no {kind}")
-    message = f"the server has no such {kind.removesuffix('s')}"
+    message = f"the server has no such {kind.singular}"
     raise ProblemError(Problem("unknown-name", message, name, hint=hint))
 
 

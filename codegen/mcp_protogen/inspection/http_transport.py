@@ -27,12 +27,14 @@ from mcp_protogen.inspection.transcript import (
     Session,
 )
 from mcp_protogen.runtime.core.connection_errors import Disconnected
+from mcp_protogen.runtime.core.errors import RemoteError
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
 from mcp_protogen.runtime.http.auth.challenge import token_param
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.http.auth.urls import origin, split_url
 from mcp_protogen.runtime.http.client.authorization import AuthorizingClient
+from mcp_protogen.runtime.http.client.http_client import parts_of_body
 from mcp_protogen.runtime.http.httpx2 import httpx2, trust
 
 _RECORDED: Final = (
@@ -107,7 +109,7 @@ class HttpProbing:
                 await self._sent(step, headers, incoming)
         except TimeoutError:
             outcome = "" if step.within else TIMEOUT
-        except httpx2().HTTPError as error:
+        except (httpx2().HTTPError, RemoteError) as error:
             outcome = CLOSED if self._session.exchanges else UNREACHABLE
             detail = f"{type(error).__name__}: {error}"
         self._room = intake.room
@@ -132,7 +134,7 @@ class HttpProbing:
             incoming.head(response)
             if incoming.streams and not step.waits:
                 return
-            async for chunk in response.aiter_bytes():
+            async for chunk in parts_of_body(response, step.method):
                 if incoming.feed(chunk):
                     break
             incoming.finish()
@@ -287,7 +289,7 @@ class SseTransport:
         try:
             await self._read_events()
             raise Disconnected("the stream has ended")
-        except (httpx2().HTTPError, AuthorizationError, Disconnected, ValueError) as error:
+        except (httpx2().HTTPError, AuthorizationError, RemoteError, OSError, ValueError) as error:
             if not self._endpoint.done():
                 self._endpoint.set_exception(Disconnected(str(error)))
 
@@ -298,7 +300,7 @@ class SseTransport:
             media = fields.media_type(response.headers.get("content-type"))
             if response.status_code != 200 or media != fields.EVENTS:
                 raise Disconnected(f"GET got HTTP {response.status_code} {media}".strip())
-            async for chunk in response.aiter_bytes():
+            async for chunk in parts_of_body(response, "GET"):
                 for event in parser.feed(chunk):
                     await self._take(event)
 

@@ -352,16 +352,11 @@ class _Search:
 
     def _of_type(self, pair: Pair, kind: str) -> Iterator[Fault]:
         yield from bounds(pair, kind)
-        yield from rules(pair, kind, alike=self._same_rule)
+        yield from rules(pair, kind, alike=self._alike)
         if kind == "array":
             yield from self._items(pair)
         elif kind == "object":
             yield from self._members(pair)
-
-    def _same_rule(self, one: Json, other: Json) -> bool:
-        if canonical(one) != canonical(other):
-            return False
-        return not refers(canonical(one)) or not self._differ
 
     def _items(self, pair: Pair) -> Iterator[Fault]:
         narrow, wide, path = pair.narrow, pair.wide, f"{pair.path}[]"

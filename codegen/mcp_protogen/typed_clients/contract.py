@@ -18,23 +18,14 @@ from mcp_protogen.runtime.core.uri_expansion import uri_variables
 
 Json = dict[str, Any]
 
-LISTS: Final[Mapping[Kind, str]] = {
-    Kind.TOOLS: "tools",
-    Kind.PROMPTS: "prompts",
-    Kind.TEMPLATES: "resourceTemplates",
-}
-"""What a contract has, and the members of lists of it."""
+OFFERED: Final = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES)
+"""What a contract has."""
 MOST_OFFERS: Final = 2_000
 """The most of one kind."""
 MOST_BYTES: Final = 16 * 1024 * 1024
 """The most that all of one kind may have as JSON."""
 DEEPEST: Final = 64
 """How deep objects and arrays of a schema may be nested."""
-SINGULAR: Final[Mapping[Kind, str]] = {
-    Kind.TOOLS: "tool",
-    Kind.PROMPTS: "prompt",
-    Kind.TEMPLATES: "template",
-}
 _HINT: Final = "tell the authors of the server; --tool NAME chooses the tools to read"
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _KEPT: Final = frozenset({"name", "title", "description"})
@@ -102,22 +93,21 @@ class Contract:
         if unknown:
             raise ProblemError(*(_unknown(name, self.tools) for name in unknown))
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
-        return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in LISTS})
+        return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in OFFERED})
 
     def counts(self) -> str:
         """Return how many there are of each kind: `2 tools, 1 prompt`."""
-        found = [(len(offers), kind) for kind, offers in self.offers.items()]
         return ", ".join(
-            counted(number, SINGULAR[kind])
-            for number, kind in found
-            if number or kind is Kind.TOOLS
+            counted(len(offers), kind.singular)
+            for kind, offers in self.offers.items()
+            if offers or kind is Kind.TOOLS
         )
 
     def as_json(self) -> Json:
         """Return the contract as a lock has it."""
         lists = {
-            member: [offer.as_json() for offer in self.offers[kind].values()]
-            for kind, member in LISTS.items()
+            kind.member: [offer.as_json() for offer in self.offers[kind].values()]
+            for kind in OFFERED
             if kind is Kind.TOOLS or self.offers[kind]
         }
         about = {"name": self.server, "version": self.version}
@@ -136,13 +126,13 @@ def contract(server: object, revision: str, lists: Mapping[Kind, Iterable[object
     """
     about: Json = server if is_object(server) else {}
     name = str(about.get("name") or "unnamed")
-    offers = {kind: _offers(kind, lists.get(kind, ()), name) for kind in LISTS}
+    offers = {kind: _offers(kind, lists.get(kind, ()), name) for kind in OFFERED}
     return Contract(name, str(about.get("version") or ""), revision, offers)
 
 
 def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, Offer]:
     found: dict[str, Offer] = {}
-    size, what = 0, SINGULAR[kind]
+    size, what = 0, kind.singular
     for value in listed_ones:
         offer = _offer(kind, value, place)
         size += len(canonical(offer.as_json()))
@@ -160,14 +150,14 @@ def read_contract(value: Any, place: str) -> Contract:
     """Return the contract in a lock; raise `ProblemError` (`bad-contract`)."""
     if not is_object(value) or not is_array(value.get("tools")):
         raise _bad("there is no list of tools", place)
-    lists: dict[Kind, Any] = {kind: value.get(member, []) for kind, member in LISTS.items()}
+    lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in OFFERED}
     if not all(map(is_array, lists.values())):
         raise _bad("what is offered is no list", place)
     return contract(value.get("server"), str(value.get("revision", "")), lists)
 
 
 def _offer(kind: Kind, value: object, place: str) -> Offer:
-    what = SINGULAR[kind]
+    what = kind.singular
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
         raise _bad(f"a {what} has no name", place)
     name: str = value["name"]

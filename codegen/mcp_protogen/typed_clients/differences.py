@@ -7,7 +7,7 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.findings.change import Change, Comparison
 from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, Ends, faults
-from mcp_protogen.typed_clients.contract import SINGULAR, Contract, Offer
+from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
 from mcp_protogen.typed_clients.faults import Fault, Kind
 from mcp_protogen.typed_clients.keywords import VALUES, shown
 from mcp_protogen.typed_clients.severities import READERS, rated
@@ -74,8 +74,8 @@ _EXCLUDED: Final[Mapping[Kind, str]] = {
 def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
     """Return all changes between two contracts; `names` are those of the two sides."""
     changes = [*_of_server(before, after)]
-    for kind, what in SINGULAR.items():
-        changes += _of_kind(what, before.offers[kind], after.offers[kind])
+    for kind in OFFERED:
+        changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
     return Comparison(*names, tuple(_once(changes)), readers=READERS)
 
 
@@ -279,26 +279,25 @@ def _default(schema: Any) -> str:
 
 def _described(code: str, was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
     """Yield the texts that differ, wherever both sides have one."""
-    theirs = dict(_texts(now, "", 0))
-    for path, text in _texts(was, "", 0):
+    ours, theirs = dict(_texts(was, "")), dict(_texts(now, ""))
+    for path, text in ours.items():
         if path in theirs and theirs[path] != text:
             yield rated(code, place(path), tool, *_shortened(text, theirs[path]))
-    ours = dict(_texts(was, "", 0))
-    members = {path for path, _ in _members(was, "", 0)}
+    members = {path for path, _ in _members(was, "")}
     for path, text in theirs.items():
         if path not in ours and path in members:
             yield rated(code, place(path), tool, "", shown(" ".join(text.split())))
 
 
-def _texts(schema: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+def _texts(schema: Any, path: str) -> Iterator[tuple[str, str]]:
     """Yield all texts of a schema, by place; those of the places that are inside others, too."""
-    for place, one in _members(schema, path, depth):
+    for place, one in _members(schema, path):
         said = [str(one[key]) for key in ("title", "description") if isinstance(one.get(key), str)]
         if said:
             yield place, "\n".join(said)
 
 
-def _members(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
+def _members(schema: Any, path: str) -> Iterator[tuple[str, Json]]:
     """Yield the schemas inside a schema by place, as they are written, without references."""
     if not is_object(schema):
         return
@@ -308,11 +307,11 @@ def _members(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
         if key in ("properties", "patternProperties", "$defs", "definitions") and is_object(value):
             for name in value:
                 inner = name if key == "properties" else f"{key}.{name}"
-                yield from _members(value[name], f"{path}.{inner}" if path else inner, depth + 1)
+                yield from _members(value[name], f"{path}.{inner}" if path else inner)
         elif key == "items":
-            yield from _members(value, f"{path}[]", depth + 1)
+            yield from _members(value, f"{path}[]")
         elif is_array(value):
             for index, one in enumerate(value):
-                yield from _members(one, f"{path}<{key} {index}>", depth + 1)
+                yield from _members(one, f"{path}<{key} {index}>")
         elif is_object(value):
-            yield from _members(value, f"{path}<{key}>", depth + 1)
+            yield from _members(value, f"{path}<{key}>")

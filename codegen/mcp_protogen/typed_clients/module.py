@@ -1,7 +1,7 @@
 """The text of a generated module: models, and classes with a method for each tool, in two forms."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
@@ -16,7 +16,7 @@ from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
 from mcp_protogen.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
 from mcp_protogen.targets.python.annotations import hint
-from mcp_protogen.typed_clients.contract import Contract, Offer
+from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
 from mcp_protogen.typed_clients.naming import class_text
 from mcp_protogen.typed_clients.types import Argument, Method, TypedServer, cut
 
@@ -45,12 +45,6 @@ _REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
     Kind.PROMPTS: ("get_prompt", "GetPromptResult", "Get the prompt"),
     Kind.TEMPLATES: ("read_resource", "ReadResourceResult", "Read the resource"),
 }
-_ENDS: Final[Mapping[Kind, str]] = {
-    Kind.TOOLS: "Client",
-    Kind.PROMPTS: "Prompts",
-    Kind.TEMPLATES: "Resources",
-}
-"""How the names of classes end."""
 _BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "resources"}
 """The attributes of the client that lead to the other classes."""
 
@@ -65,12 +59,12 @@ class ModuleNames:
 
     def of_kind(self, kind: Kind) -> str:
         """Return the class of the methods of one kind; with `Sync`, that of those that wait."""
-        return self.client.removesuffix(_ENDS[Kind.TOOLS]) + _ENDS[kind]
+        return self.client.removesuffix("Client") + _BESIDE.get(kind, "client").title()
 
     @property
     def classes(self) -> Iterator[str]:
         """The names of all classes that there may be beside models."""
-        for name in map(self.of_kind, _ENDS):
+        for name in map(self.of_kind, OFFERED):
             yield from (name, f"Sync{name}")
 
 
@@ -125,23 +119,17 @@ def _about(contract: Contract) -> str:
     return f"{contract.counts()}, listed in revision {contract.revision}."
 
 
-def _classes(methods: Iterable[Json], names: ModuleNames) -> Iterator[Json]:
+def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
     """Yield the classes, those that the client leads to before it."""
-    by_kind: dict[Kind, list[Json]] = {kind: [] for kind in (*_BESIDE, Kind.TOOLS)}
-    for method in methods:
-        by_kind[method["kind"]].append(method)
-    beside = {_BESIDE[kind]: names.of_kind(kind) for kind in _BESIDE if by_kind[kind]}
-    for kind, own in by_kind.items():
-        if own or kind is Kind.TOOLS:
-            is_client = kind is Kind.TOOLS
-            what = "tools" if is_client else _BESIDE[kind]
-            name = names.of_kind(kind)
-            yield {
-                "name": name,
-                "what": what,
-                "methods": own,
-                "beside": beside if is_client else {},
-            }
+    beside: dict[str, str] = {}
+    for kind in (*_BESIDE, Kind.TOOLS):
+        own = [method for method in methods if method["kind"] is kind]
+        what, name = _BESIDE.get(kind, "tools"), names.of_kind(kind)
+        if kind is Kind.TOOLS:
+            yield {"name": name, "what": what, "methods": own, "beside": beside}
+        elif own:
+            beside[what] = name
+            yield {"name": name, "what": what, "methods": own, "beside": {}}
 
 
 def _view(method: Method, names: ModuleNames) -> Json:

@@ -4,6 +4,7 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Final
 
 from mcp_protogen.base.names import FieldName, UnsafeName, field_name, pascal, type_name
@@ -67,9 +68,7 @@ def _names(
         plain = _attribute(name, what)
         free = FieldName(_free(plain, taken))
         if free != plain and plain not in reserved:
-            other = (
-                next(one for one in found if found[one] == plain) if plain in found.values() else ""
-            )
+            other = next((one for one in found if found[one] == plain), "")
             message = f"{what}s {other!r:.80} and {name!r:.80} would both be called {plain}"
             hint = f"{name!r:.80} is called {free}"
             found.problems.append(
@@ -106,10 +105,7 @@ def _variants(name: str) -> Iterator[str]:
     stem = name.rstrip("_")
     if name in RESERVED_METHODS | _OF_FUNCTIONS:
         yield f"{stem}_"
-    number = 2
-    while True:
-        yield f"{stem}_{number}"
-        number += 1
+    yield from (f"{stem}_{number}" for number in count(2))
 
 
 class TypeNames:
@@ -121,11 +117,9 @@ class TypeNames:
     def give(self, text: str, otherwise: str = "Model") -> str:
         """Return a free name that is as near to the text as it may be."""
         name = class_text(text) or class_text(otherwise)
-        for one in numbered(name):
-            if one not in self._taken:
-                self._taken.add(one)
-                return one
-        raise AssertionError("numbers do not end")
+        free = next(one for one in numbered(name) if one not in self._taken)
+        self._taken.add(free)
+        return free
 
 
 def class_text(text: str) -> str:
@@ -137,7 +131,4 @@ def class_text(text: str) -> str:
 def numbered(name: str) -> Iterator[str]:
     """Yield a name, and then the name with a number at its end."""
     yield name
-    number = 2
-    while True:
-        yield f"{name}{number}"
-        number += 1
+    yield from (f"{name}{number}" for number in count(2))

@@ -31,7 +31,7 @@ from mcp_protogen.ir import (
 )
 from mcp_protogen.ir import Json as JsonScalar
 from mcp_protogen.normalise import references
-from mcp_protogen.typed_clients.contract import SINGULAR, Contract, Offer
+from mcp_protogen.typed_clients.contract import Contract, Offer
 from mcp_protogen.typed_clients.naming import (
     TypeNames,
     argument_names,
@@ -107,11 +107,11 @@ def typed_server(
     problems: list[Problem] = []
     for kind, offers in contract.offers.items():
         own: Mapping[str, str] = chosen if kind is Kind.TOOLS else {}
-        names = method_names(offers, own, SINGULAR[kind], contract.server)
+        names = method_names(offers, own, kind.singular, contract.server)
         problems += names.problems
         for offer in offers.values():
             given, *results = (side for side in sides if side.offer is offer)
-            arguments = module.add(given, class_text(offer.name) or pascal(SINGULAR[kind]))
+            arguments = module.add(given, class_text(offer.name) or pascal(kind.singular))
             result = module.add(results[0], roots[offer.name]) if results else None
             found.append(_method(offer, names[offer.name], arguments, result))
     types = module.types(_used(found))
@@ -351,30 +351,28 @@ def _arguments(given: _Added, offer: Offer) -> tuple[Argument, ...] | None:
     required = frozenset(schema.get("required", ()))
     members: Any = raw.get("properties", {})
     found = [
-        _argument(wire, names[wire], value, members.get(wire) if is_object(members) else None)
+        _argument(
+            wire,
+            names[wire],
+            value,
+            members.get(wire) if is_object(members) else None,
+            required=wire in required,
+        )
         for wire, value in schema["properties"].items()
     ]
-    whole = [
-        (
-            Argument(one.wire, one.name, one.type, True, one.nullable, doc=one.doc)
-            if one.wire in required
-            else one
-        )
-        for one in found
-    ]
-    return tuple(sorted(whole, key=lambda one: not one.required))
+    return tuple(sorted(found, key=lambda one: not one.required))
 
 
-def _argument(wire: str, name: FieldName, value: Json, raw: Any) -> Argument:
+def _argument(wire: str, name: FieldName, value: Json, raw: Any, *, required: bool) -> Argument:
     expr = expression(value)
     default = raw.get("default") if is_object(raw) else None
-    said_so = is_object(raw) and "default" in raw
-    usable = said_so and fits(expr, default) and len(repr(default)) <= _LONGEST_DEFAULT
+    optional = not required and is_object(raw) and "default" in raw
+    usable = optional and fits(expr, default) and len(repr(default)) <= _LONGEST_DEFAULT
     return Argument(
         wire=wire,
         name=name,
         type=expr,
-        required=False,
+        required=required,
         nullable=fits(expr, None),
         has_default=usable,
         default=default if usable else None,
