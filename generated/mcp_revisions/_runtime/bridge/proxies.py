@@ -150,6 +150,11 @@ class ProxyClientRuntime(ClientRuntime):
         """Return whether the client gets the questions in results as the server asks them."""
         return self.carries and self.same_revision and not self.owner.TABLE.rules.server_requests
 
+    @property
+    def passes_undeclared(self) -> bool:
+        """Return whether the client hears what the server has not declared that it says."""
+        return self.carries and self.same_revision and self.owner.TABLE.era.remembers_client
+
     async def open(self) -> None:
         """Hear of all changes of lists that the server reports."""
         if self.stream is not None:
@@ -363,8 +368,7 @@ class ProxyServerRuntime(ServerRuntime):
             "client": self.client.capabilities,
         }
         need = gate.unmet(spec.requires, "server", params, capabilities)
-        remembers = self.owner.TABLE.era.remembers_client
-        if need is not None and self.client.same_revision and remembers:
+        if need is not None and self.client.passes_undeclared:
             # Many servers say what they have not declared, and clients hear it all the same.
             await self._tell(*as_it_came(spec, params))
             return

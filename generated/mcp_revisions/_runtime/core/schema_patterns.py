@@ -3,6 +3,9 @@
 A pattern of a few characters can keep Python's `re` busy for years (CWE-1333), and a schema may be
 that of a server which nobody has to trust. The crate regex, which Pydantic has, takes linear time
 and knows neither look-around nor references back. With `re` only our own patterns are matched.
+
+Patterns are those of ECMA 262 (JSON Schema 2020-12, core, section 6.4). Where the crate means
+something else by the same text, they are written for it in another way, or are not checked.
 """
 
 import re
@@ -24,9 +27,37 @@ Report: TypeAlias = Callable[[str], None]
 _LONGEST: Final = 1_000
 _CHARACTERS: Final = 50_000
 """How many characters of one value are matched with patterns of somebody else."""
-# These mean something else in the crate than in ECMA 262: sets in classes, and bounds of words.
-_OTHERWISE: Final = re.compile(r"\[[^\]]*(?:&&|--|~~|\[)|\\[<>]")
-_ESCAPED: Final = re.compile(r"\\[^<>]")
+_LARGEST: Final = 2_000
+"""How many states a pattern may have: each may cost a step for each character."""
+_STATES_OF_PROPERTY: Final = 20
+"""What `\\p{…}` counts, whose sets of characters are large."""
+# These mean something else in the crate: sets in classes, empty classes, flags.
+_OTHERWISE: Final = re.compile(r"\[[^\]]*(?:&&|--|~~|\[)|\[\^?\]|\(\?[A-Za-z-]+[:)]")
+_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
+_TOKEN: Final = re.compile(
+    r"\\[pP]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|\((?:\?:)?"
+    r"|\{(?P<least>\d+)(?:,(?P<most>\d*))?\}|.",
+    re.DOTALL,
+)
+_SPACES: Final = r"\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+# ECMA 262, section 22.2.2.9: but for white space, classes have nothing beyond ASCII.
+_CLASSES: Final[Mapping[str, str]] = {
+    r"\d": "[0-9]",
+    r"\D": "[^0-9]",
+    r"\w": "[0-9A-Za-z_]",
+    r"\W": "[^0-9A-Za-z_]",
+    r"\s": f"[{_SPACES}]",
+    r"\S": f"[^{_SPACES}]",
+    r"\<": "<",
+    r"\>": ">",
+}
+_OUTSIDE: Final[Mapping[str, str]] = {
+    **_CLASSES,
+    ".": r"[^\n\r\u2028\u2029]",
+    r"\b": r"(?-u:\b)",
+    r"\B": r"(?-u:\B)",
+}
+"""The same, and what has another meaning in a class."""
 
 
 class NotChecked(Exception):
@@ -61,9 +92,9 @@ class Patterns:
         if not isinstance(pattern, str):
             return True
         if self.are_own:
-            return _python(pattern) is not None
+            return (_linear(pattern) or _python(pattern)) is not None
         if _linear(pattern) is None:
-            why = "is not checked, because it cannot be matched in linear time"
+            why = "is not checked, because it cannot be matched in linear time as ECMA 262 means it"
             self.skip(f"the pattern {pattern[:80]!r} {why}")
         return True
 
@@ -97,17 +128,48 @@ class Patterns:
         return any(self.search(one, text) is not False for one in patterns)
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=200)
 def _linear(pattern: str) -> Search | None:
-    if len(pattern) > _LONGEST or _OTHERWISE.search(_ESCAPED.sub("", pattern)):
+    if len(pattern) > _LONGEST or _OTHERWISE.search(_ESCAPE.sub("x", pattern)):
         return None
+    tokens = [*_TOKEN.finditer(pattern)]
+    if _states(tokens) > _LARGEST:
+        return None
+    text = "".join(map(_of_crate, tokens))
     try:
-        return SchemaValidator(cs.str_schema(pattern=pattern)).isinstance_python
+        return SchemaValidator(cs.str_schema(pattern=text)).isinstance_python
     except SchemaError:
         return None
 
 
-@lru_cache(maxsize=1_000)
+def _of_crate(token: re.Match[str]) -> str:
+    text = token[0]
+    if text.startswith("["):
+        return _ESCAPE.sub(lambda one: _CLASSES.get(one[0], one[0]), text)
+    return _OUTSIDE.get(text, text)
+
+
+def _states(tokens: Iterable[re.Match[str]]) -> int:
+    """Return about how many states a pattern has once what is repeated is written out."""
+    open_groups, last = [1], 0
+    for token in tokens:
+        text = token[0]
+        if text.startswith("("):
+            open_groups.append(1)
+        elif text == ")" and len(open_groups) > 1:
+            last = open_groups.pop()
+            open_groups[-1] += last
+        elif token["least"]:
+            times = max(int(token["most"] or token["least"]), 1)
+            open_groups[-1] += last * (times - 1)
+            last *= times
+        elif text not in "*+?":
+            last = 1 + _STATES_OF_PROPERTY * text.lower().count(r"\p")
+            open_groups[-1] += last
+    return sum(open_groups)
+
+
+@lru_cache(maxsize=200)
 def _python(pattern: str) -> Search | None:
     try:
         compiled = re.compile(pattern)

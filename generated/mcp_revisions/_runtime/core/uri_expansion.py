@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
-from urllib.parse import quote
+
+from .uri_encoding import encoded
 
 _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
-_TRIPLET: Final = re.compile(r"(%[0-9A-Fa-f]{2})")
-_RESERVED: Final = ":/?#[]@!$&'()*+,;="
 
 
 class _Operator(NamedTuple):
@@ -66,15 +65,6 @@ def expanded_uri(template: str, values: Mapping[str, str | Sequence[str]]) -> st
         return operator.first + operator.between.join(parts) if parts else ""
 
     return _EXPRESSION.sub(fill, template)
-
-
-def encoded(value: str, *, reserved: bool) -> str:
-    """Return a value as part of a URI, where reserved characters may stay as they are."""
-    if not reserved:
-        return quote(value, safe="")
-    # Text that is already encoded stays unchanged (RFC 6570, section 3.2.3).
-    parts = _TRIPLET.split(value)
-    return "".join(part if _TRIPLET.fullmatch(part) else quote(part, _RESERVED) for part in parts)
 
 
 def _listed(expression: re.Match[str]) -> Iterator[UriVariable]:

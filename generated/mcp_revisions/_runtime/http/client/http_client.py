@@ -27,6 +27,20 @@ _MOST_REDIRECTS: Final = 5
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
+async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, None]:
+    """Yield the parts of a body as they come, decompressed; other tasks have a turn between them.
+
+    Raise `RemoteError`, in which `what` names the request, for a body that is compressed more than
+    once: each time, it may grow a thousandfold.
+    """
+    if "," in response.headers.get("content-encoding", ""):
+        raise RemoteError(f"{what}: a body that is compressed more than once")
+    async for part in response.aiter_bytes():
+        yield part
+        # A few compressed bytes may become comments without end.
+        await sleep(0)
+
+
 class HttpReply:
     """An HTTP answer, whose body is empty until it is read."""
 
@@ -55,10 +69,9 @@ class HttpReply:
 
         Raises `Disconnected`, and `RemoteError` if one is too large.
         """
-        self._check_coding()
         parser = sse.Parser(self._limit)
         with _disconnecting(self._what):
-            async for chunk in self._response.aiter_bytes():
+            async for chunk in parts_of_body(self._response, self._what):
                 try:
                     events = parser.feed(chunk)
                 except ValueError as error:
@@ -66,34 +79,23 @@ class HttpReply:
                 for event in events:
                     take(event)
                     await room()
-                # A few compressed bytes may become comments without end.
-                await sleep(0)
 
     async def read(self) -> None:
         """Read the whole body, or only the beginning of it for an error.
 
         Raises `Disconnected`, and `RemoteError` if it is too large.
         """
-        self._check_coding()
         success = self.status < 300
         limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
         with _disconnecting(self._what):
-            async for chunk in self._response.aiter_bytes():
+            async for chunk in parts_of_body(self._response, self._what):
                 body += chunk
                 if len(body) > limit and success:
                     raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
                 if len(body) > limit:
                     break
         self.body = bytes(body)
-
-    def _check_coding(self) -> None:
-        """Raise `RemoteError` for a body that is compressed more than once.
-
-        Each time, it may grow a thousandfold.
-        """
-        if "," in self._response.headers.get("content-encoding", ""):
-            raise RemoteError(f"{self._what}: a body that is compressed more than once")
 
 
 class HttpWire:
