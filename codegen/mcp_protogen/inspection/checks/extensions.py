@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mcp_protogen.inspection.faults import Fault, code_of, fault, members
-from mcp_protogen.inspection.feature_plan import CAPABILITIES
 from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import Exchange, Session
@@ -14,6 +13,7 @@ from mcp_protogen.runtime.core.errors import (
     METHOD_NOT_FOUND,
     MISSING_CLIENT_CAPABILITY,
 )
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 
 _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _IDENTIFIER: Final = re.compile(
@@ -48,7 +48,7 @@ def kinds(session: Session) -> Iterator[Fault]:
 
 
 def _declared_by_client(exchange: Exchange) -> Any:
-    return members(exchange.request, "params", "_meta", CAPABILITIES, "extensions")
+    return members(exchange.request, "params", "_meta", CLIENT_CAPABILITIES, "extensions")
 
 
 def tasks(session: Session) -> Iterator[Fault]:
@@ -71,7 +71,8 @@ def undeclared(session: Session) -> Iterator[Fault]:
     """Yield the use of an extension that the client did not declare."""
     for exchange in session.exchanges:
         code = code_of(exchange)
-        if exchange.probe.endswith(" without the extension") and code != MISSING_CLIENT_CAPABILITY:
+        asked = exchange.probe.endswith(" without the extension") and exchange.received
+        if asked and code != MISSING_CLIENT_CAPABILITY:
             message = _in_place(code, MISSING_CLIENT_CAPABILITY)
             item = str(exchange.request.get("method"))
             yield fault("missing-extension-code", item, message, exchange)
