@@ -154,8 +154,8 @@ def _replayed(
 ) -> Iterator[Fault]:
     """Yield what comes on a stream that goes on, and belongs to another one."""
     strange: list[Any] = [id for id in exchange.events if known.get(id, resumed) is not resumed]
-    answers = (one for one in exchange.received if "method" not in one)
-    strange += [one for one in answers if not same_id(one.get("id"), resumed.request.get("id"))]
+    answers = (one for one in exchange.received if "method" not in one and "id" in one)
+    strange += [one for one in answers if not same_id(one["id"], resumed.request.get("id"))]
     for got in strange[:1]:
         message = "what comes after Last-Event-ID is of another stream"
         yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
