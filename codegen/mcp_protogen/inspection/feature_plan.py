@@ -14,12 +14,13 @@ from mcp_protogen.inspection.steps import (
     Step,
     asking,
 )
-from mcp_protogen.runtime.client.listen_stream import ACKNOWLEDGED, LISTEN
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 
+LISTEN: Final = "subscriptions/listen"
 LISTENING: Final = (LISTEN, f"{LISTEN} of nothing")
 """The steps that open a subscription."""
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 CHANGES: Final[Mapping[str, tuple[str, str]]] = {
     "toolsListChanged": ("tools", "listChanged"),
     "promptsListChanged": ("prompts", "listChanged"),

@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.inspection.faults import Fault, fault, members
-from mcp_protogen.inspection.feature_plan import CHANGES, LISTENING
+from mcp_protogen.inspection.feature_plan import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
 from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import Exchange, Session, same_id
-from mcp_protogen.runtime.client.listen_stream import ACKNOWLEDGED, LISTEN
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID
 
