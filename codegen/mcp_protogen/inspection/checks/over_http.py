@@ -25,6 +25,8 @@ _STATUSES: Final = (
     ("unknown method", 404, "error-status", ""),
     ("without clientCapabilities", 400, "error-status", ""),
     ("unknown revision in _meta", 400, "error-status", ""),
+    ("tasks/get without the extension", 400, "error-status", ""),
+    ("subscriptions/listen without the extension", 400, "error-status", ""),
 )
 """Steps with the status of their answer, the rule that says so, and what it is about.
 
