@@ -1,10 +1,12 @@
 """Each rule of an inspection: a session that breaks it, one that keeps it, and its table."""
 
+import json
 import re
 from typing import Any
 
+from mcp_protogen.inspection.intake import BYTES, Clock, Intake
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
-from mcp_protogen.inspection.steps import REVISIONS, STATELESS
+from mcp_protogen.inspection.steps import REVISIONS, STATELESS, Step
 from support.folders import ROOT
 from support.inspection.broken_rules import (
     BROKEN_AND_KEPT,
@@ -14,7 +16,16 @@ from support.inspection.broken_rules import (
     tool,
     tools,
 )
-from support.inspection.sessions import codes, error, exchange, request, result, session
+from support.inspection.sessions import (
+    asked,
+    codes,
+    error,
+    exchange,
+    note,
+    request,
+    result,
+    session,
+)
 from support.tables import case
 
 REQUIREMENTS = [ROOT / "docs" / name for name in ("requirements.md", "requirements-tasks.md")]
@@ -58,27 +69,40 @@ def test_what_several_sessions_show_is_one_finding() -> None:
 
 
 def test_a_cancelled_request_may_still_get_its_result_but_no_error() -> None:
-    asked = request("tools/list")
+    listed = request("tools/list")
     for answer, broken in ((error(0), True), (result({"tools": []}), False)):
         with case(str(answer)):
-            found = codes(session(exchange("request cancelled", asked, answer)))
+            found = codes(session(exchange("request cancelled", listed, answer)))
             assert ("cancelled-answered" in found) is broken
 
 
 def test_only_what_is_asked_for_may_be_acknowledged() -> None:
     changes = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
     wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
-    rows: dict[str, tuple[dict[str, Any], set[str]]] = {
-        "all of it": (wanted, set()),
-        "less": ({"toolsListChanged": False}, set()),
-        "another member": ({"promptsListChanged": True}, {"unasked", "undeclared"}),
-        "another URI": ({"resourceSubscriptions": ["file:///b"]}, {"unasked"}),
+    rows: dict[str, tuple[dict[str, Any], bool]] = {
+        "all of it": (wanted, False),
+        "less": ({"toolsListChanged": False}, False),
+        "another member": ({"promptsListChanged": True}, True),
+        "another URI": ({"resourceSubscriptions": ["file:///b"]}, True),
     }
     for name, (honoured, broken) in rows.items():
         with case(name):
             opened = listening(acknowledged(**honoured), **wanted)
             found = codes(session(opened, revision=STATELESS, capabilities=changes))
-            assert found == {f"subscription-{one}" for one in broken}
+            assert found == ({"acknowledged-too-much"} if broken else set[str]())
+
+
+def test_a_method_of_tasks_that_is_missing_has_no_wrong_code() -> None:
+    refused = asked("unknown task: tasks/get", "tasks/get", error(-32601))
+    assert codes(session(refused)) == {"declared-method-missing"}
+
+
+def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
+    intake = Intake(Step(waits=(7,)), Clock(), BYTES)
+    for value, answered in ((note(""), False), (result(id="7"), False), (result(id=7), True)):
+        with case(str(value)):
+            assert [*intake.take(json.dumps(value).encode())] == []
+            assert intake.is_complete is answered
 
 
 def test_what_a_resumed_stream_sends_again_is_no_second_answer() -> None:

@@ -101,7 +101,7 @@ def test_a_kill_at_any_step_leaves_the_old_pin_or_the_new_one_whole(
     start = shutil.copytree(folder, tmp_path_factory.mktemp("start") / "schema")
     step, killed, seen = 0, True, set[bool]()
     while killed:
-        step += tables.count(3, 1)
+        step += 1
         shutil.rmtree(folder)
         shutil.copytree(start, folder)
         killed = run_until_killed(lambda: put_second(revision, folder), step)

@@ -8,6 +8,8 @@ that a JSON document keeps its meaning.
 import re
 from collections.abc import Sequence
 
+from mcp_protogen.base.colours import Colour
+
 INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
     "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
@@ -20,11 +22,8 @@ These are controls except tab and line feed, line separators, surrogates, format
 of direction are among them), fillers and variation selectors.
 """
 
-COLOURS = ("0", "1", "2", "31", "32", "33", "36", "1;31", "1;33", "1;34")
-"""The colours of pages, as parameters of "select graphic rendition"."""
-
 _ACTING = re.compile(f"[\t\n{INVISIBLE}]")
-_OURS = rf"\x1b\[(?:{'|'.join(COLOURS)})m"
+_OURS = rf"\x1b\[(?:0|{'|'.join(Colour)})m"
 _ACTING_IN_PAGE = re.compile(f"({_OURS})|[{INVISIBLE}]")
 # https://github.com/actions/runner, ActionCommand.cs: a command of the present form comes first on
 # its line, after white space, and in .NET a comparison may pass over what nobody sees; one of the

@@ -11,18 +11,18 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import NoReturn, TextIO, TypeVar
 
+from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import one_line, page
 from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Report, failure, render
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
-_COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}
+_COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
 _DOING = {
     "inspect": "inspecting",
     "protocol": "preparing the protocol, once for each version of mcp-gen",
 }
-_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
@@ -103,9 +103,8 @@ def _safe(lines: Iterable[str]) -> Iterable[str]:
 def _coloured(level: Level, lines: Iterable[str]) -> str:
     line, *more = _safe(lines)
     head, end, rest = line.partition("]")
-    return "\n".join(
-        [f"{_COLOURS[level]}{head}{end}{_PLAIN}{rest}", *(f"{_DIM}{one}{_PLAIN}" for one in more)]
-    )
+    first = painted(_COLOURS[level], head + end) + rest
+    return "\n".join([first, *(painted(Colour.DIM, one) for one in more)])
 
 
 def crash(error: Exception, *, debug: bool) -> None:

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.config import Format
 from mcp_protogen.output.drift import OF_FILES, Cause
 
 FORMAT = 1
-_RED, _GREEN, _CYAN, _BOLD, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
-_COLOURS = {"---": _BOLD, "+++": _BOLD, "@@ ": _CYAN}
+_COLOURS = {"---": Colour.BOLD, "+++": Colour.BOLD, "@@ ": Colour.CYAN}
 
 
 class Status(StrEnum):
@@ -122,8 +122,8 @@ def _text(report: Report, colour: bool) -> Iterator[str]:
 
 
 def _coloured(line: str) -> str:
-    start = _COLOURS.get(line[:3]) or {"-": _RED, "+": _GREEN}.get(line[:1])
-    return f"{start}{line}{_PLAIN}" if start else line
+    colour = _COLOURS.get(line[:3]) or {"-": Colour.RED, "+": Colour.GREEN}.get(line[:1])
+    return painted(colour, line) if colour else line
 
 
 def _github(report: Report) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.inspection.transcript import Exchange, Session
+from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
 
 _SHOWN: Final = 200
 
@@ -44,7 +45,7 @@ def said(exchange: Exchange) -> str:
     body = short(first.data.decode("utf-8", "replace")) if first else ""
     if exchange.method in ("", "POST"):
         return body
-    resumed = exchange.headers.get("last-event-id")
+    resumed = exchange.headers.get(LAST_EVENT_ID)
     after = f"Last-Event-ID: {resumed}" if resumed else ""
     return " ".join(part for part in (exchange.method, after, body) if part)
 

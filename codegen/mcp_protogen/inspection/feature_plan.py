@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from mcp_protogen.inspection.plan import NONE, cancellation, first_uri
+from mcp_protogen.inspection.plan import NONE, cancellation, first_uri, of_first
 from mcp_protogen.inspection.steps import (
     HANDSHAKE,
-    META,
     STATELESS,
     STDIO,
     Probe,
@@ -15,6 +14,8 @@ from mcp_protogen.inspection.steps import (
     Step,
     asking,
 )
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
+from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 
 LISTEN: Final = "subscriptions/listen"
 LISTENING: Final = (LISTEN, f"{LISTEN} of nothing")
@@ -28,9 +29,7 @@ CHANGES: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What a client can listen to, as members of a filter, with the capability that offers it."""
 
-TASKS: Final = "io.modelcontextprotocol/tasks"
 SKILLS: Final = "io.modelcontextprotocol/skills"
-CAPABILITIES: Final = f"{META}clientCapabilities"
 
 
 def _listen(client: SessionClient, wanted: Mapping[str, Any], **about: Any) -> Step:
@@ -56,15 +55,11 @@ def _end(client: SessionClient) -> Step | None:
     return client.tell(*map(cancellation, opened)) if opened else None
 
 
-def _of_skill(client: SessionClient, method: str) -> Step | None:
-    uri = first_uri(client.session, "skills/list", "skills")
-    return None if uri is None else client.ask(method, {"uri": uri})
-
-
 _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
-_OF_TASKS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", TASKS)}
+_OF_TASKS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", TASKS_EXTENSION)}
 _OF_SKILLS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", SKILLS)}
 _TASK: Final[dict[str, Any]] = {"taskId": NONE}
+_FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", member="skills")
 
 SUBSCRIPTIONS: Final = (
     Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),
@@ -86,7 +81,7 @@ def _task_probes() -> Iterator[Probe]:
         ("tasks/cancel", ("tasks", "cancel")),
     ):
         yield asking(f"unknown task: {method}", method, _TASK, declared=declared, **core)
-    meta: dict[str, Any] = {"_meta": {CAPABILITIES: {"extensions": {TASKS: {}}}}}
+    meta: dict[str, Any] = {"_meta": {CLIENT_CAPABILITIES: {"extensions": {TASKS_EXTENSION: {}}}}}
     answers: dict[str, Any] = {"inputResponses": {}}
     for method, more in (("tasks/get", {}), ("tasks/cancel", {}), ("tasks/update", answers)):
         yield asking(f"unknown task: {method}", method, {**_TASK, **more, **meta}, **_OF_TASKS)
@@ -101,10 +96,10 @@ def _task_probes() -> Iterator[Probe]:
 EXTENSIONS: Final = (
     *_task_probes(),
     asking("skills/list", "skills/list", **_OF_SKILLS),
-    Probe(name="skills/get", make=partial(_of_skill, method="skills/get"), **_OF_SKILLS),
+    Probe(name="skills/get", make=partial(_FIRST_SKILL, method="skills/get"), **_OF_SKILLS),
     Probe(
         name="resources/directory/read",
-        make=partial(_of_skill, method="resources/directory/read"),
+        make=partial(_FIRST_SKILL, method="resources/directory/read"),
         declared=("extensions", SKILLS, "directoryRead"),
         **_STATELESS,
     ),

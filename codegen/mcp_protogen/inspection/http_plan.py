@@ -15,6 +15,7 @@ from mcp_protogen.inspection.steps import (
     asking,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
+from mcp_protogen.runtime.http import headers as fields
 
 ORIGIN: Final = "https://mcp-gen-inspect.invalid"
 """An origin that no server expects."""
@@ -28,20 +29,20 @@ METADATA: Final = ("of the endpoint", "of the host")
 The first is at the address in the challenge if there is one (basic/authorization).
 """
 
-_SESSION: Final = "mcp-session-id"
-_VERSION: Final = "mcp-protocol-version"
-_STREAM: Final[dict[str, str | None]] = {"accept": "text/event-stream", "content-type": None}
+_STREAM: Final[dict[str, str | None]] = {"accept": fields.EVENTS, "content-type": None}
 
 
 def session_id(session: Session) -> str:
     """Return the id that the server gave to a session; empty if it gave none."""
     first = session.exchanges[0] if session.exchanges else None
-    return first.answered.get(_SESSION, "") if first else ""
+    return first.answered.get(fields.SESSION_ID, "") if first else ""
 
 
 def _in_session(client: SessionClient, id: str | None) -> Step | None:
     """Return a request of a session with another id than its own, or without one."""
-    return client.ask("ping", headers={_SESSION: id}) if session_id(client.session) else None
+    return (
+        client.ask("ping", headers={fields.SESSION_ID: id}) if session_id(client.session) else None
+    )
 
 
 def _delete(client: SessionClient) -> Step | None:
@@ -62,7 +63,7 @@ def _resumed(client: SessionClient) -> Step | None:
     found = max(answered, key=lambda one: len(one.events) > 1, default=None)
     if found is None:
         return None
-    headers = {**_STREAM, "last-event-id": found.events[0]}
+    headers = {**_STREAM, fields.LAST_EVENT_ID: found.events[0]}
     # After the answer, what belongs elsewhere may follow.
     return Step(method="GET", headers=headers, waits=(NONE,), within=1.0)
 
@@ -74,14 +75,14 @@ def _metadata(client: SessionClient) -> Step | None:
     if first is None or first.status != 401 or known or len(tried) == len(METADATA):
         return None
     url = METADATA[len(tried)]
-    return Step(method="GET", headers={"accept": "application/json"}, url=url)
+    return Step(method="GET", headers={"accept": fields.JSON}, url=url)
 
 
 def _named(client: SessionClient, name: str | None) -> Step | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
     if not client.session.declares("tools"):
         return None
-    return client.ask("tools/call", params, headers={"mcp-name": name})
+    return client.ask("tools/call", params, headers={fields.NAME: name})
 
 
 _STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE[1:], "transports": (HTTP,)}
@@ -90,8 +91,8 @@ _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,), "transports": (H
 
 OF_HTTP: Final = (
     asking("foreign Origin", headers={"origin": ORIGIN}, transports=(HTTP,)),
-    asking("wrong version header", headers={_VERSION: UNKNOWN_REVISION}, **_HEADER),
-    asking("no version header", headers={_VERSION: None}, **_HEADER),
+    asking("wrong version header", headers={fields.PROTOCOL_VERSION: UNKNOWN_REVISION}, **_HEADER),
+    asking("no version header", headers={fields.PROTOCOL_VERSION: None}, **_HEADER),
     Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
     Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
     Probe(
@@ -100,18 +101,20 @@ OF_HTTP: Final = (
         transports=(HTTP,),
     ),
     Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
-    asking("Accept of JSON only", headers={"accept": "application/json"}, transports=(HTTP,)),
-    asking("Accept of events only", headers={"accept": "text/event-stream"}, transports=(HTTP,)),
+    asking("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
+    asking("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),
     asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
     Probe(
         name="DELETE without session",
         make=lambda client: Step(method="DELETE", headers={"content-type": None}),
         **_STATELESS,
     ),
-    asking("no Mcp-Protocol-Version", headers={_VERSION: None}, **_STATELESS),
-    asking("other Mcp-Protocol-Version", headers={_VERSION: HANDSHAKE[-1]}, **_STATELESS),
-    asking("no Mcp-Method", headers={"mcp-method": None}, **_STATELESS),
-    asking("other Mcp-Method", headers={"mcp-method": "tools/list"}, **_STATELESS),
+    asking("no Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: None}, **_STATELESS),
+    asking(
+        "other Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: HANDSHAKE[-1]}, **_STATELESS
+    ),
+    asking("no Mcp-Method", headers={fields.METHOD: None}, **_STATELESS),
+    asking("other Mcp-Method", headers={fields.METHOD: "tools/list"}, **_STATELESS),
     Probe(name="no Mcp-Name", make=partial(_named, name=None), **_STATELESS),
     Probe(name="other Mcp-Name", make=partial(_named, name=f"{NONE}-other"), **_STATELESS),
 )

@@ -38,7 +38,7 @@ from mcp_protogen.runtime.http.client.http_client import parts_of_body
 from mcp_protogen.runtime.http.httpx2 import httpx2, trust
 
 _RECORDED: Final = (
-    *("content-type", "content-length", "mcp-session-id", "mcp-protocol-version"),
+    *("content-type", "content-length", fields.SESSION_ID, fields.PROTOCOL_VERSION),
     *("www-authenticate", "allow", "location", "x-accel-buffering"),
 )
 """The header fields of answers that are recorded."""

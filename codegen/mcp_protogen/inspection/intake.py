@@ -55,7 +55,7 @@ class Intake:
         self.messages.append(Message(self._clock(), "server", data))
         for value in objects_in(data):
             if "method" in value:
-                self.is_complete |= value["method"] == self._until
+                self.is_complete |= value["method"] == self._until != ""
                 reply = reply_to(value)
                 if reply is not None:
                     yield reply

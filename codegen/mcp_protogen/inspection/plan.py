@@ -23,6 +23,8 @@ from mcp_protogen.inspection.steps import (
     telling,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session, listed
+from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
@@ -69,9 +71,11 @@ def first_uri(session: Session, method: str, member: str) -> str | None:
     return next((uri for uri in uris if isinstance(uri, str)), None)
 
 
-def _of_uri(client: SessionClient, method: str) -> Step | None:
-    """Return a request about the first resource that is listed."""
-    uri = first_uri(client.session, "resources/list", "resources")
+def of_first(
+    client: SessionClient, method: str, listed_by: str = "resources/list", member: str = "resources"
+) -> Step | None:
+    """Return a request about the first thing that is listed, by default a resource."""
+    uri = first_uri(client.session, listed_by, member)
     return None if uri is None else client.ask(method, {"uri": uri})
 
 
@@ -161,12 +165,12 @@ def _batch(client: SessionClient) -> Step:
 def _without_capabilities(client: SessionClient) -> Step:
     # Without any _meta it could be a request of an earlier revision.
     request = client.request("server/discover")
-    del request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+    del request["params"]["_meta"][CLIENT_CAPABILITIES]
     return Step(messages=(request,), waits=(request["id"],))
 
 
 def _other_revision(client: SessionClient) -> Step:
-    headers = {"mcp-protocol-version": UNKNOWN_REVISION}
+    headers = {PROTOCOL_VERSION: UNKNOWN_REVISION}
     meta = {"_meta": client.meta(UNKNOWN_REVISION)}
     return client.ask("server/discover", meta, headers=headers)
 
@@ -191,7 +195,7 @@ READING: Final = (
     *_listing_probes(),
     Probe(
         name="resources/read",
-        make=partial(_of_uri, method="resources/read"),
+        make=partial(of_first, method="resources/read"),
         declared=("resources",),
     ),
     Probe(name="prompts/get", make=partial(_prompt, needs=False), declared=("prompts",)),
@@ -202,7 +206,7 @@ READING: Final = (
 
 SETTING: Final = (
     *(
-        Probe(name=method, make=partial(_of_uri, method=method), **_SUBSCRIBE)
+        Probe(name=method, make=partial(of_first, method=method), **_SUBSCRIBE)
         for method in ("resources/subscribe", "resources/unsubscribe")
     ),
     asking("logging/setLevel", "logging/setLevel", {"level": "emergency"}, **_LOGGING),

@@ -7,6 +7,7 @@ from typing import Any
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.findings.change import Overview
+from mcp_protogen.inspection.faults import members
 from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.plan import LISTS, listing
 from mcp_protogen.inspection.steps import REVISIONS
@@ -17,6 +18,7 @@ from mcp_protogen.inspection.transcript import (
     UNREACHABLE,
     Session,
 )
+from mcp_protogen.runtime.messages.envelope import SERVER_INFO
 
 _NOUNS = {
     "tools/list": "tool",
@@ -64,7 +66,6 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
     info = _server_info(best)
     unknown = next((one for one in sessions if one.revision == UNKNOWN_REVISION), None)
     instructions = best.opening.get("instructions")
-    extensions = best.capabilities.get("extensions")
     return Profile(
         name=_text(info.get("name")),
         version=_text(info.get("version")),
@@ -73,7 +74,7 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
         unknown=unknown.negotiated if unknown is not None else "",
         seconds=_first_answer(best),
         capabilities=tuple(_declared(best)),
-        extensions=tuple(extensions) if is_object(extensions) else (),
+        extensions=tuple(members(best.capabilities, "extensions")),
         instructions=_text(instructions),
         offers=tuple(_offers(best)),
     )
@@ -123,10 +124,8 @@ def _text(value: object) -> str:
 
 
 def _server_info(session: Session) -> dict[str, Any]:
-    meta = session.opening.get("_meta")
-    later = meta.get("io.modelcontextprotocol/serverInfo") if is_object(meta) else None
-    found = session.opening.get("serverInfo", later)
-    return found if is_object(found) else {}
+    opening = session.opening
+    return members(opening, "serverInfo") or members(opening, "_meta", SERVER_INFO)
 
 
 def _first_answer(session: Session) -> float | None:

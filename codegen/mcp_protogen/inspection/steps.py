@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from mcp_protogen import __version__
 from mcp_protogen.inspection.transcript import Session
+from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
+from mcp_protogen.runtime.messages import envelope
 
 STDIO: Final = "stdio"
 HTTP: Final = "Streamable HTTP"
@@ -17,8 +19,6 @@ STATELESS: Final = "2026-07-28"
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 REVISIONS: Final = (*HANDSHAKE, STATELESS)
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
-META: Final = "io.modelcontextprotocol/"
-"""The prefix of what the protocol itself has in `_meta`."""
 
 
 def _nothing() -> Mapping[str, str | None]:
@@ -76,9 +76,9 @@ class SessionClient:
     def meta(self, revision: str = STATELESS) -> dict[str, Any]:
         """Return what each request of the stateless era says about its client."""
         return {
-            f"{META}protocolVersion": revision,
-            f"{META}clientInfo": _CLIENT,
-            f"{META}clientCapabilities": {},
+            envelope.PROTOCOL_VERSION: revision,
+            envelope.CLIENT_INFO: _CLIENT,
+            envelope.CLIENT_CAPABILITIES: {},
         }
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> Step:
@@ -164,4 +164,4 @@ def reply_to(message: Mapping[str, Any]) -> dict[str, Any] | None:
     head = {"jsonrpc": "2.0", "id": message["id"]}
     if message["method"] == "ping":
         return {**head, "result": {}}
-    return {**head, "error": {"code": -32601, "message": "Method not found"}}
+    return {**head, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}}

@@ -1,20 +1,21 @@
 """The report of an inspection as text: who, what is spoken, what is offered, findings, verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from textwrap import TextWrapper
 from typing import Final
 
+from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.findings.change import Overview
 from mcp_protogen.inspection.profile import Profile, overview_of
 from mcp_protogen.inspection.rules import Breach, Rule, RuleLevel
 
-_PLAIN, _BOLD, _DIM = "\x1b[0m", "\x1b[1m", "\x1b[2m"
-_COLOURS: Final[Mapping[RuleLevel, str]] = {
-    RuleLevel.MUST: "\x1b[1;31m",
-    RuleLevel.SHOULD: "\x1b[1;33m",
-    RuleLevel.RECOMMENDATION: "\x1b[1;34m",
+_COLOURS: Final[Mapping[RuleLevel, Colour]] = {
+    RuleLevel.MUST: Colour.BOLD_RED,
+    RuleLevel.SHOULD: Colour.BOLD_YELLOW,
+    RuleLevel.RECOMMENDATION: Colour.BOLD_BLUE,
 }
 _HEADINGS: Final[Mapping[RuleLevel, str]] = {
     RuleLevel.MUST: "What the specification requires (MUST)",
@@ -32,7 +33,7 @@ def render(
     lines = [*page.head(target, overview_of(profile)), ""]
     for level, found in groupby(breaches, key=lambda one: one.rule.level):
         lines += [*page.level(level, list(found)), ""]
-    lines.append(page.paint(_BOLD, verdict(profile, breaches)))
+    lines.append(page.paint(Colour.BOLD, verdict(profile, breaches)))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -56,17 +57,13 @@ class _Page:
     """The parts of the report."""
 
     def __init__(self, colour: bool, width: int) -> None:
-        self._colour = colour
+        self.paint = partial(painted, on=colour)
         self._width = width
-
-    def paint(self, colour: str, text: str) -> str:
-        """Return text in a colour, if there are colours."""
-        return f"{colour}{text}{_PLAIN}" if self._colour and text.strip() else text
 
     def head(self, target: str, overview: Overview) -> Iterator[str]:
         """Yield who the server is, what it offers, and what it speaks over which transport."""
         named = [text for label, text in overview.rows if label == "server"]
-        yield self.paint(_BOLD, one_line(named[0] if named else target))
+        yield self.paint(Colour.BOLD, one_line(named[0] if named else target))
         rows = [row for row in overview.rows if row[0] != "server"]
         if named:
             rows.insert(0, ("target", target))
@@ -74,7 +71,7 @@ class _Page:
             yield from self._hanging(f"  {label.ljust(_LABEL)}", text)
         yield ""
         (_, *transports), *spoken = overview.table
-        yield "  " + self.paint(_DIM, f"{'revision':<{_LABEL}}" + "   ".join(transports))
+        yield "  " + self.paint(Colour.DIM, f"{'revision':<{_LABEL}}" + "   ".join(transports))
         for revision, *cells in spoken:
             padded = (cell.ljust(len(name)) for cell, name in zip(cells, transports, strict=True))
             yield f"  {revision:<{_LABEL}}{'   '.join(padded)}".rstrip()
@@ -87,7 +84,7 @@ class _Page:
         wrapper = TextWrapper(self._width, indent, indent, break_long_words=False)
         wrapper.break_on_hyphens = False
         first, *more = wrapper.wrap(one_line(text)) or [lead]
-        yield self.paint(_DIM, lead) + first[len(lead) :]
+        yield self.paint(Colour.DIM, lead) + first[len(lead) :]
         yield from more
 
     def level(self, level: RuleLevel, breaches: Sequence[Breach]) -> Iterator[str]:
@@ -100,8 +97,8 @@ class _Page:
     def _rule(self, rule: Rule, found: Sequence[Breach]) -> Iterator[str]:
         first = found[0]
         rows = f" ({', '.join(rule.rows)})" if rule.rows else ""
-        yield from (self.paint(_BOLD, line) for line in self._hanging("  ", rule.text))
-        yield f"  {self.paint(_DIM, f'[{rule.code}] {rule.page(first.revision)}{rows}')}"
+        yield from (self.paint(Colour.BOLD, line) for line in self._hanging("  ", rule.text))
+        yield f"  {self.paint(Colour.DIM, f'[{rule.code}] {rule.page(first.revision)}{rows}')}"
         for breach in found:
             yield from self._item(breach)
         yield from self._example(first)

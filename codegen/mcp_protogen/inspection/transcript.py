@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.connecting.traffic import Message
+from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
 
 
 def _nothing() -> Mapping[str, str]:
@@ -56,7 +57,7 @@ class Exchange:
     @property
     def is_resumed(self) -> bool:
         """Return whether a stream goes on, so that what comes may have come before."""
-        return "last-event-id" in self.headers
+        return LAST_EVENT_ID in self.headers
 
     @cached_property
     def request(self) -> dict[str, Any]:

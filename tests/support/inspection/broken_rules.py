@@ -339,7 +339,7 @@ def of_subscriptions() -> dict[str, Pair]:
         "subscription-unasked": pair(
             listening(acknowledged(), _told("notifications/prompts/list_changed")), kept, **about
         ),
-        "subscription-undeclared": (
+        "acknowledged-too-much": (
             session(kept, capabilities={"tools": {}}, **_STATELESS),
             session(kept, **about),
         ),

@@ -7,10 +7,12 @@ is given once for each kind of change. Notes are left out: they are problems, wh
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
+from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
 from mcp_protogen.findings.pages.harmless import made_safe
 from mcp_protogen.findings.pages.headline import headline
@@ -29,13 +31,11 @@ _MANY = 4
 _INDENT = "    "
 _PARTS = re.compile(r"[^\s|,]*[|,]*\s*")
 
-_PLAIN = "\x1b[0m"
-_BOLD, _DIM, _RED, _GREEN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m"
-_COLOURS: Mapping[Severity, str] = {
-    Severity.BREAKING: "\x1b[1;31m",
-    Severity.WARNING: "\x1b[1;33m",
-    Severity.INFO: "\x1b[1;34m",
-    Severity.NONE: _BOLD,
+_COLOURS: Mapping[Severity, Colour] = {
+    Severity.BREAKING: Colour.BOLD_RED,
+    Severity.WARNING: Colour.BOLD_YELLOW,
+    Severity.INFO: Colour.BOLD_BLUE,
+    Severity.NONE: Colour.BOLD,
 }
 
 
@@ -44,8 +44,8 @@ def render(
 ) -> str:
     """Return the comparison as lines of at most `width` columns, with the counts at the end."""
     safe = made_safe(comparison)
-    page = _Page(_Paint(colour), reader, max(width, _NARROWEST))
-    lines = [page.paint(_BOLD, f"{safe.before} -> {safe.after}"), ""]
+    page = _Page(partial(painted, on=colour), reader, max(width, _NARROWEST))
+    lines = [page.paint(Colour.BOLD, f"{safe.before} -> {safe.after}"), ""]
     if sentence := headline(safe, reader):
         lines += [*_filled(sentence, page.width), ""]
     shown = concerning(safe, reader)
@@ -54,25 +54,15 @@ def render(
         lines += page.reasons(severity, shown)
     if shown and reader is None:
         lines += [*_tally(safe), ""]
-    lines.append(page.paint(_BOLD, summary(safe, reader)))
+    lines.append(page.paint(Colour.BOLD, summary(safe, reader)))
     return "".join(f"{line}\n" for line in lines)
-
-
-@dataclass(frozen=True, slots=True)
-class _Paint:
-    """A painter of text, which adds colours if they are on."""
-
-    on: bool
-
-    def __call__(self, colour: str, text: str) -> str:
-        return f"{colour}{text}{_PLAIN}" if self.on and text else text
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
     """The sections of the page; they say whom a change concerns if no reader was chosen."""
 
-    paint: _Paint
+    paint: Callable[[Colour, str], str]
     reader: Reader | None
     width: int
 
@@ -81,7 +71,7 @@ class _Page:
         yield self.paint(_COLOURS[severity], f"{HEADINGS[severity]} ({len(entries)})")
         yield ""
         for category, group in groupby(entries, key=lambda entry: entry.change.category):
-            yield self.paint(_BOLD, f"  {CATEGORIES[category]}")
+            yield self.paint(Colour.BOLD, f"  {CATEGORIES[category]}")
             yield from self._group(list(group))
         yield ""
 
@@ -97,8 +87,8 @@ class _Page:
                 codes.setdefault(entry.change.why, {})[entry.change.code] = None
         for why, named in codes.items():
             first, *more = _filled(f"{', '.join(named)}: {why}", self.width - len(_INDENT))
-            yield f"  {self.paint(_DIM, first)}"
-            yield from (f"{_INDENT}{self.paint(_DIM, line)}" for line in more)
+            yield f"  {self.paint(Colour.DIM, first)}"
+            yield from (f"{_INDENT}{self.paint(Colour.DIM, line)}" for line in more)
         if codes:
             yield ""
 
@@ -140,9 +130,11 @@ class _Page:
         plain = f"{change.message}: {values}"
         if not values or len(margin) + len(plain) > self.width:
             return []
-        before, after = self.paint(_RED, change.before), self.paint(_GREEN, change.after)
+        before, after = self.paint(Colour.RED, change.before), self.paint(
+            Colour.GREEN, change.after
+        )
         label = self._label(entry)
-        text, dim = f"{change.message}: {_joined(before, after)}", self.paint(_DIM, label)
+        text, dim = f"{change.message}: {_joined(before, after)}", self.paint(Colour.DIM, label)
         if len(margin) + len(plain) + 2 + len(label) <= self.width:
             return [f"{margin}{text}  {dim}"]
         return [margin + text, margin + dim]
@@ -158,7 +150,7 @@ class _Page:
         label = self._label(entry)
         lines = _filled(message, available)
         fits = bool(lines) and len(lines[-1]) + 2 + len(label) <= available
-        dim = self.paint(_DIM, label)
+        dim = self.paint(Colour.DIM, label)
         lines = [*lines[:-1], f"{lines[-1]}  {dim}"] if fits else [*lines, dim]
         return [margin + line for line in lines]
 
@@ -170,10 +162,15 @@ class _Page:
             and change.after
             and len(_joined(change.before, change.after)) <= available
         ):
-            before, after = self.paint(_RED, change.before), self.paint(_GREEN, change.after)
+            before, after = self.paint(Colour.RED, change.before), self.paint(
+                Colour.GREEN, change.after
+            )
             yield margin + _joined(before, after)
             return
-        for sign, value, colour in (("-", change.before, _RED), ("+", change.after, _GREEN)):
+        for sign, value, colour in (
+            ("-", change.before, Colour.RED),
+            ("+", change.after, Colour.GREEN),
+        ):
             for number, line in enumerate(_filled(value, available - 2)):
                 lead = " " if number else sign
                 yield f"{margin}{self.paint(colour, f'{lead} {line}')}"

@@ -18,7 +18,8 @@ from mcp_protogen.runtime.core.errors import (
 )
 
 NO_RESOURCE: Final = -32002
-_OF_CURSORS: Final = (INVALID_PARAMS, METHOD_NOT_FOUND)
+_OR_NO_METHOD: Final = (INVALID_PARAMS, METHOD_NOT_FOUND)
+_OF_TASKS: Final = ("tasks/get", "tasks/result", "tasks/cancel", "tasks/update")
 _IN_BATCH: Final = 2
 _DECLARED: Final = (
     # Resources need not have templates; the method may be missing then.
@@ -26,6 +27,7 @@ _DECLARED: Final = (
     *("logging/setLevel", "completion/complete", "resources/subscribe", "resources/unsubscribe"),
     *("subscriptions/listen", "tasks/list", "skills/list", "skills/get"),
     "resources/directory/read",
+    *(f"unknown task: {method}" for method in _OF_TASKS),
 )
 """The steps that are taken only where a capability says that their method exists."""
 _LEVELS: Final = (
@@ -53,6 +55,8 @@ def errors(session: Session) -> Iterator[Fault]:
     """Yield mistakes of the client that are not answered with the error that belongs to them."""
     stateless = session.revision == STATELESS
     missing = "resource-missing-error" if stateless else "resource-missing-code"
+    asked = "unknown-task-code"
+    changed = "unknown-task-changed-code" if stateless else asked
     rows = (
         ("unknown method", "unknown-method-code", (METHOD_NOT_FOUND,), NONE),
         ("wrong params", "wrong-params-code", _of_wrong_params(session), ""),
@@ -63,9 +67,11 @@ def errors(session: Session) -> Iterator[Fault]:
         ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), "logging/setLevel"),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
-        # A list that is not there at all is not judged by its cursors.
-        *((f"{one} wrong cursor", "wrong-cursor-code", _OF_CURSORS, one) for one in LISTS),
-        ("tasks/list wrong cursor", "task-cursor-code", _OF_CURSORS, "tasks/list"),
+        # What is not there at all is judged as a method that is missing.
+        *((f"{one} wrong cursor", "wrong-cursor-code", _OR_NO_METHOD, one) for one in LISTS),
+        ("tasks/list wrong cursor", "task-cursor-code", _OR_NO_METHOD, "tasks/list"),
+        *((f"unknown task: {one}", asked, _OR_NO_METHOD, one) for one in _OF_TASKS[:2]),
+        *((f"unknown task: {one}", changed, _OR_NO_METHOD, one) for one in _OF_TASKS[2:]),
     )
     for probe, code, wanted, item in rows:
         for exchange in session.all(probe):
@@ -119,11 +125,12 @@ def malformed(session: Session) -> Iterator[Fault]:
 
 def declared(session: Session) -> Iterator[Fault]:
     """Yield methods that are declared and not there, and those that are there undeclared."""
-    for method in _DECLARED:
-        for exchange in session.all(method):
+    for probe in _DECLARED:
+        for exchange in session.all(probe):
             if code_of(exchange) == METHOD_NOT_FOUND:
                 message = "the capability is declared, but the method does not exist"
-                yield fault("declared-method-missing", method, message, exchange)
+                item = str(exchange.request.get("method"))
+                yield fault("declared-method-missing", item, message, exchange)
     for method, member in LISTS.items():
         for hidden in session.all(f"{method} undeclared"):
             if (hidden.result or {}).get(member):

@@ -1,26 +1,21 @@
-"""Checks of tasks and extensions: names, results of a kind of their own, errors."""
+"""Checks of extensions: names, results of a kind of their own, use without a declaration."""
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from mcp_protogen.inspection.faults import Fault, code_of, fault, members
-from mcp_protogen.inspection.feature_plan import CAPABILITIES
 from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import Exchange, Session
-from mcp_protogen.runtime.core.errors import (
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
-)
+from mcp_protogen.runtime.core.errors import MISSING_CLIENT_CAPABILITY
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 
 _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _IDENTIFIER: Final = re.compile(
     rf"{_LABEL}(?:\.{_LABEL})*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 )
 _KINDS: Final = ("complete", "input_required")
-_UNKNOWN: Final = "unknown task: "
 
 
 def names(session: Session) -> Iterator[Fault]:
@@ -48,38 +43,19 @@ def kinds(session: Session) -> Iterator[Fault]:
 
 
 def _declared_by_client(exchange: Exchange) -> Any:
-    return members(exchange.request, "params", "_meta", CAPABILITIES, "extensions")
-
-
-def tasks(session: Session) -> Iterator[Fault]:
-    """Yield wrong answers to requests about tasks that do not exist."""
-    for exchange in session.exchanges:
-        code = code_of(exchange)
-        if not exchange.probe.startswith(_UNKNOWN) or not (exchange.answer or code is not None):
-            continue
-        method = exchange.probe.removeprefix(_UNKNOWN)
-        if code == METHOD_NOT_FOUND:
-            message = "tasks are declared, but the method does not exist"
-            yield fault("declared-method-missing", method, message, exchange)
-        elif code != INVALID_PARAMS:
-            strict = session.revision != STATELESS or method == "tasks/get"
-            rule = "unknown-task-code" if strict else "unknown-task-changed-code"
-            yield fault(rule, method, _in_place(code, INVALID_PARAMS), exchange)
+    return members(exchange.request, "params", "_meta", CLIENT_CAPABILITIES, "extensions")
 
 
 def undeclared(session: Session) -> Iterator[Fault]:
     """Yield the use of an extension that the client did not declare."""
     for exchange in session.exchanges:
         code = code_of(exchange)
-        if exchange.probe.endswith(" without the extension") and code != MISSING_CLIENT_CAPABILITY:
-            message = _in_place(code, MISSING_CLIENT_CAPABILITY)
+        asked = exchange.probe.endswith(" without the extension") and exchange.received
+        if asked and code != MISSING_CLIENT_CAPABILITY:
+            what = "no error" if code is None else f"the error {code}"
+            message = f"{what} in place of the error {MISSING_CLIENT_CAPABILITY}"
             item = str(exchange.request.get("method"))
             yield fault("missing-extension-code", item, message, exchange)
 
 
-def _in_place(code: int | None, wanted: int) -> str:
-    what = "no error" if code is None else f"the error {code}"
-    return f"{what} in place of the error {wanted}"
-
-
-CHECKS = (names, kinds, tasks, undeclared)
+CHECKS = (names, kinds, undeclared)

@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.http_plan import session_id
-from mcp_protogen.inspection.transcript import Exchange, Session
+from mcp_protogen.inspection.transcript import Exchange, Session, same_id
 from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
+from mcp_protogen.runtime.http.headers import EVENTS, JSON, LAST_EVENT_ID, media_type
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
-_MEDIA: Final = ("application/json", "text/event-stream")
+_MEDIA: Final = (JSON, EVENTS)
 _RESUMED: Final = "GET with Last-Event-ID"
 _ACCEPTING: Final = ("Accept of JSON only", "Accept of events only")
 _NOTIFIED: Final = ("initialized", "unknown notification", "unknown request cancelled")
@@ -24,6 +25,8 @@ _STATUSES: Final = (
     ("unknown method", 404, "error-status", ""),
     ("without clientCapabilities", 400, "error-status", ""),
     ("unknown revision in _meta", 400, "error-status", ""),
+    ("tasks/get without the extension", 400, "error-status", ""),
+    ("subscriptions/listen without the extension", 400, "error-status", ""),
 )
 """Steps with the status of their answer, the rule that says so, and what it is about.
 
@@ -36,7 +39,7 @@ _OF_STATELESS_SERVERS: Final = (
 
 
 def _media(exchange: Exchange) -> str:
-    return exchange.answered.get("content-type", "").partition(";")[0].strip().lower()
+    return media_type(exchange.answered.get("content-type"))
 
 
 def _fine(exchange: Exchange) -> bool:
@@ -109,7 +112,7 @@ def origins(session: Session) -> Iterator[Fault]:
 def listening(session: Session) -> Iterator[Fault]:
     """Yield answers to GET that are neither a stream nor a refusal."""
     for exchange in (*session.all("GET"), *session.all(_RESUMED)):
-        streams = _fine(exchange) and _media(exchange) == _MEDIA[1]
+        streams = _fine(exchange) and _media(exchange) == EVENTS
         if exchange.status not in (0, 405) and not streams:
             found = f"{exchange.probe} gets the status {exchange.status} {_media(exchange)}"
             message = f"{found.strip()}, not a stream and not 405"
@@ -134,11 +137,11 @@ def streams(session: Session) -> Iterator[Fault]:
     known: dict[str, Exchange] = {}
     for exchange in session.exchanges:
         buffered = exchange.answered.get("x-accel-buffering", "").lower() != "no"
-        if exchange.status and _media(exchange) == _MEDIA[1] and buffered:
+        if exchange.status and _media(exchange) == EVENTS and buffered:
             message = "a stream of events without X-Accel-Buffering: no"
             yield fault("stream-buffered", "X-Accel-Buffering", message, exchange)
         if exchange.is_resumed:
-            resumed = known.get(exchange.headers["last-event-id"])
+            resumed = known.get(exchange.headers[LAST_EVENT_ID])
             yield from _replayed(exchange, resumed, known) if resumed else ()
             continue
         for id in exchange.events:
@@ -152,9 +155,10 @@ def _replayed(
     exchange: Exchange, resumed: Exchange, known: Mapping[str, Exchange]
 ) -> Iterator[Fault]:
     """Yield what comes on a stream that goes on, and belongs to another one."""
-    strange = [id for id in exchange.events if known.get(id, resumed) is not resumed]
-    answers = [one for one in exchange.received if "method" not in one and one != resumed.answer]
-    for got in [*answers, *strange][:1]:
+    strange: list[Any] = [id for id in exchange.events if known.get(id, resumed) is not resumed]
+    answers = (one for one in exchange.received if "method" not in one and "id" in one)
+    strange += [one for one in answers if not same_id(one["id"], resumed.request.get("id"))]
+    for got in strange[:1]:
         message = "what comes after Last-Event-ID is of another stream"
         yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.inspection.faults import Fault, fault, members
 from mcp_protogen.inspection.feature_plan import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
-from mcp_protogen.inspection.steps import META, STATELESS
+from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import Exchange, Session, same_id
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
+from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID
 
-_ID: Final = f"{META}subscriptionId"
 _MEMBERS: Final = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
@@ -44,7 +44,7 @@ def subscriptions(session: Session) -> Iterator[Fault]:
             elif one.get("method") == "notifications/cancelled" and found is not None:
                 found.cancelled_in = exchange
         for one in exchange.received:
-            yield from _received(exchange, one, opened)
+            yield from _received(session, exchange, one, opened)
         yield from _silence(exchange, opened)
 
 
@@ -57,7 +57,7 @@ def _of(id: object, opened: list[_Subscription]) -> _Subscription | None:
 
 
 def _received(
-    exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
+    session: Session, exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
 ) -> Iterator[Fault]:
     method = str(one.get("method", ""))
     if method == "notifications/cancelled":
@@ -65,36 +65,41 @@ def _received(
             message = "the server cancels what is no subscription"
             yield fault("cancelled-by-server", method, message, exchange, got=one)
     elif method in _MEMBERS or method == ACKNOWLEDGED:
-        yield from _notification(exchange, one, method, opened)
+        yield from _notification(session, exchange, one, opened)
     elif not method and (found := _of(one.get("id"), opened)):
         if found.cancelled_in is not None:
             message = "a subscription that was cancelled is answered"
             yield fault("cancelled-answered", LISTEN, message, exchange, got=one)
-        elif "result" in one and not same_id(members(one, "result", "_meta").get(_ID), found.id):
+        elif "result" in one and not same_id(
+            members(one, "result", "_meta").get(SUBSCRIPTION_ID), found.id
+        ):
             message = "the result has another subscriptionId than the id of its request, or none"
             yield fault("subscription-id", f"{LISTEN} result", message, exchange, got=one)
 
 
 def _notification(
-    exchange: Exchange, one: dict[str, Any], method: str, opened: list[_Subscription]
+    session: Session, exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
 ) -> Iterator[Fault]:
-    id = members(one, "params", "_meta").get(_ID)
+    method: str = one["method"]
+    id = members(one, "params", "_meta").get(SUBSCRIPTION_ID)
     found = _of(id, opened)
     if found is None and not opened:
         message = "nothing was subscribed to"
         yield fault("subscription-unasked", method, message, exchange, got=one)
     elif found is None:
-        message = (
-            "the subscriptionId is that of no subscription" if id else "without a subscriptionId"
-        )
+        wrong = "the subscriptionId is that of no subscription"
+        message = "without a subscriptionId" if id is None else wrong
         yield fault("subscription-id", method, message, exchange, got=one)
     elif method == ACKNOWLEDGED:
         found.is_acknowledged = True
         for member, value in members(one, "params", "notifications").items():
-            wanted = found.wanted.get(member)
-            if value and (not wanted or not _within(value, wanted)):
+            path = CHANGES.get(member, ())
+            if value and not _within(value, found.wanted.get(member)):
                 message = f"{member} is acknowledged, and was not asked for"
-                yield fault("subscription-unasked", method, message, exchange, got=one)
+                yield fault("acknowledged-too-much", member, message, exchange, got=one)
+            elif value and path and not session.declares(*path):
+                message = f"{member} is acknowledged, but {'.'.join(path)} is not declared"
+                yield fault("acknowledged-too-much", member, message, exchange, got=one)
     else:
         if not found.is_acknowledged:
             message = f"{method} comes before the acknowledgement"
@@ -123,16 +128,4 @@ def _silence(exchange: Exchange, opened: list[_Subscription]) -> Iterator[Fault]
         yield fault("listen-not-acknowledged", LISTEN, message, exchange)
 
 
-def honoured(session: Session) -> Iterator[Fault]:
-    """Yield acknowledgements of changes that the server does not declare to tell of."""
-    for exchange in session.all(LISTEN):
-        acknowledged = (one for one in exchange.received if one.get("method") == ACKNOWLEDGED)
-        for one in acknowledged:
-            for member, path in CHANGES.items():
-                named = members(one, "params", "notifications").get(member)
-                if named and not session.declares(*path):
-                    message = f"{member} is acknowledged, but {'.'.join(path)} is not declared"
-                    yield fault("subscription-undeclared", member, message, exchange, got=one)
-
-
-CHECKS = (subscriptions, honoured)
+CHECKS = (subscriptions,)

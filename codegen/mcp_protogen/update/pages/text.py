@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Level, summed_up
 from mcp_protogen.findings.pages import PageFormat
@@ -9,8 +10,6 @@ from mcp_protogen.findings.pages import render as render_comparison
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.pages import phrases
 from mcp_protogen.update.updating import News, UpdateResult
-
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def render(outcome: UpdateResult, *, colour: bool) -> str:
@@ -32,7 +31,7 @@ def _lines(outcome: UpdateResult, colour: bool) -> Iterator[str]:
 
 def _shown(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str]:
     finding = news.finding
-    yield _bold(one_line(phrases.headline(finding)), colour)
+    yield painted(Colour.BOLD, one_line(phrases.headline(finding)), on=colour)
     yield f"  pinned   {one_line(phrases.pinned(finding))}"
     yield f"  found    {one_line(phrases.found(finding.candidate))}"
     yield f"  changes  {one_line(phrases.changes(finding))}"
@@ -81,7 +80,3 @@ def _list(texts: Sequence[str]) -> Iterator[str]:
         yield f"    {one_line(text)}"
     if len(texts) > phrases.MOST_SHOWN:
         yield f"    and {len(texts) - phrases.MOST_SHOWN} more (--format json has them all)"
-
-
-def _bold(text: str, colour: bool) -> str:
-    return f"{_BOLD}{text}{_PLAIN}" if colour else text
