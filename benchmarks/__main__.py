@@ -70,14 +70,16 @@ def main() -> int:
             if name not in (options.only or _USUAL):
                 continue
             print(f"measuring: {name} …", file=sys.stderr)
-            rows += topic.rows(options.repeat or topic.ROUNDS)
+            measured = list(topic.rows(options.repeat or topic.ROUNDS))
+            rows += measured
+            # A fault in a later topic, after minutes, loses nothing.
+            if options.record:
+                _record(measured)
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
     print(as_table(rows))
     print(f"\n{_conditions()}")
-    if options.record:
-        _record(rows)
     if options.json:
         report = {"conditions": _conditions(), "rows": [row.as_json() for row in rows]}
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
