@@ -62,7 +62,7 @@ async def running(peers: Peers, *options: str, **environment: str) -> Notes:
 
     `options` are those of the server, and `environment` is for the provider.
     """
-    port, folder = free_port(), Path(mkdtemp(prefix="notes-"))
+    port, folder = free_port(), Path(mkdtemp(dir=os.environ["MADE_ONCE"]))
     url = f"http://127.0.0.1:{port}/mcp"
     login = await peers.server(*provider(url, environment))
     issuer = f"http://127.0.0.1:{login.port}"

@@ -1,5 +1,6 @@
 """Modules that targets make, generated once in a run and imported."""
 
+import os
 import sys
 from functools import cache
 from hashlib import sha256
@@ -20,7 +21,8 @@ from support.made_once import generated_once
 def folder(options: TargetOptions, revisions: tuple[str, ...] = REVISIONS) -> Path:
     """A package with what a target makes of revisions; its name is good in any process."""
     name = sha256(f"{options} {revisions}".encode()).hexdigest()[:8]
-    found = Path(mkdtemp(prefix="target_")) / f"made_by_{options.target}_{name}"
+    parent = mkdtemp(prefix="target_", dir=os.environ["MADE_ONCE"])
+    found = Path(parent) / f"made_by_{options.target}_{name}"
     # A single module knows nothing of other revisions, so it is the same for all who want it.
     asked = [(one,) for one in revisions] if options.layout == "single" else [revisions]
     for some in asked:
