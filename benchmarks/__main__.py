@@ -100,7 +100,7 @@ def _options() -> Namespace:
 
 
 def _record(rows: Iterable[Row]) -> None:
-    """Put what was measured into the record, and the whole record into the README."""
+    """Put what was measured into the record, and the record into the README and its page."""
     from website import marks, speed
 
     found: dict[str, list[dict[str, Any]]] = {}
@@ -116,7 +116,9 @@ def _record(rows: Iterable[Row]) -> None:
         "versions": _versions(),
     }
     speed.updated({topic: {**conditions, "rows": measured} for topic, measured in found.items()})
-    marks.write(ROOT / "README.md", speed.MARK, speed.section(speed.read()))
+    topics = speed.read()
+    marks.write(ROOT / "README.md", speed.MARK, speed.section(topics))
+    speed.PAGE.write_text(speed.page(topics), encoding="utf-8")
 
 
 def _versions() -> list[str]:

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from website import speed, states_and_tables
+from website import states_and_tables
 from website.links import Links, heading_id
 from website.places import ROOT
 from website.reference import commands, names
 from website.reference.topics import TOPICS
 
 MADE: Final[Mapping[str, Callable[[], str]]] = {
-    "speed": speed.page,
     "protocol": states_and_tables.page,
     "reference": names.index,
     "reference-messages": names.messages,

@@ -187,7 +187,7 @@ SECTIONS: Final = (
             Page("requirements", "Requirements", "what the protocol requires, and its tests"),
             Page("requirements-authorization", "Of authorization", "each with its test"),
             Page("requirements-tasks", "Of tasks", "each with its test"),
-            Page("speed", "Speed", "what was measured beside other tools", made=True),
+            Page("speed", "Speed", "what was measured beside other tools"),
             Page("measuring", "How speed is measured", "what the benchmarks compare, and how"),
         ),
     ),

@@ -145,9 +145,13 @@ def test_pages_can_be_edited_once_the_project_has_an_address(tmp_path: Path) -> 
     assert 'rel="edit"' not in finished("x.html", head)
 
 
-def test_the_readme_shows_the_benchmarks_that_were_recorded() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert marks.between(readme, speed.MARK) == speed.section(speed.read()), "run make bench"
+def test_the_readme_and_a_page_show_the_benchmarks_that_were_recorded() -> None:
+    readme, topics = (ROOT / "README.md").read_text(encoding="utf-8"), speed.read()
+    assert marks.between(readme, speed.MARK) == speed.section(topics), "run make bench"
+    assert speed.PAGE.read_text(encoding="utf-8") == speed.page(topics), "run make bench"
+    topics["bridge"]["rows"] = []
+    with pytest.raises(ValueError, match=r"shows 'stdio to HTTP, .*' of bridge, which was not"):
+        speed.section(topics)
 
 
 def test_a_section_goes_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.calling import input_schemas
 from mcp_protogen.calling.connections import JSON, Abilities, Client, connected, declared
 from mcp_protogen.calling.input_schemas import Schema
-from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.calling.listing import listing, prompt_arguments
+from mcp_protogen.calling.kinds import Kind, prompt_arguments
+from mcp_protogen.calling.listing import listing
 from mcp_protogen.calling.remembered import remember, remembered
 from mcp_protogen.calling.templates import variables
 from mcp_protogen.connecting.server_target import ServerTarget

@@ -1,6 +1,10 @@
 """The kinds of what a server may list."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
 
 
 class Kind(StrEnum):
@@ -25,3 +29,9 @@ class Kind(StrEnum):
     def member(self) -> str:
         """The member of a result that has the list."""
         return "resourceTemplates" if self is Kind.TEMPLATES else self.value
+
+
+def prompt_arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the arguments of a prompt as it is listed."""
+    listed = prompt.get("arguments")
+    return [one for one in listed if is_object(one)] if is_array(listed) else []

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.calling.connections import JSON, Client, declared
 from mcp_protogen.calling.input_schemas import signature
-from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.calling.kinds import Kind, prompt_arguments
 from mcp_protogen.calling.progress import fitted
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, McpError
 
@@ -118,12 +118,6 @@ def _head(kind: Kind, one: JSON) -> str:
     address = one.get("uriTemplate" if kind is Kind.TEMPLATES else "uri")
     type_ = one.get("mimeType")
     return "  ".join(str(part) for part in (address, one.get("name"), type_) if part)
-
-
-def prompt_arguments(prompt: JSON) -> list[JSON]:
-    """Return the arguments of a prompt."""
-    listed = prompt.get("arguments")
-    return [one for one in listed if is_object(one)] if is_array(listed) else []
 
 
 def named(listed: Sequence[JSON], name: str, kind: Kind) -> JSON:

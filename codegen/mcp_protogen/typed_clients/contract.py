@@ -12,8 +12,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.calling.listing import prompt_arguments
+from mcp_protogen.calling.kinds import Kind, prompt_arguments
 from mcp_protogen.runtime.core.uri_expansion import uri_variables
 
 Json = dict[str, Any]
