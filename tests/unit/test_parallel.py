@@ -2,8 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
-from threading import Event, Thread
 
 import pytest
 from mcp_protogen.emit import parallel
@@ -22,23 +23,21 @@ def numbered(amount: int) -> Iterator[tuple[int, int]]:
     return ((number, os.getpid()) for number in range(amount))
 
 
-def test_a_program_with_threads_is_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def three(_: int) -> set[int]:
-        return {0, 1, 2}
+def test_a_program_with_threads_is_not_forked() -> None:
+    code = """
+import os
+from threading import Event, Thread
+from mcp_protogen.emit.parallel import processors
 
-    monkeypatch.setattr(os, "sched_getaffinity", three)
-    safe, done = parallel.processors, Event()
-    thread = Thread(target=done.wait)
-    thread.start()
-    try:
-        assert safe() == 1
-    finally:
-        done.set()
-        thread.join()
-    monkeypatch.setattr(parallel, "processors", lambda: 2)
-    # A process that was forked has one thread.
-    with ahead(safe() for _ in range(1)) as items:
-        assert [*items] == [3]
+os.sched_getaffinity = lambda _: {0, 1, 2}
+alone, done = processors(), Event()
+Thread(target=done.wait).start()
+print(alone, processors())
+done.set()
+"""
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["3", "1"]
 
 
 def test_items_come_in_their_order(processors: int) -> None:
