@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from support import missing, scheduling, tables
+from support import missing, remembered, scheduling, tables
 from support.coroutines import run
 from support.http import behind
 from support.running import Ran, Run
@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = TemporaryDirectory(prefix="made-once-")
         config.add_cleanup(folder.cleanup)
         os.environ["MADE_ONCE"] = folder.name
+    remembered.remember()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

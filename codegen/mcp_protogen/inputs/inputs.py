@@ -54,11 +54,7 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
         generator=GENERATOR,
         generator_digest=_code_digest(),
         # What is installed may move without the package.
-        runtime_digest=(
-            ""
-            if options.runtime or options.target
-            else digest_files(runtime_folder(), runtime_files())
-        ),
+        runtime_digest="" if options.runtime or options.target else _runtime_digest(),
         templates_digest=_templates_digest(options.templates),
         options=_effective_options(options),
         revisions=dict(sorted({**options.kept, **generated}.items())),
@@ -204,6 +200,10 @@ def _code_digest() -> str:
     for part in GENERATING:
         files += (_CODE / part).rglob("*.py")
     return digest_files(_CODE, files)
+
+
+def _runtime_digest() -> str:
+    return digest_files(runtime_folder(), runtime_files())
 
 
 def _templates_digest(override: Path | None) -> str:

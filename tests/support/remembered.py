@@ -1,0 +1,59 @@
+"""Pure functions of the generator that return what they have returned for the same arguments.
+
+Arguments are all that decides about a result, in whichever test of a run.
+"""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+_PURE: Final = (
+    ("derive.revision", "derive_revision"),
+    ("inputs.inputs", "_code_digest"),
+    ("inputs.inputs", "_runtime_digest"),
+)
+_kept: Final[dict[str, Any]] = {}
+
+
+def remember() -> None:
+    """Put them in place, before other modules import them."""
+    for module, name in _PURE:
+        owner = import_module(f"mcp_protogen.{module}")
+        setattr(owner, name, _remembered(getattr(owner, name)))
+    formatting: Any = import_module("mcp_protogen.emit.formatting")
+    formatting.formatted = _shared(formatting.formatted)
+
+
+def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def remembered(*arguments: Any, **options: Any) -> Any:
+        name = _name(function.__qualname__, arguments, options)
+        if name not in _kept:
+            _kept[name] = function(*arguments, **options)
+        return _kept[name]
+
+    return remembered
+
+
+def _shared(function: Callable[..., str]) -> Callable[..., str]:
+    """A function whose texts all processes of a run share."""
+
+    @wraps(function)
+    def shared(*arguments: Any, **options: Any) -> str:
+        file = Path(os.environ["MADE_ONCE"], _name(function.__qualname__, arguments, options))
+        if not file.exists():
+            made = file.with_suffix(f".{os.getpid()}")
+            made.write_text(function(*arguments, **options), encoding="utf-8", newline="")
+            made.replace(file)
+        with file.open(encoding="utf-8", newline="") as text:
+            return text.read()
+
+    return shared
+
+
+def _name(*said: object) -> str:
+    return sha256(str(said).encode("utf-8", "surrogatepass")).hexdigest()
