@@ -257,7 +257,7 @@ async def test_no_event_survives_the_end_of_its_session(
 async def test_a_crash_loses_letters_which_is_a_gap_but_no_session(
     postgres_server: PostgresServer, make: Make
 ) -> None:
-    async with working(make(), "a", "b", lease=3.0) as (a, b):
+    async with working(make(), "a", "b", lease=60.0) as (a, b):
         await begun(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         await a.connection.bus.publish([b"1", b"2"])
