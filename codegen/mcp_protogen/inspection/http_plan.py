@@ -34,8 +34,7 @@ _STREAM: Final[dict[str, str | None]] = {"accept": fields.EVENTS, "content-type"
 
 def session_id(session: Session) -> str:
     """Return the id that the server gave to a session; empty if it gave none."""
-    first = session.exchanges[0] if session.exchanges else None
-    return first.answered.get(fields.SESSION_ID, "") if first else ""
+    return session.beginning.answered.get(fields.SESSION_ID, "")
 
 
 def _in_session(client: SessionClient, id: str | None) -> Step | None:
@@ -69,10 +68,9 @@ def _resumed(client: SessionClient) -> Step | None:
 
 
 def _metadata(client: SessionClient) -> Step | None:
-    first = client.session.exchanges[0] if client.session.exchanges else None
     tried = list(client.session.all("resource metadata"))
     known = any(one.status == 200 for one in tried)
-    if first is None or first.status != 401 or known or len(tried) == len(METADATA):
+    if client.session.beginning.status != 401 or known or len(tried) == len(METADATA):
         return None
     url = METADATA[len(tried)]
     return Step(method="GET", headers={"accept": fields.JSON}, url=url)

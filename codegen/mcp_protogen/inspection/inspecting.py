@@ -82,12 +82,12 @@ def _probing(server: Server, session: Session, clock: Clock, errors: list[str]) 
 
 
 def _has_answer(session: Session) -> bool:
-    first = session.exchanges[0]
+    first = session.beginning
     return bool(first.received or first.status or first.outcome == FLOOD)
 
 
 def _no_server(session: Session, shown: str) -> ProblemError:
-    first = session.exchanges[0]
+    first = session.beginning
     code = REQUEST_TIMEOUT if first.outcome == TIMEOUT else NO_CONNECTION
     message = first.detail or "nothing answers"
     if session.errors:

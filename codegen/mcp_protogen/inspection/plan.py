@@ -42,7 +42,7 @@ LISTS: Final[Mapping[str, str]] = {
 
 def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
     """Return what a method lists."""
-    return tuple(listed(session, method, LISTS[method]))
+    return tuple(item for item, _, _ in listed(session, method, LISTS[method]))
 
 
 def _page(client: SessionClient, method: str) -> Step | None:
@@ -67,7 +67,7 @@ def _listing_probes() -> Iterator[Probe]:
 
 def first_uri(session: Session, method: str, member: str) -> str | None:
     """Return the URI of the first thing that a method lists, or None."""
-    uris = (one.get("uri") for one in listed(session, method, member))
+    uris = (one.get("uri") for one, _, _ in listed(session, method, member))
     return next((uri for uri in uris if isinstance(uri, str)), None)
 
 

@@ -44,6 +44,7 @@ class _ExchangeHead(BaseModel):
     status: int = 0
     answered: dict[str, str] = {}
     events: tuple[str, ...] = ()
+    primed: bool | None = None
     outcome: str = ""
     detail: str = ""
 

@@ -31,7 +31,7 @@ def render(
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
     lines = [*page.head(target, overview_of(profile)), ""]
-    for level, found in groupby(breaches, key=lambda one: one.rule.level):
+    for level, found in groupby(breaches, key=lambda one: one.level):
         lines += [*page.level(level, list(found)), ""]
     lines.append(page.paint(Colour.BOLD, verdict(profile, breaches)))
     return "".join(f"{line}\n" for line in lines)
@@ -48,7 +48,7 @@ def verdict(profile: Profile, breaches: Sequence[Breach]) -> str:
 def _findings(breaches: Sequence[Breach], none: str, some: str) -> str:
     if not breaches:
         return none
-    levels = [one.rule.level for one in breaches]
+    levels = [one.level for one in breaches]
     found = (f"{levels.count(level)} {level}" for level in RuleLevel if level in levels)
     return f"{some}{counted(len(breaches), 'finding')}, {', '.join(found)}."
 
@@ -98,17 +98,16 @@ class _Page:
         first = found[0]
         rows = f" ({', '.join(rule.rows)})" if rule.rows else ""
         yield from (self.paint(Colour.BOLD, line) for line in self._hanging("  ", rule.text))
-        yield f"  {self.paint(Colour.DIM, f'[{rule.code}] {rule.page(first.revision)}{rows}')}"
+        yield f"  {self.paint(Colour.DIM, f'[{rule.code}] {first.page}{rows}')}"
         for breach in found:
             yield from self._item(breach)
         yield from self._example(first)
 
     def _item(self, breach: Breach) -> Iterator[str]:
         fault = breach.example
-        sessions = len(breach.sessions)
-        seen = breach.sessions[0] + (f" and {sessions - 1} more" if sessions > 1 else "")
-        times = f", {breach.number} times" if breach.number > sessions else ""
-        yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen}{times})")
+        times = f", {breach.number} times" if breach.number > len(breach.sessions) else ""
+        seen = f"{breach.shown_by}{times}"
+        yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen})")
 
     def _example(self, breach: Breach) -> Iterator[str]:
         fault = breach.example

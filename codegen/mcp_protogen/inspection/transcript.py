@@ -41,7 +41,8 @@ class Exchange:
     `probe` is the name of the step. `messages` are those of both sides, in order; the first is what
     the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
     method and header fields, the status, and the header fields of the answer; `events` are the ids
-    of the events in it. `outcome` is empty if all went as hoped, and `detail` says more about it.
+    of the events in it, and `primed` is whether the first of them had an id and no data, None if
+    none came. `outcome` is empty if all went as hoped, and `detail` says more about it.
     """
 
     probe: str
@@ -51,6 +52,7 @@ class Exchange:
     status: int = 0
     answered: Mapping[str, str] = field(default_factory=_nothing)
     events: tuple[str, ...] = ()
+    primed: bool | None = None
     outcome: str = ""
     detail: str = ""
 
@@ -64,6 +66,12 @@ class Exchange:
         """The first message of the client; empty if it is no JSON object."""
         value = next(iter(self.sent), None)
         return value if is_object(value) else {}
+
+    @property
+    def rpc_method(self) -> str:
+        """The method of that message; the name of the step if it has none."""
+        method = self.request.get("method")
+        return method if isinstance(method, str) else self.probe
 
     @cached_property
     def sent(self) -> tuple[Any, ...]:
@@ -154,6 +162,11 @@ class Session:
     errors: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
+    @property
+    def beginning(self) -> Exchange:
+        """The first exchange; an empty one before that."""
+        return self.exchanges[0] if self.exchanges else Exchange(probe="")
+
     def first(self, probe: str) -> Exchange | None:
         """Return the exchange of a step, or None if it was not taken."""
         return next(self.all(probe), None)
@@ -165,8 +178,7 @@ class Session:
     @property
     def opening(self) -> dict[str, Any]:
         """The words of the server about itself at the beginning; empty without any."""
-        first = self.exchanges[0] if self.exchanges else None
-        return (first.result if first else None) or {}
+        return self.beginning.result or {}
 
     @property
     def negotiated(self) -> str:
@@ -201,9 +213,12 @@ class Session:
         return f"{self.revision} over {self.transport}"
 
 
-def listed(session: Session, method: str, member: str) -> Iterator[dict[str, Any]]:
-    """Yield the items that a method lists, from all pages."""
+def listed(
+    session: Session, method: str, member: str
+) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
+    """Yield the items that a method lists, from all pages, each with its page and place there."""
     for exchange in session.all(method):
         items = (exchange.result or {}).get(member)
-        if is_array(items):
-            yield from (item for item in items if is_object(item))
+        for index, item in enumerate(items if is_array(items) else ()):
+            if is_object(item):
+                yield item, exchange, f"/result/{member}/{index}"

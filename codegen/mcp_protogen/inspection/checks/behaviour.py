@@ -13,6 +13,7 @@ from mcp_protogen.runtime.core.errors import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
 )
@@ -30,6 +31,11 @@ _DECLARED: Final = (
     *(f"unknown task: {method}" for method in _OF_TASKS),
 )
 """The steps that are taken only where a capability says that their method exists."""
+_ERROR_DATA: Final = (
+    (UNSUPPORTED_VERSION, "supported", is_array, "unsupported-revision-data"),
+    (MISSING_CLIENT_CAPABILITY, "requiredCapabilities", is_object, "missing-capability-data"),
+)
+"""Errors with the member of their data that lists something, its kind, and the rule."""
 _LEVELS: Final = (
     *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
 )
@@ -37,7 +43,7 @@ _LEVELS: Final = (
 
 def opening(session: Session) -> Iterator[Fault]:
     """Yield an agreement to a revision that does not exist, and messages that come too early."""
-    first = session.exchanges[0]
+    first = session.beginning
     if session.negotiated == UNKNOWN_REVISION:
         message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
         yield fault(
@@ -57,8 +63,10 @@ def errors(session: Session) -> Iterator[Fault]:
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
+    # There, the code belongs to the status 404 (basic/transports/streamable-http).
+    unknown = "error-status" if _is_stateless_http(session) else "unknown-method-code"
     rows = (
-        ("unknown method", "unknown-method-code", (METHOD_NOT_FOUND,), NONE),
+        ("unknown method", unknown, (METHOD_NOT_FOUND,), NONE),
         ("wrong params", "wrong-params-code", _of_wrong_params(session), ""),
         ("unknown tool", "unknown-tool-code", (INVALID_PARAMS,), "tools/call"),
         ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
@@ -80,8 +88,12 @@ def errors(session: Session) -> Iterator[Fault]:
 
 def _of_wrong_params(session: Session) -> tuple[int, ...]:
     # A name that is missing is missing in the header fields, too.
-    over_http = session.revision == STATELESS and session.transport == HTTP
-    return (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
+    both = _is_stateless_http(session)
+    return (INVALID_PARAMS, HEADER_MISMATCH) if both else (INVALID_PARAMS,)
+
+
+def _is_stateless_http(session: Session) -> bool:
+    return session.revision == STATELESS and session.transport == HTTP
 
 
 def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str) -> Iterator[Fault]:
@@ -90,17 +102,18 @@ def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str)
         return
     what = "a result" if found is None else f"the error {found}"
     message = f"{what} in place of the error {wanted[0]}"
-    yield fault(code, item or str(exchange.request.get("method")), message, exchange)
+    yield fault(code, item or exchange.rpc_method, message, exchange)
 
 
-def unsupported_data(session: Session) -> Iterator[Fault]:
-    """Yield an error about a revision that does not say which ones there are."""
-    for exchange in session.all("unknown revision in _meta"):
-        data = exchange.error.get("data")
-        listed = is_object(data) and is_array(data.get("supported"))
-        if code_of(exchange) == UNSUPPORTED_VERSION and not listed:
-            message = "the error does not list the supported revisions in its data"
-            yield fault("unsupported-revision-data", "server/discover", message, exchange)
+def error_data(session: Session) -> Iterator[Fault]:
+    """Yield errors that do not say which revisions there are, or what the client has to declare."""
+    for exchange in session.exchanges:
+        data = members(exchange.error, "data")
+        for number, member, fits, code in _ERROR_DATA:
+            listed = data.get(member)
+            if code_of(exchange) == number and not (listed and fits(listed)):
+                message = f"the error {number} lists nothing in data.{member}"
+                yield fault(code, exchange.rpc_method, message, exchange)
 
 
 def malformed(session: Session) -> Iterator[Fault]:
@@ -129,8 +142,7 @@ def declared(session: Session) -> Iterator[Fault]:
         for exchange in session.all(probe):
             if code_of(exchange) == METHOD_NOT_FOUND:
                 message = "the capability is declared, but the method does not exist"
-                item = str(exchange.request.get("method"))
-                yield fault("declared-method-missing", item, message, exchange)
+                yield fault("declared-method-missing", exchange.rpc_method, message, exchange)
     for method, member in LISTS.items():
         for hidden in session.all(f"{method} undeclared"):
             if (hidden.result or {}).get(member):
@@ -225,6 +237,6 @@ def progress(session: Session) -> Iterator[Fault]:
 
 
 CHECKS = (
-    *(opening, errors, unsupported_data, malformed, declared, reading, pages),
+    *(opening, errors, error_data, malformed, declared, reading, pages),
     *(cancelled, batch, logging, progress),
 )

@@ -37,18 +37,13 @@ def answers(session: Session) -> Iterator[Fault]:
                 yield fault("unknown-id", f"id {one['id']!r:.40}", message, exchange, got=one)
             elif _among(one["id"], answered) and not exchange.is_resumed:
                 message = "a request is answered twice"
-                yield fault("answered-twice", _item(exchange), message, exchange, got=one)
+                yield fault("answered-twice", exchange.rpc_method, message, exchange, got=one)
             answered.append(one["id"])
     yield from _unanswered(session)
 
 
 def _among(id: object, others: list[Any]) -> bool:
     return any(same_id(id, other) for other in others)
-
-
-def _item(exchange: Exchange) -> str:
-    method = exchange.request.get("method")
-    return method if isinstance(method, str) else exchange.probe
 
 
 def _unanswered(session: Session) -> Iterator[Fault]:
@@ -77,7 +72,7 @@ def notifications_answered(session: Session) -> Iterator[Fault]:
                 if exchange.status >= 400:
                     continue  # a refusal over HTTP may have an error as its body
                 message = "a notification is answered"
-                item = str(exchange.request.get("method"))
+                item = exchange.rpc_method
                 yield fault("answered-notification", item, message, exchange, got=one)
 
 
@@ -98,7 +93,7 @@ def _of_message(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> 
     with_result, with_error = protocol.envelopes
     if "result" in one and "error" in one:
         message = "an answer has a result and an error"
-        yield fault("invalid-envelope", _item(exchange), message, exchange, got=one)
+        yield fault("invalid-envelope", exchange.rpc_method, message, exchange, got=one)
         return
     name = with_result if "result" in one else with_error
     if name == with_error and one.get("id") is None:
@@ -181,7 +176,8 @@ def _undeclared(
             yield fault("client-capability-assumed", method, message, exchange, got=one)
         elif not session.declares(*path):
             message = f"the server did not declare {'.'.join(path)}"
-            yield fault("notification-undeclared", method, message, exchange, got=one)
+            code = "log-undeclared" if path == ["logging"] else "notification-undeclared"
+            yield fault(code, method, message, exchange, got=one)
 
 
 CHECKS = (noise, answers, notifications_answered, schema, calls_of_server)
