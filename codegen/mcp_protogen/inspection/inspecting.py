@@ -10,13 +10,7 @@ from mcp_protogen.inspection.conversation import InspectOptions, Probing, hold
 from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
 from mcp_protogen.inspection.intake import Clock
 from mcp_protogen.inspection.server import Server
-from mcp_protogen.inspection.steps import (
-    HANDSHAKE,
-    HTTP,
-    REVISIONS,
-    SSE,
-    STDIO,
-)
+from mcp_protogen.inspection.steps import HANDSHAKE, HTTP, REVISIONS, SSE, STDIO
 from mcp_protogen.inspection.stream_transport import StreamProbing
 from mcp_protogen.inspection.transcript import FLOOD, TIMEOUT, UNKNOWN_REVISION, Session
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError

@@ -19,6 +19,7 @@ from mcp_protogen.inspection.steps import (
     SessionClient,
     Step,
     asking,
+    awaiting,
     notification,
     telling,
 )
@@ -29,6 +30,7 @@ from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
 NO_RESOURCE: Final = "mcp-gen-inspect://none"
+SET_LEVEL: Final = "logging/setLevel"
 PAGES: Final = 50
 """How many pages of a list are read."""
 LISTS: Final[Mapping[str, str]] = {
@@ -72,11 +74,15 @@ def first_uri(session: Session, method: str, member: str) -> str | None:
 
 
 def of_first(
-    client: SessionClient, method: str, listed_by: str = "resources/list", member: str = "resources"
-) -> Step | None:
+    method: str, listed_by: str = "resources/list", member: str = "resources", **about: Any
+) -> Probe:
     """Return a request about the first thing that is listed, by default a resource."""
-    uri = first_uri(client.session, listed_by, member)
-    return None if uri is None else client.ask(method, {"uri": uri})
+
+    def make(client: SessionClient) -> Step | None:
+        uri = first_uri(client.session, listed_by, member)
+        return None if uri is None else client.ask(method, {"uri": uri})
+
+    return Probe(name=method, make=make, **about)
 
 
 def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -122,13 +128,8 @@ def _requires(tool: Mapping[str, Any]) -> bool:
 
 
 def _wrong_params(client: SessionClient) -> Step | None:
-    session = client.session
-    named = (
-        ("tools", "tools/call"),
-        ("prompts", "prompts/get"),
-        ("resources", "resources/read"),
-    )
-    found = (method for feature, method in named if session.declares(feature))
+    named = {"tools": "tools/call", "prompts": "prompts/get", "resources": "resources/read"}
+    found = (method for feature, method in named.items() if client.session.declares(feature))
     method = next(found, None)
     return None if method is None else client.ask(method)
 
@@ -145,8 +146,7 @@ def cancellation(id: object) -> dict[str, Any]:
 
 
 def _with_id(client: SessionClient, id: object) -> Step:
-    request = {**client.request(client.harmless), "id": id}
-    return Step(messages=(request,), waits=(id,))
+    return awaiting({**client.request(client.harmless), "id": id})
 
 
 def _without(client: SessionClient, member: str) -> Step:
@@ -166,7 +166,7 @@ def _without_capabilities(client: SessionClient) -> Step:
     # Without any _meta it could be a request of an earlier revision.
     request = client.request("server/discover")
     del request["params"]["_meta"][CLIENT_CAPABILITIES]
-    return Step(messages=(request,), waits=(request["id"],))
+    return awaiting(request)
 
 
 def _other_revision(client: SessionClient) -> Step:
@@ -179,6 +179,7 @@ _STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE}
 _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
 _STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
 _SUBSCRIBE: Final[dict[str, Any]] = {"declared": ("resources", "subscribe"), **_STATEFUL}
+_HIGHEST: Final = {"level": "emergency"}
 _LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
 
 OPENING: Final = (
@@ -193,11 +194,7 @@ OPENING: Final = (
 
 READING: Final = (
     *_listing_probes(),
-    Probe(
-        name="resources/read",
-        make=partial(of_first, method="resources/read"),
-        declared=("resources",),
-    ),
+    of_first("resources/read", declared=("resources",)),
     Probe(name="prompts/get", make=partial(_prompt, needs=False), declared=("prompts",)),
     Probe(name="completion/complete", make=_complete, declared=("completions",)),
     Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
@@ -205,19 +202,11 @@ READING: Final = (
 """What servers offer, and what can be had of it without an effect."""
 
 SETTING: Final = (
-    *(
-        Probe(name=method, make=partial(of_first, method=method), **_SUBSCRIBE)
-        for method in ("resources/subscribe", "resources/unsubscribe")
-    ),
-    asking("logging/setLevel", "logging/setLevel", {"level": "emergency"}, **_LOGGING),
-    asking(
-        "logging/setLevel undeclared",
-        "logging/setLevel",
-        {"level": "emergency"},
-        undeclared=True,
-        **_LOGGING,
-    ),
-    asking("wrong log level", "logging/setLevel", {"level": NONE}, **_LOGGING),
+    of_first("resources/subscribe", **_SUBSCRIBE),
+    of_first("resources/unsubscribe", **_SUBSCRIBE),
+    asking(SET_LEVEL, SET_LEVEL, _HIGHEST, **_LOGGING),
+    asking(f"{SET_LEVEL} undeclared", SET_LEVEL, _HIGHEST, undeclared=True, **_LOGGING),
+    asking("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
 )
 """What is set for this session only."""
 

@@ -12,13 +12,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.connecting.traffic import (
-    Message,
-    bad_recording,
-    line,
-    message_of,
-    read_lines,
-)
+from mcp_protogen.connecting.traffic import Message, bad_recording, line, message_of, read_lines
 from mcp_protogen.inspection.transcript import Exchange, Session
 from mcp_protogen.runtime.transports.recordings import FORMAT
 

@@ -40,17 +40,12 @@ def render(
 def verdict(profile: Profile, breaches: Sequence[Breach]) -> str:
     """Return the result in one line."""
     spoken = sorted({one.revision for one in profile.spoken if one.spoken})
-    if not spoken:
-        return "It speaks none of the revisions" + _findings(breaches, ".", ": ")
-    return f"It speaks {', '.join(spoken)}" + _findings(breaches, " and breaks no rule.", ": ")
-
-
-def _findings(breaches: Sequence[Breach], none: str, some: str) -> str:
+    speaks = f"It speaks {', '.join(spoken) or 'none of the revisions'}"
     if not breaches:
-        return none
+        return f"{speaks} and breaks no rule." if spoken else f"{speaks}."
     levels = [one.level for one in breaches]
     found = (f"{levels.count(level)} {level}" for level in RuleLevel if level in levels)
-    return f"{some}{counted(len(breaches), 'finding')}, {', '.join(found)}."
+    return f"{speaks}: {counted(len(breaches), 'finding')}, {', '.join(found)}."
 
 
 class _Page:

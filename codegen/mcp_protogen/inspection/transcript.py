@@ -7,17 +7,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.connecting.traffic import Message
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
-
-
-def _nothing() -> Mapping[str, str]:
-    return MappingProxyType({})
-
 
 UNKNOWN_REVISION: Final = "1999-01-01"
 """A revision that does not exist, which is asked for to see what is offered."""
@@ -48,9 +42,9 @@ class Exchange:
     probe: str
     messages: tuple[Message, ...] = ()
     method: str = ""
-    headers: Mapping[str, str] = field(default_factory=_nothing)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     status: int = 0
-    answered: Mapping[str, str] = field(default_factory=_nothing)
+    answered: Mapping[str, str] = field(default_factory=dict[str, str])
     events: tuple[str, ...] = ()
     primed: bool | None = None
     outcome: str = ""
@@ -99,6 +93,11 @@ class Exchange:
         """The part of what the server sent that is no JSON object or array."""
         found = self._values("server")
         return tuple(data for data, value in found if not is_object(value) and not is_array(value))
+
+    def notified(self, method: str) -> Iterator[dict[str, Any]]:
+        """Yield the notifications of a method, except for those that may have come before."""
+        found = () if self.is_resumed else self.received
+        return (one for one in found if one.get("method") == method)
 
     @cached_property
     def answer(self) -> dict[str, Any]:

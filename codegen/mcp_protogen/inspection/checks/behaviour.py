@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.inspection.faults import Fault, code_of, fault, members
-from mcp_protogen.inspection.plan import LISTS, NONE, PAGES
+from mcp_protogen.inspection.plan import LISTS, NONE, PAGES, SET_LEVEL
 from mcp_protogen.inspection.steps import HTTP, STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
 from mcp_protogen.runtime.core.errors import (
@@ -25,7 +25,7 @@ _IN_BATCH: Final = 2
 _DECLARED: Final = (
     # Resources need not have templates; the method may be missing then.
     *(method for method in LISTS if method != "resources/templates/list"),
-    *("logging/setLevel", "completion/complete", "resources/subscribe", "resources/unsubscribe"),
+    *(SET_LEVEL, "completion/complete", "resources/subscribe", "resources/unsubscribe"),
     *("subscriptions/listen", "tasks/list", "skills/list", "skills/get"),
     "resources/directory/read",
     *(f"unknown task: {method}" for method in _OF_TASKS),
@@ -72,7 +72,7 @@ def errors(session: Session) -> Iterator[Fault]:
         ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
         ("prompt without its arguments", "missing-argument-code", (INVALID_PARAMS,), "prompts/get"),
         ("unknown resource", missing, (INVALID_PARAMS if stateless else NO_RESOURCE,), ""),
-        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), "logging/setLevel"),
+        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), SET_LEVEL),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
         # What is not there at all is judged as a method that is missing.
@@ -143,15 +143,13 @@ def declared(session: Session) -> Iterator[Fault]:
             if code_of(exchange) == METHOD_NOT_FOUND:
                 message = "the capability is declared, but the method does not exist"
                 yield fault("declared-method-missing", exchange.rpc_method, message, exchange)
-    for method, member in LISTS.items():
+    for method in (*LISTS, SET_LEVEL):
         for hidden in session.all(f"{method} undeclared"):
-            if (hidden.result or {}).get(member):
-                message = "served with items, although the capability is not declared"
+            result = hidden.result
+            # A list without items offers nothing.
+            if result is not None and (method == SET_LEVEL or result.get(LISTS[method])):
+                message = "served, although the capability is not declared"
                 yield fault("served-undeclared", method, message, hidden)
-    for hidden in session.all("logging/setLevel undeclared"):
-        if hidden.result is not None:
-            message = "served, although the capability is not declared"
-            yield fault("served-undeclared", "logging/setLevel", message, hidden)
 
 
 def reading(session: Session) -> Iterator[Fault]:
@@ -202,12 +200,10 @@ def logging(session: Session) -> Iterator[Fault]:
     """Yield log messages below the level that was set, or without a level in the request."""
     is_set = False
     for exchange in session.exchanges:
-        if exchange.probe == "logging/setLevel":
+        if exchange.probe == SET_LEVEL:
             is_set = exchange.result is not None
             continue
-        for one in () if exchange.is_resumed else exchange.received:
-            if one.get("method") != "notifications/message":
-                continue
+        for one in exchange.notified("notifications/message"):
             if session.revision == STATELESS:
                 message = "the request names no log level"
                 yield fault("log-unasked", "notifications/message", message, exchange, got=one)
@@ -221,10 +217,8 @@ def progress(session: Session) -> Iterator[Fault]:
     last: dict[str, float] = {}
     for exchange in session.exchanges:
         meta = members(exchange.request, "params", "_meta")
-        for one in () if exchange.is_resumed else exchange.received:
+        for one in exchange.notified("notifications/progress"):
             params = members(one, "params")
-            if one.get("method") != "notifications/progress":
-                continue
             token, value = params.get("progressToken"), params.get("progress")
             if token != meta.get("progressToken"):
                 message = f"the token {token!r} belongs to no request that is open"
