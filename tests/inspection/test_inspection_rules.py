@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.inspection.intake import BYTES, Clock, Intake
@@ -151,6 +152,12 @@ def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
         with case(str(value)):
             assert [*intake.take(json.dumps(value).encode())] == []
             assert intake.is_complete is answered
+
+
+def test_a_request_without_the_version_header_need_not_be_answered_as_of_the_newest() -> None:
+    broken, _ = BROKEN_AND_KEPT["stream-not-primed"]
+    answered = replace(broken.exchanges[-1], probe="no version header")
+    assert codes(session(answered, transport=HTTP)) == set()
 
 
 def test_what_a_resumed_stream_sends_again_is_no_second_answer() -> None:
