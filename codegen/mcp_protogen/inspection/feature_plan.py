@@ -59,7 +59,9 @@ def _end(client: SessionClient) -> Step | None:
 _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
 _OF_TASKS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", TASKS_EXTENSION)}
 _TASK: Final[dict[str, Any]] = {"taskId": NONE}
-_FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", member="skills", **_STATELESS)
+_FIRST_SKILL: Final = partial(
+    of_first, listed_by="skills/list", member="skills", revisions=(STATELESS,)
+)
 
 SUBSCRIPTIONS: Final = (
     Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),

@@ -183,11 +183,7 @@ _HIGHEST: Final = {"level": "emergency"}
 _LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
 
 OPENING: Final = (
-    Probe(
-        name="open",
-        make=lambda client: client.begin(client.session.revision),
-        revisions=(*REVISIONS, UNKNOWN_REVISION),
-    ),
+    Probe(name="open", make=SessionClient.begin, revisions=(*REVISIONS, UNKNOWN_REVISION)),
     telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
 """How a session begins; without an agreement it ends with the first step."""

@@ -143,11 +143,7 @@ def judged(sessions: Iterable[Session]) -> tuple[Breach, ...]:
     return tuple(
         sorted(
             map(_breach, shown.values()),
-            key=lambda one: (
-                levels.index(one.level),
-                order.index(one.rule.code),
-                one.example.item,
-            ),
+            key=lambda one: (levels.index(one.level), order.index(one.rule.code), one.example.item),
         )
     )
 

@@ -95,10 +95,11 @@ class SessionClient:
         """A request that every server answers."""
         return "server/discover" if self.stateless else "ping"
 
-    def begin(self, revision: str) -> Step:
+    def begin(self) -> Step:
         """Return the first step of a session."""
         if self.stateless:
             return self.ask("server/discover")
+        revision = self.session.revision
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CLIENT}
         return self.ask("initialize", params)
 

@@ -63,11 +63,14 @@ def errors(session: Session) -> Iterator[Fault]:
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
+    over_http = stateless and session.transport == HTTP
     # There, the code belongs to the status 404 (basic/transports/streamable-http).
-    unknown = "error-status" if _is_stateless_http(session) else "unknown-method-code"
+    unknown = "error-status" if over_http else "unknown-method-code"
+    # A name that is missing is missing in the header fields, too.
+    wrong = (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
     rows = (
         ("unknown method", unknown, (METHOD_NOT_FOUND,), NONE),
-        ("wrong params", "wrong-params-code", _of_wrong_params(session), ""),
+        ("wrong params", "wrong-params-code", wrong, ""),
         ("unknown tool", "unknown-tool-code", (INVALID_PARAMS,), "tools/call"),
         ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
         ("prompt without its arguments", "missing-argument-code", (INVALID_PARAMS,), "prompts/get"),
@@ -84,16 +87,6 @@ def errors(session: Session) -> Iterator[Fault]:
     for probe, code, wanted, item in rows:
         for exchange in session.all(probe):
             yield from _expected(exchange, code, wanted, item)
-
-
-def _of_wrong_params(session: Session) -> tuple[int, ...]:
-    # A name that is missing is missing in the header fields, too.
-    both = _is_stateless_http(session)
-    return (INVALID_PARAMS, HEADER_MISMATCH) if both else (INVALID_PARAMS,)
-
-
-def _is_stateless_http(session: Session) -> bool:
-    return session.revision == STATELESS and session.transport == HTTP
 
 
 def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str) -> Iterator[Fault]:
