@@ -78,6 +78,11 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
             assert codes(session(refused, revision=revision, transport=transport)) == {code}
 
 
+def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:
+    served = asked("wrong log level", "tools/list", result({"tools": []}))
+    assert "wrong-log-level-code" in codes(session(served, revision=STATELESS))
+
+
 def test_an_error_about_what_is_missing_names_it_wherever_it_comes() -> None:
     refused = asked("resources/read", "resources/read", error(-32021))
     assert "missing-capability-data" in codes(session(refused, revision=STATELESS))

@@ -25,7 +25,7 @@ from mcp_protogen.inspection.steps import (
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session, listed
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
-from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES, LOG_LEVEL
 
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
@@ -180,6 +180,7 @@ _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
 _STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
 _SUBSCRIBE: Final[dict[str, Any]] = {"declared": ("resources", "subscribe"), **_STATEFUL}
 _HIGHEST: Final = {"level": "emergency"}
+_NO_LEVEL: Final = {"_meta": {LOG_LEVEL: NONE}}
 _LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
 
 OPENING: Final = (
@@ -203,6 +204,7 @@ SETTING: Final = (
     asking(SET_LEVEL, SET_LEVEL, _HIGHEST, **_LOGGING),
     asking(f"{SET_LEVEL} undeclared", SET_LEVEL, _HIGHEST, undeclared=True, **_LOGGING),
     asking("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
+    asking("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
 )
 """What is set for this session only."""
 

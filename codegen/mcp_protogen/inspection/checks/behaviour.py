@@ -75,7 +75,7 @@ def errors(session: Session) -> Iterator[Fault]:
         ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
         ("prompt without its arguments", "missing-argument-code", (INVALID_PARAMS,), "prompts/get"),
         ("unknown resource", missing, (INVALID_PARAMS if stateless else NO_RESOURCE,), ""),
-        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), SET_LEVEL),
+        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), ""),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
         # What is not there at all is judged as a method that is missing.
