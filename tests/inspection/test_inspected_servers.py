@@ -2,7 +2,10 @@
 
 import asyncio
 import gzip
+import json
 import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +70,7 @@ def test_the_faults_of_a_server_are_found_and_no_others() -> None:
         ("answered-notification", "notifications/cancelled"),
         ("answered-notification", "ping"),
         ("invalid-envelope", "JSONRPCResultResponse.id"),
-        ("notification-undeclared", "notifications/message"),
+        ("log-undeclared", "notifications/message"),
         ("served-undeclared", "prompts/list"),
         ("served-undeclared", "resources/list"),
         ("tool-name", "Tool.name"),
@@ -116,35 +119,51 @@ async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
         return await asyncio.to_thread(inspecting.inspect, server, PATIENT)
 
 
-async def strangers(
+@asynccontextmanager
+async def answering(respond: Callable[[bytes], bytes]) -> AsyncGenerator[str]:
+    """Serve what `respond` makes of the head of each request; yield the URL."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head, _, body = respond(await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
+        length = b"\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        writer.write(b"HTTP/1.1 " + head + length + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+
+
+async def quickly(server: Server, revision: str) -> tuple[Session, ...]:
+    return await asyncio.to_thread(inspecting.inspect, server, QUICK, (revision,))
+
+
+def always(response: bytes) -> Callable[[bytes], bytes]:
+    return lambda asked: response
+
+
+def strangers(
     seen: list[bytes], challenge: bytes = b'resource_metadata="http://["'
-) -> asyncio.Server:
-    """Serve what lets nobody in, and answers with what a client could stumble over.
+) -> Callable[[bytes], bytes]:
+    """Let nobody in, and answer with what a client could stumble over.
 
     HOST in the challenge stands for the host of the request.
     """
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append(await reader.readuntil(b"\r\n\r\n"))
-        host = seen[-1].lower().partition(b"host: ")[2].partition(b"\r\n")[0]
-        writer.write(
-            b"HTTP/1.1 401 No\r\nwww-authenticate: Bearer "
-            + challenge.replace(b"HOST", host)
-            + b"\r\nmcp-session-id: \xc3\xa4\r\n"
-            b"content-length: 0\r\nconnection: close\r\n\r\n"
-        )
-        await writer.drain()
-        writer.close()
+    def refused(asked: bytes) -> bytes:
+        seen.append(asked)
+        host = asked.lower().partition(b"host: ")[2].partition(b"\r\n")[0]
+        named = challenge.replace(b"HOST", host)
+        return b"401 No\r\nwww-authenticate: Bearer %b\r\nmcp-session-id: \xc3\xa4" % named
 
-    return await asyncio.start_server(answer, "127.0.0.1", 0)
+    return refused
 
 
 async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None:
     seen: list[bytes] = []
-    async with await strangers(seen) as listening:
-        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+    async with answering(strangers(seen)) as url:
         server = server_of(ServerTarget(name=url, auth=Bearer("s3cret")))
-        sessions = await asyncio.to_thread(inspecting.inspect, server, QUICK, ("2025-11-25",))
+        sessions = await quickly(server, "2025-11-25")
     assert {one.rule.code for one in judged(sessions)} >= {"resource-metadata"}
     assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in one for one in seen)
     assert "s3cret" not in "".join(recording.written(sessions, {})) + repr(server)
@@ -153,30 +172,34 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
 async def test_metadata_are_looked_for_where_the_challenge_says() -> None:
     seen: list[bytes] = []
     challenge = b'error="no", Resource_Metadata = "http://HOST/named"'
-    async with await strangers(seen, challenge) as listening:
-        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
-        await asyncio.to_thread(inspecting.inspect, Server(url=url), QUICK, ("2025-11-25",))
+    async with answering(strangers(seen, challenge)) as url:
+        await quickly(Server(url=url), "2025-11-25")
     assert any(one.lower().startswith(b"get /named ") for one in seen)
 
 
 async def test_a_body_that_is_compressed_twice_is_not_unpacked() -> None:
     packed = gzip.compress(gzip.compress(b"x" * 1_000_000))
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked = await reader.readuntil(b"\r\n\r\n")
+    def zipped(asked: bytes) -> bytes:
         media = b"text/event-stream" if asked.startswith(b"GET") else b"application/json"
-        writer.write(
-            b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip, gzip\r\ncontent-type: %b\r\n"
-            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (media, len(packed), packed)
-        )
-        await writer.drain()
-        writer.close()
+        head = b"200 OK\r\ncontent-encoding: gzip, gzip\r\ncontent-type: %b\r\n\r\n" % media
+        return head + packed
 
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
-        server = Server(url=f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp")
-        sessions = await asyncio.to_thread(inspecting.inspect, server, QUICK, ("2024-11-05",))
+    async with answering(zipped) as url:
+        sessions = await quickly(Server(url=url), "2024-11-05")
     assert {one.transport for one in sessions} == {HTTP, SSE}
     assert all("compressed more than once" in one.exchanges[0].detail for one in sessions)
+
+
+async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_there() -> None:
+    agreed: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}
+    answer = b"data: %b\n\n" % json.dumps({"id": 1, "result": agreed}).encode()
+    for primer, broken in ((b"id: a\ndata:\n\n", False), (b"", True)):
+        with case(str(primer)):
+            body = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n%bid: b\n" % primer + answer
+            async with answering(always(body)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert ("stream-not-primed" in {code for code, _ in found(sessions)}) is broken
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.inspection.intake import BYTES, Clock, Intake
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
-from mcp_protogen.inspection.steps import REVISIONS, STATELESS, Step
+from mcp_protogen.inspection.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
+from mcp_protogen.inspection.transcript import KILLED, UNKNOWN_REVISION
 from support.folders import ROOT
 from support.inspection.broken_rules import (
     BROKEN_AND_KEPT,
@@ -38,6 +40,58 @@ def test_each_rule_is_found_where_it_is_broken_and_nowhere_else() -> None:
         with case(code):
             assert code in codes(broken)
             assert code not in codes(kept)
+
+
+def test_a_finding_has_the_strictest_level_of_those_that_show_it_with_its_example() -> None:
+    changed = exchange("ping", request("ping"), note("notifications/tools/list_changed"), result())
+    closed = exchange("close", None, outcome=KILLED)
+    rows = (
+        (changed, ("2024-11-05", "2025-03-26"), "SHOULD", "2025-03-26"),
+        (changed, ("2025-06-18", "2025-11-25", STATELESS), "MUST", "2025-11-25"),
+        (changed, (STATELESS,), "recommendation", STATELESS),
+        (closed, ("2024-11-05", "2025-11-25"), "recommendation", "2025-11-25"),
+        (closed, REVISIONS, "SHOULD", STATELESS),
+    )
+    for shown, revisions, level, shown_in in rows:
+        with case(f"{shown.probe} {revisions}"):
+            sessions = [session(shown, revision=one) for one in revisions]
+            codes = "notification-undeclared", "process-does-not-end"
+            (found,) = (one for one in judged(sessions) if one.rule.code in codes)
+            assert (found.level, found.number) == (level, len(revisions))
+            assert found.sessions[0] == f"{shown_in} over stdio"
+            assert f"/specification/{shown_in}/" in found.page
+
+
+def test_what_is_said_of_a_revision_that_does_not_exist_is_held_to_the_newest_handshake() -> None:
+    (found,) = judged([session(revision=UNKNOWN_REVISION)])
+    assert found.page.endswith("/2025-11-25/basic/lifecycle#version-negotiation")
+
+
+def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None:
+    refused = asked("unknown method", "none", error(-32600), status=404)
+    for revision, transport, code in (
+        (STATELESS, HTTP, "error-status"),
+        (STATELESS, STDIO, "unknown-method-code"),
+        ("2025-11-25", HTTP, "unknown-method-code"),
+    ):
+        with case(f"{revision} {transport}"):
+            assert codes(session(refused, revision=revision, transport=transport)) == {code}
+
+
+def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:
+    served = asked("wrong log level", "tools/list", result({"tools": []}))
+    assert "wrong-log-level-code" in codes(session(served, revision=STATELESS))
+
+
+def test_an_error_about_what_is_missing_names_it_wherever_it_comes() -> None:
+    refused = asked("resources/read", "resources/read", error(-32021))
+    assert "missing-capability-data" in codes(session(refused, revision=STATELESS))
+
+
+def test_a_misfit_on_a_later_page_has_its_place_on_that_page() -> None:
+    pages = [tools(tool()), tools(tool(name="add two"))]
+    (found,) = (one for one in judged([session(*pages)]) if one.rule.code == "tool-name")
+    assert found.example.pointer == "/result/tools/0/name"
 
 
 def test_a_rule_binds_only_the_revisions_that_have_it() -> None:
@@ -103,6 +157,12 @@ def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
         with case(str(value)):
             assert [*intake.take(json.dumps(value).encode())] == []
             assert intake.is_complete is answered
+
+
+def test_a_request_without_the_version_header_need_not_be_answered_as_of_the_newest() -> None:
+    broken, _ = BROKEN_AND_KEPT["stream-not-primed"]
+    answered = replace(broken.exchanges[-1], probe="no version header")
+    assert codes(session(answered, transport=HTTP)) == set()
 
 
 def test_what_a_resumed_stream_sends_again_is_no_second_answer() -> None:

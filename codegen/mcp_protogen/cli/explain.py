@@ -118,9 +118,9 @@ def _of_inspections() -> Iterator[_Entry]:
         row = SEVERITIES[rule.code]
         first, last = rule.revisions[0], rule.revisions[-1]
         since = f"in {first}" if first == last else f"from {first} to {last}"
-        told = f"{rule.level}, {since}: {rule.text} {row.why}"
+        told = f"{rule.level} ({since}): {rule.text} {row.why}"
         found = _finding("inspect", replace(row, why=told))
-        where = f"Page: {rule.path(last)} ({last})."
+        where = f"Page: {rule.pages[last]} ({last})."
         yield replace(found, summary=f"inspect: {rule.text}", text=f"{found.text}\n{where}")
 
 

@@ -235,9 +235,9 @@ def _finding(breach: "Breach") -> dict[str, Any]:
     rule = breach.rule
     return {
         "code": rule.code,
-        "level": rule.level,
+        "level": breach.level,
         "rule": rule.text,
-        "page": rule.page(breach.revision),
+        "page": breach.page,
         "rows": list(rule.rows),
         **{name: getattr(breach.example, name) for name in ("item", "message", "pointer")},
         "sent": breach.example.sent,

@@ -19,13 +19,11 @@ def comparison_of(target: str, profile: Profile, breaches: Iterable[Breach]) -> 
 
 def _change(breach: Breach) -> Change:
     row, fault, rule = SEVERITIES[breach.rule.code], breach.example, breach.rule
-    many = len(breach.sessions)
-    where = breach.sessions[0] + (f" and {many - 1} more" if many > 1 else "")
     return Change(
         code=rule.code,
         category=row.category,
         item=fault.item,
-        message=f"{rule.level}: {fault.message} ({where}; {rule.page(breach.revision)})",
+        message=f"{breach.level}: {fault.message} ({breach.shown_by}; {breach.page})",
         severity=row.levels(_SERVER),
         pointer=fault.pointer,
         before=rule.text,

@@ -32,11 +32,14 @@ class Fault:
 Check = Callable[[Session], Iterator[Fault]]
 
 
-def fault(code: str, item: str, message: str, exchange: Exchange, **more: Any) -> Fault:
-    """Return a fault that an exchange shows."""
-    got = more.pop("got", None)
-    shown = got if isinstance(got, str) else short(got if got is not None else answer_of(exchange))
-    return Fault(code=code, item=item, message=message, sent=said(exchange), got=shown, **more)
+def fault(
+    code: str, item: str, message: str, exchange: Exchange, *, pointer: str = "", got: Any = None
+) -> Fault:
+    """Return a fault that an exchange shows, by default with its answer."""
+    shown = short(answer_of(exchange) if got is None else got)
+    return Fault(
+        code=code, item=item, message=message, pointer=pointer, sent=said(exchange), got=shown
+    )
 
 
 def said(exchange: Exchange) -> str:

@@ -13,6 +13,7 @@ from mcp_protogen.inspection.steps import (
     SessionClient,
     Step,
     asking,
+    awaiting,
 )
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
@@ -35,7 +36,7 @@ SKILLS: Final = "io.modelcontextprotocol/skills"
 def _listen(client: SessionClient, wanted: Mapping[str, Any], **about: Any) -> Step:
     request = {**client.request(LISTEN, {"notifications": wanted}), **about}
     last = client.request(client.harmless)
-    return Step(messages=(request,), waits=(request["id"],), barrier=last, until=ACKNOWLEDGED)
+    return awaiting(request, barrier=last, until=ACKNOWLEDGED)
 
 
 def _listen_to_all(client: SessionClient) -> Step | None:
@@ -57,9 +58,10 @@ def _end(client: SessionClient) -> Step | None:
 
 _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
 _OF_TASKS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", TASKS_EXTENSION)}
-_OF_SKILLS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", SKILLS)}
 _TASK: Final[dict[str, Any]] = {"taskId": NONE}
-_FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", member="skills")
+_FIRST_SKILL: Final = partial(
+    of_first, listed_by="skills/list", member="skills", revisions=(STATELESS,)
+)
 
 SUBSCRIPTIONS: Final = (
     Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),
@@ -95,13 +97,8 @@ def _task_probes() -> Iterator[Probe]:
 
 EXTENSIONS: Final = (
     *_task_probes(),
-    asking("skills/list", "skills/list", **_OF_SKILLS),
-    Probe(name="skills/get", make=partial(_FIRST_SKILL, method="skills/get"), **_OF_SKILLS),
-    Probe(
-        name="resources/directory/read",
-        make=partial(_FIRST_SKILL, method="resources/directory/read"),
-        declared=("extensions", SKILLS, "directoryRead"),
-        **_STATELESS,
-    ),
+    asking("skills/list", "skills/list", declared=("extensions", SKILLS), **_STATELESS),
+    _FIRST_SKILL("skills/get", declared=("extensions", SKILLS)),
+    _FIRST_SKILL("resources/directory/read", declared=("extensions", SKILLS, "directoryRead")),
 )
 """Tasks, and the methods of extensions."""

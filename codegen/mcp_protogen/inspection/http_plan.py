@@ -30,12 +30,13 @@ The first is at the address in the challenge if there is one (basic/authorizatio
 """
 
 _STREAM: Final[dict[str, str | None]] = {"accept": fields.EVENTS, "content-type": None}
+_GET: Final = Step(method="GET", headers=_STREAM)
+_DELETE: Final = Step(method="DELETE", headers={"content-type": None})
 
 
 def session_id(session: Session) -> str:
     """Return the id that the server gave to a session; empty if it gave none."""
-    first = session.exchanges[0] if session.exchanges else None
-    return first.answered.get(fields.SESSION_ID, "") if first else ""
+    return session.beginning.answered.get(fields.SESSION_ID, "")
 
 
 def _in_session(client: SessionClient, id: str | None) -> Step | None:
@@ -46,8 +47,7 @@ def _in_session(client: SessionClient, id: str | None) -> Step | None:
 
 
 def _delete(client: SessionClient) -> Step | None:
-    headers: dict[str, str | None] = {"content-type": None}
-    return Step(method="DELETE", headers=headers) if session_id(client.session) else None
+    return _DELETE if session_id(client.session) else None
 
 
 def _after_delete(client: SessionClient) -> Step | None:
@@ -69,10 +69,9 @@ def _resumed(client: SessionClient) -> Step | None:
 
 
 def _metadata(client: SessionClient) -> Step | None:
-    first = client.session.exchanges[0] if client.session.exchanges else None
     tried = list(client.session.all("resource metadata"))
     known = any(one.status == 200 for one in tried)
-    if first is None or first.status != 401 or known or len(tried) == len(METADATA):
+    if client.session.beginning.status != 401 or known or len(tried) == len(METADATA):
         return None
     url = METADATA[len(tried)]
     return Step(method="GET", headers={"accept": fields.JSON}, url=url)
@@ -95,20 +94,12 @@ OF_HTTP: Final = (
     asking("no version header", headers={fields.PROTOCOL_VERSION: None}, **_HEADER),
     Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
     Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
-    Probe(
-        name="GET",
-        make=lambda client: Step(method="GET", headers=_STREAM),
-        transports=(HTTP,),
-    ),
+    Probe(name="GET", make=lambda client: _GET, transports=(HTTP,)),
     Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
     asking("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
     asking("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),
     asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
-    Probe(
-        name="DELETE without session",
-        make=lambda client: Step(method="DELETE", headers={"content-type": None}),
-        **_STATELESS,
-    ),
+    Probe(name="DELETE without session", make=lambda client: _DELETE, **_STATELESS),
     asking("no Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: None}, **_STATELESS),
     asking(
         "other Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: HANDSHAKE[-1]}, **_STATELESS

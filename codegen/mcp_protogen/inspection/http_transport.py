@@ -121,6 +121,7 @@ class HttpProbing:
             status=incoming.status,
             answered=incoming.answered,
             events=tuple(incoming.ids),
+            primed=incoming.primed,
             outcome=outcome or (FLOOD if intake.is_flooded else ""),
             detail=detail,
         )
@@ -151,7 +152,7 @@ class HttpProbing:
     def _address(self, url: str) -> str:
         if not url:
             return self._url
-        challenge = self._session.exchanges[0].answered.get("www-authenticate", "")
+        challenge = self._session.beginning.answered.get("www-authenticate", "")
         named = token_param([challenge], "resource_metadata") or ""
         target = httpx2().URL(self._url)
         path = "" if url == METADATA[-1] else target.path.rstrip("/")
@@ -197,6 +198,7 @@ class _Incoming:
         self.status = 0
         self.answered: dict[str, str] = {}
         self.ids: list[str] = []
+        self.primed: bool | None = None
         self.streams = False
         # What is not awaited may come until the end.
         self._whole = step.barrier is not None and not step.until
@@ -225,6 +227,8 @@ class _Incoming:
             intake.room = -1
             events = []
         for event in events:
+            if self.primed is None:
+                self.primed = bool(event.id) and not event.data
             if event.id and event.id not in self.ids[-1:]:
                 self.ids.append(event.id)
             if event.data and event.event == "message":

@@ -10,13 +10,7 @@ from mcp_protogen.inspection.conversation import InspectOptions, Probing, hold
 from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
 from mcp_protogen.inspection.intake import Clock
 from mcp_protogen.inspection.server import Server
-from mcp_protogen.inspection.steps import (
-    HANDSHAKE,
-    HTTP,
-    REVISIONS,
-    SSE,
-    STDIO,
-)
+from mcp_protogen.inspection.steps import HANDSHAKE, HTTP, REVISIONS, SSE, STDIO
 from mcp_protogen.inspection.stream_transport import StreamProbing
 from mcp_protogen.inspection.transcript import FLOOD, TIMEOUT, UNKNOWN_REVISION, Session
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
@@ -82,12 +76,12 @@ def _probing(server: Server, session: Session, clock: Clock, errors: list[str]) 
 
 
 def _has_answer(session: Session) -> bool:
-    first = session.exchanges[0]
+    first = session.beginning
     return bool(first.received or first.status or first.outcome == FLOOD)
 
 
 def _no_server(session: Session, shown: str) -> ProblemError:
-    first = session.exchanges[0]
+    first = session.beginning
     code = REQUEST_TIMEOUT if first.outcome == TIMEOUT else NO_CONNECTION
     message = first.detail or "nothing answers"
     if session.errors:

@@ -11,16 +11,15 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs import extensions, patches, sources
 from mcp_protogen.inputs.pinned_extensions import extension_names
+from mcp_protogen.inspection.steps import HANDSHAKE, REVISIONS
 
 _MOST: Final = 20
 """How many mistakes of one message are reported."""
 _CHOICES: Final = ("anyOf", "oneOf")
 _ENVELOPES: Final = {
-    "2024-11-05": ("JSONRPCResponse", "JSONRPCError"),
-    "2025-03-26": ("JSONRPCResponse", "JSONRPCError"),
-    "2025-06-18": ("JSONRPCResponse", "JSONRPCError"),
+    **dict.fromkeys(REVISIONS, ("JSONRPCResultResponse", "JSONRPCErrorResponse")),
+    **dict.fromkeys(HANDSHAKE[:3], ("JSONRPCResponse", "JSONRPCError")),
 }
-_LATER: Final = ("JSONRPCResultResponse", "JSONRPCErrorResponse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class Protocol:
     @property
     def envelopes(self) -> tuple[str, str]:
         """The types of answers with a result and with an error."""
-        return _ENVELOPES.get(self.revision, _LATER)
+        return _ENVELOPES[self.revision]
 
 
 @cache

@@ -19,16 +19,18 @@ from mcp_protogen.inspection.steps import (
     SessionClient,
     Step,
     asking,
+    awaiting,
     notification,
     telling,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session, listed
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
-from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES, LOG_LEVEL
 
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
 NO_RESOURCE: Final = "mcp-gen-inspect://none"
+SET_LEVEL: Final = "logging/setLevel"
 PAGES: Final = 50
 """How many pages of a list are read."""
 LISTS: Final[Mapping[str, str]] = {
@@ -42,7 +44,7 @@ LISTS: Final[Mapping[str, str]] = {
 
 def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
     """Return what a method lists."""
-    return tuple(listed(session, method, LISTS[method]))
+    return tuple(item for item, _, _ in listed(session, method, LISTS[method]))
 
 
 def _page(client: SessionClient, method: str) -> Step | None:
@@ -67,16 +69,20 @@ def _listing_probes() -> Iterator[Probe]:
 
 def first_uri(session: Session, method: str, member: str) -> str | None:
     """Return the URI of the first thing that a method lists, or None."""
-    uris = (one.get("uri") for one in listed(session, method, member))
+    uris = (one.get("uri") for one, _, _ in listed(session, method, member))
     return next((uri for uri in uris if isinstance(uri, str)), None)
 
 
 def of_first(
-    client: SessionClient, method: str, listed_by: str = "resources/list", member: str = "resources"
-) -> Step | None:
+    method: str, listed_by: str = "resources/list", member: str = "resources", **about: Any
+) -> Probe:
     """Return a request about the first thing that is listed, by default a resource."""
-    uri = first_uri(client.session, listed_by, member)
-    return None if uri is None else client.ask(method, {"uri": uri})
+
+    def make(client: SessionClient) -> Step | None:
+        uri = first_uri(client.session, listed_by, member)
+        return None if uri is None else client.ask(method, {"uri": uri})
+
+    return Probe(name=method, make=make, **about)
 
 
 def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -122,13 +128,8 @@ def _requires(tool: Mapping[str, Any]) -> bool:
 
 
 def _wrong_params(client: SessionClient) -> Step | None:
-    session = client.session
-    named = (
-        ("tools", "tools/call"),
-        ("prompts", "prompts/get"),
-        ("resources", "resources/read"),
-    )
-    found = (method for feature, method in named if session.declares(feature))
+    named = {"tools": "tools/call", "prompts": "prompts/get", "resources": "resources/read"}
+    found = (method for feature, method in named.items() if client.session.declares(feature))
     method = next(found, None)
     return None if method is None else client.ask(method)
 
@@ -145,8 +146,7 @@ def cancellation(id: object) -> dict[str, Any]:
 
 
 def _with_id(client: SessionClient, id: object) -> Step:
-    request = {**client.request(client.harmless), "id": id}
-    return Step(messages=(request,), waits=(id,))
+    return awaiting({**client.request(client.harmless), "id": id})
 
 
 def _without(client: SessionClient, member: str) -> Step:
@@ -166,7 +166,7 @@ def _without_capabilities(client: SessionClient) -> Step:
     # Without any _meta it could be a request of an earlier revision.
     request = client.request("server/discover")
     del request["params"]["_meta"][CLIENT_CAPABILITIES]
-    return Step(messages=(request,), waits=(request["id"],))
+    return awaiting(request)
 
 
 def _other_revision(client: SessionClient) -> Step:
@@ -179,25 +179,19 @@ _STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE}
 _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
 _STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
 _SUBSCRIBE: Final[dict[str, Any]] = {"declared": ("resources", "subscribe"), **_STATEFUL}
+_HIGHEST: Final = {"level": "emergency"}
+_NO_LEVEL: Final = {"_meta": {LOG_LEVEL: NONE}}
 _LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
 
 OPENING: Final = (
-    Probe(
-        name="open",
-        make=lambda client: client.begin(client.session.revision),
-        revisions=(*REVISIONS, UNKNOWN_REVISION),
-    ),
+    Probe(name="open", make=SessionClient.begin, revisions=(*REVISIONS, UNKNOWN_REVISION)),
     telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
 """How a session begins; without an agreement it ends with the first step."""
 
 READING: Final = (
     *_listing_probes(),
-    Probe(
-        name="resources/read",
-        make=partial(of_first, method="resources/read"),
-        declared=("resources",),
-    ),
+    of_first("resources/read", declared=("resources",)),
     Probe(name="prompts/get", make=partial(_prompt, needs=False), declared=("prompts",)),
     Probe(name="completion/complete", make=_complete, declared=("completions",)),
     Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
@@ -205,19 +199,12 @@ READING: Final = (
 """What servers offer, and what can be had of it without an effect."""
 
 SETTING: Final = (
-    *(
-        Probe(name=method, make=partial(of_first, method=method), **_SUBSCRIBE)
-        for method in ("resources/subscribe", "resources/unsubscribe")
-    ),
-    asking("logging/setLevel", "logging/setLevel", {"level": "emergency"}, **_LOGGING),
-    asking(
-        "logging/setLevel undeclared",
-        "logging/setLevel",
-        {"level": "emergency"},
-        undeclared=True,
-        **_LOGGING,
-    ),
-    asking("wrong log level", "logging/setLevel", {"level": NONE}, **_LOGGING),
+    of_first("resources/subscribe", **_SUBSCRIBE),
+    of_first("resources/unsubscribe", **_SUBSCRIBE),
+    asking(SET_LEVEL, SET_LEVEL, _HIGHEST, **_LOGGING),
+    asking(f"{SET_LEVEL} undeclared", SET_LEVEL, _HIGHEST, undeclared=True, **_LOGGING),
+    asking("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
+    asking("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
 )
 """What is set for this session only."""
 

@@ -129,8 +129,7 @@ def _server_info(session: Session) -> dict[str, Any]:
 
 
 def _first_answer(session: Session) -> float | None:
-    first = session.exchanges[0] if session.exchanges else None
-    times = {one.sender: one.at for one in reversed(first.messages)} if first else {}
+    times = {one.sender: one.at for one in reversed(session.beginning.messages)}
     if "client" not in times or "server" not in times:
         return None
     return round(times["server"] - times["client"], 3)
@@ -173,7 +172,7 @@ def _spoken(session: Session) -> Spoken:
 
 
 def _outcome(session: Session) -> str:
-    first = session.exchanges[0]
+    first = session.beginning
     if session.negotiated:
         return f"answered with {session.negotiated}"
     offered = session.opening.get("supportedVersions")

@@ -12,13 +12,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.connecting.traffic import (
-    Message,
-    bad_recording,
-    line,
-    message_of,
-    read_lines,
-)
+from mcp_protogen.connecting.traffic import Message, bad_recording, line, message_of, read_lines
 from mcp_protogen.inspection.transcript import Exchange, Session
 from mcp_protogen.runtime.transports.recordings import FORMAT
 
@@ -44,6 +38,7 @@ class _ExchangeHead(BaseModel):
     status: int = 0
     answered: dict[str, str] = {}
     events: tuple[str, ...] = ()
+    primed: bool | None = None
     outcome: str = ""
     detail: str = ""
 

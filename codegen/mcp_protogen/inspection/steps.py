@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen import __version__
@@ -19,10 +18,6 @@ STATELESS: Final = "2026-07-28"
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 REVISIONS: Final = (*HANDSHAKE, STATELESS)
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
-
-
-def _nothing() -> Mapping[str, str | None]:
-    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +37,14 @@ class Step:
     barrier: dict[str, Any] | None = None
     until: str = ""
     method: str = "POST"
-    headers: Mapping[str, str | None] = field(default_factory=_nothing)
+    headers: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     url: str = ""
     within: float = 0.0
+
+
+def awaiting(request: dict[str, Any], **step: Any) -> Step:
+    """Return a step with a request, whose answer is waited for."""
+    return Step(messages=(request,), waits=(request["id"],), **step)
 
 
 @dataclass(slots=True)
@@ -83,8 +83,7 @@ class SessionClient:
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> Step:
         """Return a step with one request, whose answer is waited for."""
-        request = self.request(method, params)
-        return Step(messages=(request,), waits=(request["id"],), **step)
+        return awaiting(self.request(method, params), **step)
 
     def tell(self, *messages: Any, **step: Any) -> Step:
         """Return a step with messages that need not be answered."""
@@ -96,10 +95,11 @@ class SessionClient:
         """A request that every server answers."""
         return "server/discover" if self.stateless else "ping"
 
-    def begin(self, revision: str) -> Step:
+    def begin(self) -> Step:
         """Return the first step of a session."""
         if self.stateless:
             return self.ask("server/discover")
+        revision = self.session.revision
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CLIENT}
         return self.ask("initialize", params)
 
@@ -135,13 +135,13 @@ def asking(
     method: str = "",
     params: Mapping[str, Any] | None = None,
     *,
-    headers: Mapping[str, str | None] = _nothing(),
+    headers: Mapping[str, str | None] | None = None,
     **about: Any,
 ) -> Probe:
     """Return a step with one request, by default one that every server answers."""
     return Probe(
         name=name,
-        make=lambda client: client.ask(method or client.harmless, params, headers=headers),
+        make=lambda client: client.ask(method or client.harmless, params, headers=headers or {}),
         **about,
     )
 

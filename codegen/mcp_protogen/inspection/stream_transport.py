@@ -7,14 +7,7 @@ from typing import Any, Final
 
 from mcp_protogen.inspection.intake import BYTES, LONGEST, Clock, Intake
 from mcp_protogen.inspection.steps import Probe, Step
-from mcp_protogen.inspection.transcript import (
-    CLOSED,
-    FLOOD,
-    KILLED,
-    TIMEOUT,
-    UNREACHABLE,
-    Exchange,
-)
+from mcp_protogen.inspection.transcript import CLOSED, FLOOD, KILLED, TIMEOUT, UNREACHABLE, Exchange
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.runtime.transports.subprocess import stdio_client

@@ -31,7 +31,7 @@ def render(
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
     lines = [*page.head(target, overview_of(profile)), ""]
-    for level, found in groupby(breaches, key=lambda one: one.rule.level):
+    for level, found in groupby(breaches, key=lambda one: one.level):
         lines += [*page.level(level, list(found)), ""]
     lines.append(page.paint(Colour.BOLD, verdict(profile, breaches)))
     return "".join(f"{line}\n" for line in lines)
@@ -40,17 +40,12 @@ def render(
 def verdict(profile: Profile, breaches: Sequence[Breach]) -> str:
     """Return the result in one line."""
     spoken = sorted({one.revision for one in profile.spoken if one.spoken})
-    if not spoken:
-        return "It speaks none of the revisions" + _findings(breaches, ".", ": ")
-    return f"It speaks {', '.join(spoken)}" + _findings(breaches, " and breaks no rule.", ": ")
-
-
-def _findings(breaches: Sequence[Breach], none: str, some: str) -> str:
+    speaks = f"It speaks {', '.join(spoken) or 'none of the revisions'}"
     if not breaches:
-        return none
-    levels = [one.rule.level for one in breaches]
+        return f"{speaks} and breaks no rule." if spoken else f"{speaks}."
+    levels = [one.level for one in breaches]
     found = (f"{levels.count(level)} {level}" for level in RuleLevel if level in levels)
-    return f"{some}{counted(len(breaches), 'finding')}, {', '.join(found)}."
+    return f"{speaks}: {counted(len(breaches), 'finding')}, {', '.join(found)}."
 
 
 class _Page:
@@ -98,17 +93,16 @@ class _Page:
         first = found[0]
         rows = f" ({', '.join(rule.rows)})" if rule.rows else ""
         yield from (self.paint(Colour.BOLD, line) for line in self._hanging("  ", rule.text))
-        yield f"  {self.paint(Colour.DIM, f'[{rule.code}] {rule.page(first.revision)}{rows}')}"
+        yield f"  {self.paint(Colour.DIM, f'[{rule.code}] {first.page}{rows}')}"
         for breach in found:
             yield from self._item(breach)
         yield from self._example(first)
 
     def _item(self, breach: Breach) -> Iterator[str]:
         fault = breach.example
-        sessions = len(breach.sessions)
-        seen = breach.sessions[0] + (f" and {sessions - 1} more" if sessions > 1 else "")
-        times = f", {breach.number} times" if breach.number > sessions else ""
-        yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen}{times})")
+        times = f", {breach.number} times" if breach.number > len(breach.sessions) else ""
+        seen = f"{breach.shown_by}{times}"
+        yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen})")
 
     def _example(self, breach: Breach) -> Iterator[str]:
         fault = breach.example

@@ -7,17 +7,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.connecting.traffic import Message
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
-
-
-def _nothing() -> Mapping[str, str]:
-    return MappingProxyType({})
-
 
 UNKNOWN_REVISION: Final = "1999-01-01"
 """A revision that does not exist, which is asked for to see what is offered."""
@@ -41,16 +35,18 @@ class Exchange:
     `probe` is the name of the step. `messages` are those of both sides, in order; the first is what
     the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
     method and header fields, the status, and the header fields of the answer; `events` are the ids
-    of the events in it. `outcome` is empty if all went as hoped, and `detail` says more about it.
+    of the events in it, and `primed` is whether the first of them had an id and no data, None if
+    none came. `outcome` is empty if all went as hoped, and `detail` says more about it.
     """
 
     probe: str
     messages: tuple[Message, ...] = ()
     method: str = ""
-    headers: Mapping[str, str] = field(default_factory=_nothing)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     status: int = 0
-    answered: Mapping[str, str] = field(default_factory=_nothing)
+    answered: Mapping[str, str] = field(default_factory=dict[str, str])
     events: tuple[str, ...] = ()
+    primed: bool | None = None
     outcome: str = ""
     detail: str = ""
 
@@ -64,6 +60,12 @@ class Exchange:
         """The first message of the client; empty if it is no JSON object."""
         value = next(iter(self.sent), None)
         return value if is_object(value) else {}
+
+    @property
+    def rpc_method(self) -> str:
+        """The method of that message; the name of the step if it has none."""
+        method = self.request.get("method")
+        return method if isinstance(method, str) else self.probe
 
     @cached_property
     def sent(self) -> tuple[Any, ...]:
@@ -91,6 +93,11 @@ class Exchange:
         """The part of what the server sent that is no JSON object or array."""
         found = self._values("server")
         return tuple(data for data, value in found if not is_object(value) and not is_array(value))
+
+    def notified(self, method: str) -> Iterator[dict[str, Any]]:
+        """Yield the notifications of a method, except for those that may have come before."""
+        found = () if self.is_resumed else self.received
+        return (one for one in found if one.get("method") == method)
 
     @cached_property
     def answer(self) -> dict[str, Any]:
@@ -154,6 +161,11 @@ class Session:
     errors: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
+    @property
+    def beginning(self) -> Exchange:
+        """The first exchange; an empty one before that."""
+        return self.exchanges[0] if self.exchanges else Exchange(probe="")
+
     def first(self, probe: str) -> Exchange | None:
         """Return the exchange of a step, or None if it was not taken."""
         return next(self.all(probe), None)
@@ -165,8 +177,7 @@ class Session:
     @property
     def opening(self) -> dict[str, Any]:
         """The words of the server about itself at the beginning; empty without any."""
-        first = self.exchanges[0] if self.exchanges else None
-        return (first.result if first else None) or {}
+        return self.beginning.result or {}
 
     @property
     def negotiated(self) -> str:
@@ -201,9 +212,12 @@ class Session:
         return f"{self.revision} over {self.transport}"
 
 
-def listed(session: Session, method: str, member: str) -> Iterator[dict[str, Any]]:
-    """Yield the items that a method lists, from all pages."""
+def listed(
+    session: Session, method: str, member: str
+) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
+    """Yield the items that a method lists, from all pages, each with its page and place there."""
     for exchange in session.all(method):
         items = (exchange.result or {}).get(member)
-        if is_array(items):
-            yield from (item for item in items if is_object(item))
+        for index, item in enumerate(items if is_array(items) else ()):
+            if is_object(item):
+                yield item, exchange, f"/result/{member}/{index}"

@@ -101,6 +101,16 @@ def _begun(**answered: str) -> Session:
     )
 
 
+def _in_session(id: str) -> Session:
+    """A session with the id ab, in which a ping is answered with an id."""
+    sent: dict[str, Any] = {"headers": {"mcp-session-id": "ab"}, "status": 200}
+    begun = _begun(**{"mcp-session-id": "ab"})
+    begun.exchanges.append(
+        exchange("ping", request("ping"), result(), answered={**JSON, "mcp-session-id": id}, **sent)
+    )
+    return begun
+
+
 def _refused(answered: dict[str, str], *more: Exchange) -> Session:
     opening = exchange("open", request("initialize"), status=401, answered=answered)
     return session(*more, transport=HTTP, opening=opening)
@@ -115,6 +125,8 @@ _LOG: Final = note("notifications/message", {"level": "info", "data": "x"})
 _LOGGING: Final[dict[str, Any]] = {"capabilities": {"logging": {}}}
 _SET: Final = asked("logging/setLevel", "logging/setLevel", result())
 _STATELESS: Final[dict[str, Any]] = {"revision": STATELESS}
+_WITHOUT: Final = "tasks/get without the extension", "tasks/get"
+_CHANGED: Final = "notifications/tools/list_changed"
 _BATCH: Final = [request("ping"), request("ping", id=6)]
 
 
@@ -145,10 +157,8 @@ def of_messages() -> dict[str, Pair]:
         ),
         "unknown-method-sent": noted(request("made/up"), note("notifications/made_up")),
         "client-capability-assumed": noted(request("roots/list"), request("ping", id="s")),
-        "notification-undeclared": (
-            noted(_LOG, _LOG)[0],
-            noted(_LOG, _LOG, **_LOGGING)[0],
-        ),
+        "notification-undeclared": noted(note(_CHANGED), note("notifications/made_up")),
+        "log-undeclared": (noted(_LOG, _LOG)[0], noted(_LOG, _LOG, **_LOGGING)[0]),
         "request-of-server": noted(
             request("roots/list"), note("notifications/made_up"), **_STATELESS
         ),
@@ -199,6 +209,11 @@ def of_errors() -> dict[str, Pair]:
                 *("unknown revision in _meta", "server/discover"),
                 error(-32022, {"supported": [STATELESS], "requested": "x"}),
             ),
+            **_STATELESS,
+        ),
+        "missing-capability-data": pair(
+            asked(*_WITHOUT, error(-32021, {"requiredCapabilities": {}})),
+            asked(*_WITHOUT, error(-32021, {"requiredCapabilities": {"roots": {}}})),
             **_STATELESS,
         ),
         "no-jsonrpc-accepted": pair(
@@ -319,7 +334,6 @@ def acknowledged(id: Any = ID, **honoured: Any) -> dict[str, Any]:
 
 
 _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
-_CHANGED: Final = "notifications/tools/list_changed"
 
 
 def of_subscriptions() -> dict[str, Pair]:
@@ -354,7 +368,6 @@ def of_subscriptions() -> dict[str, Pair]:
 def of_extensions() -> dict[str, Pair]:
     """The rules about tasks and extensions."""
     get, cancel = "unknown task: tasks/get", "unknown task: tasks/cancel"
-    without = "tasks/get without the extension"
     made: dict[str, Any] = {"taskId": "t", "status": "working", "resultType": "task"}
     made |= {"createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z"}
     made["ttlMs"] = None
@@ -365,7 +378,7 @@ def of_extensions() -> dict[str, Pair]:
         "unknown-task-code": coded(get, "tasks/get", -32603, -32602),
         "unknown-task-changed-code": coded(cancel, "tasks/cancel", -32603, -32602, **_STATELESS),
         "task-cursor-code": coded("tasks/list wrong cursor", "tasks/list", -32603, -32602),
-        "missing-extension-code": coded(without, "tasks/get", -32602, -32021, **_STATELESS),
+        "missing-extension-code": coded(*_WITHOUT, -32602, -32021, **_STATELESS),
         "result-type": pair(
             exchange("tools/call", request("tools/call"), result(made)),
             exchange("tools/call", request("tools/call", {"_meta": knows}), result(made)),
@@ -409,6 +422,11 @@ def of_streams() -> dict[str, Pair]:
             transport=HTTP,
             **_STATELESS,
         ),
+        "stream-not-primed": pair(
+            exchange("ping", ping, result(), method="POST", primed=False, events=("a",), **stream),
+            exchange("ping", ping, result(), method="POST", primed=True, events=("a",), **stream),
+            transport=HTTP,
+        ),
         "event-id-not-unique": (
             session(first, exchange("ping", other, result(id=6), events=("a-1",), **stream)),
             session(first, second),
@@ -446,6 +464,7 @@ def of_http() -> dict[str, Pair]:
             _begun(**{"mcp-session-id": "a b"}),
             _begun(**{"mcp-session-id": "ab"}),
         ),
+        "session-id-changed": (_in_session("cd"), _in_session("ab")),
         "session-id-missing-status": statused("no session id", 200, 400),
         "session-id-unknown-status": statused("wrong session id", 400, 404),
         "session-ended-status": statused("ping after DELETE", 200, 404),

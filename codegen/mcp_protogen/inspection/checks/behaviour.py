@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.inspection.faults import Fault, code_of, fault, members
-from mcp_protogen.inspection.plan import LISTS, NONE, PAGES
+from mcp_protogen.inspection.plan import LISTS, NONE, PAGES, SET_LEVEL
 from mcp_protogen.inspection.steps import HTTP, STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
 from mcp_protogen.runtime.core.errors import (
@@ -13,6 +13,7 @@ from mcp_protogen.runtime.core.errors import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
 )
@@ -24,12 +25,17 @@ _IN_BATCH: Final = 2
 _DECLARED: Final = (
     # Resources need not have templates; the method may be missing then.
     *(method for method in LISTS if method != "resources/templates/list"),
-    *("logging/setLevel", "completion/complete", "resources/subscribe", "resources/unsubscribe"),
+    *(SET_LEVEL, "completion/complete", "resources/subscribe", "resources/unsubscribe"),
     *("subscriptions/listen", "tasks/list", "skills/list", "skills/get"),
     "resources/directory/read",
     *(f"unknown task: {method}" for method in _OF_TASKS),
 )
 """The steps that are taken only where a capability says that their method exists."""
+_ERROR_DATA: Final = (
+    (UNSUPPORTED_VERSION, "supported", is_array, "unsupported-revision-data"),
+    (MISSING_CLIENT_CAPABILITY, "requiredCapabilities", is_object, "missing-capability-data"),
+)
+"""Errors with the member of their data that lists something, its kind, and the rule."""
 _LEVELS: Final = (
     *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
 )
@@ -37,7 +43,7 @@ _LEVELS: Final = (
 
 def opening(session: Session) -> Iterator[Fault]:
     """Yield an agreement to a revision that does not exist, and messages that come too early."""
-    first = session.exchanges[0]
+    first = session.beginning
     if session.negotiated == UNKNOWN_REVISION:
         message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
         yield fault(
@@ -57,14 +63,19 @@ def errors(session: Session) -> Iterator[Fault]:
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
+    over_http = stateless and session.transport == HTTP
+    # There, the code belongs to the status 404 (basic/transports/streamable-http).
+    unknown = "error-status" if over_http else "unknown-method-code"
+    # A name that is missing is missing in the header fields, too.
+    wrong = (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
     rows = (
-        ("unknown method", "unknown-method-code", (METHOD_NOT_FOUND,), NONE),
-        ("wrong params", "wrong-params-code", _of_wrong_params(session), ""),
+        ("unknown method", unknown, (METHOD_NOT_FOUND,), NONE),
+        ("wrong params", "wrong-params-code", wrong, ""),
         ("unknown tool", "unknown-tool-code", (INVALID_PARAMS,), "tools/call"),
         ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
         ("prompt without its arguments", "missing-argument-code", (INVALID_PARAMS,), "prompts/get"),
         ("unknown resource", missing, (INVALID_PARAMS if stateless else NO_RESOURCE,), ""),
-        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), "logging/setLevel"),
+        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), ""),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
         # What is not there at all is judged as a method that is missing.
@@ -78,29 +89,24 @@ def errors(session: Session) -> Iterator[Fault]:
             yield from _expected(exchange, code, wanted, item)
 
 
-def _of_wrong_params(session: Session) -> tuple[int, ...]:
-    # A name that is missing is missing in the header fields, too.
-    over_http = session.revision == STATELESS and session.transport == HTTP
-    return (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
-
-
 def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str) -> Iterator[Fault]:
     found = code_of(exchange)
     if found in wanted or not (exchange.answer or found is not None):
         return
     what = "a result" if found is None else f"the error {found}"
     message = f"{what} in place of the error {wanted[0]}"
-    yield fault(code, item or str(exchange.request.get("method")), message, exchange)
+    yield fault(code, item or exchange.rpc_method, message, exchange)
 
 
-def unsupported_data(session: Session) -> Iterator[Fault]:
-    """Yield an error about a revision that does not say which ones there are."""
-    for exchange in session.all("unknown revision in _meta"):
-        data = exchange.error.get("data")
-        listed = is_object(data) and is_array(data.get("supported"))
-        if code_of(exchange) == UNSUPPORTED_VERSION and not listed:
-            message = "the error does not list the supported revisions in its data"
-            yield fault("unsupported-revision-data", "server/discover", message, exchange)
+def error_data(session: Session) -> Iterator[Fault]:
+    """Yield errors that do not say which revisions there are, or what the client has to declare."""
+    for exchange in session.exchanges:
+        data = members(exchange.error, "data")
+        for number, member, fits, code in _ERROR_DATA:
+            listed = data.get(member)
+            if code_of(exchange) == number and not (listed and fits(listed)):
+                message = f"the error {number} lists nothing in data.{member}"
+                yield fault(code, exchange.rpc_method, message, exchange)
 
 
 def malformed(session: Session) -> Iterator[Fault]:
@@ -129,17 +135,14 @@ def declared(session: Session) -> Iterator[Fault]:
         for exchange in session.all(probe):
             if code_of(exchange) == METHOD_NOT_FOUND:
                 message = "the capability is declared, but the method does not exist"
-                item = str(exchange.request.get("method"))
-                yield fault("declared-method-missing", item, message, exchange)
-    for method, member in LISTS.items():
+                yield fault("declared-method-missing", exchange.rpc_method, message, exchange)
+    for method in (*LISTS, SET_LEVEL):
         for hidden in session.all(f"{method} undeclared"):
-            if (hidden.result or {}).get(member):
-                message = "served with items, although the capability is not declared"
+            result = hidden.result
+            # A list without items offers nothing.
+            if result is not None and (method == SET_LEVEL or result.get(LISTS[method])):
+                message = "served, although the capability is not declared"
                 yield fault("served-undeclared", method, message, hidden)
-    for hidden in session.all("logging/setLevel undeclared"):
-        if hidden.result is not None:
-            message = "served, although the capability is not declared"
-            yield fault("served-undeclared", "logging/setLevel", message, hidden)
 
 
 def reading(session: Session) -> Iterator[Fault]:
@@ -190,12 +193,10 @@ def logging(session: Session) -> Iterator[Fault]:
     """Yield log messages below the level that was set, or without a level in the request."""
     is_set = False
     for exchange in session.exchanges:
-        if exchange.probe == "logging/setLevel":
+        if exchange.probe == SET_LEVEL:
             is_set = exchange.result is not None
             continue
-        for one in () if exchange.is_resumed else exchange.received:
-            if one.get("method") != "notifications/message":
-                continue
+        for one in exchange.notified("notifications/message"):
             if session.revision == STATELESS:
                 message = "the request names no log level"
                 yield fault("log-unasked", "notifications/message", message, exchange, got=one)
@@ -209,10 +210,8 @@ def progress(session: Session) -> Iterator[Fault]:
     last: dict[str, float] = {}
     for exchange in session.exchanges:
         meta = members(exchange.request, "params", "_meta")
-        for one in () if exchange.is_resumed else exchange.received:
+        for one in exchange.notified("notifications/progress"):
             params = members(one, "params")
-            if one.get("method") != "notifications/progress":
-                continue
             token, value = params.get("progressToken"), params.get("progress")
             if token != meta.get("progressToken"):
                 message = f"the token {token!r} belongs to no request that is open"
@@ -225,6 +224,6 @@ def progress(session: Session) -> Iterator[Fault]:
 
 
 CHECKS = (
-    *(opening, errors, unsupported_data, malformed, declared, reading, pages),
+    *(opening, errors, error_data, malformed, declared, reading, pages),
     *(cancelled, batch, logging, progress),
 )

@@ -1,13 +1,19 @@
 """Checks of what JSON-RPC and the schema ask of each message, in every session."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.inspection.faults import Fault, fault
 from mcp_protogen.inspection.messages import Protocol, protocol_of
 from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, Exchange, Session, same_id
+
+_UNANSWERED: Final = (
+    *("initialized", "unknown notification", "request without id"),
+    "unknown request cancelled",
+)
+"""The steps with a notification."""
 
 
 def noise(session: Session) -> Iterator[Fault]:
@@ -37,18 +43,13 @@ def answers(session: Session) -> Iterator[Fault]:
                 yield fault("unknown-id", f"id {one['id']!r:.40}", message, exchange, got=one)
             elif _among(one["id"], answered) and not exchange.is_resumed:
                 message = "a request is answered twice"
-                yield fault("answered-twice", _item(exchange), message, exchange, got=one)
+                yield fault("answered-twice", exchange.rpc_method, message, exchange, got=one)
             answered.append(one["id"])
     yield from _unanswered(session)
 
 
 def _among(id: object, others: list[Any]) -> bool:
     return any(same_id(id, other) for other in others)
-
-
-def _item(exchange: Exchange) -> str:
-    method = exchange.request.get("method")
-    return method if isinstance(method, str) else exchange.probe
 
 
 def _unanswered(session: Session) -> Iterator[Fault]:
@@ -68,37 +69,40 @@ def _unanswered(session: Session) -> Iterator[Fault]:
 
 def notifications_answered(session: Session) -> Iterator[Fault]:
     """Yield answers to notifications: errors without an id, where nothing else explains them."""
-    probes = ("initialized", "unknown notification", "request without id")
     for exchange in session.exchanges:
-        if exchange.probe not in (*probes, "unknown request cancelled"):
+        # A refusal over HTTP may have an error as its body.
+        if exchange.probe not in _UNANSWERED or exchange.status >= 400:
             continue
         for one in exchange.received:
             if one.get("id") is None and ("error" in one or "result" in one):
-                if exchange.status >= 400:
-                    continue  # a refusal over HTTP may have an error as its body
                 message = "a notification is answered"
-                item = str(exchange.request.get("method"))
+                item = exchange.rpc_method
                 yield fault("answered-notification", item, message, exchange, got=one)
 
 
-def schema(session: Session) -> Iterator[Fault]:
-    """Yield what does not fit the schema of the revision."""
+def messages(session: Session) -> Iterator[Fault]:
+    """Yield what does not fit the schema of the revision, and calls that nothing allows."""
     if not session.is_spoken:
         return
     protocol = protocol_of(session.revision)
     for exchange in session.exchanges:
         for one in exchange.received:
-            yield from _of_message(protocol, exchange, one)
+            if "method" not in one:
+                yield from _of_answer(protocol, exchange, one)
+                continue
+            yield from _of_call(protocol, exchange, one)
+            if "id" in one and session.revision == STATELESS:
+                message = "the server sends a request"
+                yield fault("request-of-server", str(one["method"]), message, exchange, got=one)
+            else:
+                yield from _undeclared(session, protocol, exchange, one)
 
 
-def _of_message(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> Iterator[Fault]:
-    if "method" in one:
-        yield from _of_call(protocol, exchange, one)
-        return
+def _of_answer(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> Iterator[Fault]:
     with_result, with_error = protocol.envelopes
     if "result" in one and "error" in one:
         message = "an answer has a result and an error"
-        yield fault("invalid-envelope", _item(exchange), message, exchange, got=one)
+        yield fault("invalid-envelope", exchange.rpc_method, message, exchange, got=one)
         return
     name = with_result if "result" in one else with_error
     if name == with_error and one.get("id") is None:
@@ -150,28 +154,11 @@ def _asked_by(exchange: Exchange, id: object) -> str:
     return next((str(one.get("method", "")) for one in found), "")
 
 
-def calls_of_server(session: Session) -> Iterator[Fault]:
-    """Yield requests and notifications of the server that nothing declared allows."""
-    if not session.is_spoken:
-        return
-    protocol = protocol_of(session.revision)
-    for exchange in session.exchanges:
-        for one in exchange.received:
-            method = one.get("method")
-            if not isinstance(method, str):
-                continue
-            if "id" in one and session.revision == STATELESS:
-                message = "the server sends a request"
-                yield fault("request-of-server", method, message, exchange, got=one)
-                continue
-            yield from _undeclared(session, protocol, exchange, one)
-
-
 def _undeclared(
     session: Session, protocol: Protocol, exchange: Exchange, one: dict[str, Any]
 ) -> Iterator[Fault]:
     """Yield a call that needs a capability of either side that was not declared."""
-    method: str = one["method"]
+    method = str(one["method"])
     for name, about in protocol.needs(method).items():
         role, *path = name.split(".")
         if about.get("when"):
@@ -181,7 +168,8 @@ def _undeclared(
             yield fault("client-capability-assumed", method, message, exchange, got=one)
         elif not session.declares(*path):
             message = f"the server did not declare {'.'.join(path)}"
-            yield fault("notification-undeclared", method, message, exchange, got=one)
+            code = "log-undeclared" if path == ["logging"] else "notification-undeclared"
+            yield fault(code, method, message, exchange, got=one)
 
 
-CHECKS = (noise, answers, notifications_answered, schema, calls_of_server)
+CHECKS = (noise, answers, notifications_answered, messages)

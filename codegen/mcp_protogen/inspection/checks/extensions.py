@@ -23,7 +23,7 @@ def names(session: Session) -> Iterator[Fault]:
     for name in members(session.capabilities, "extensions"):
         if not _IDENTIFIER.fullmatch(name):
             message = f"{name!r:.80} is not a prefix of labels, a slash and a name"
-            yield fault("extension-name", "extensions", message, session.exchanges[0], got=name)
+            yield fault("extension-name", "extensions", message, session.beginning, got=name)
 
 
 def kinds(session: Session) -> Iterator[Fault]:
@@ -33,13 +33,12 @@ def kinds(session: Session) -> Iterator[Fault]:
     claims = protocol_of(session.revision).claims
     for exchange in session.exchanges:
         kind = (exchange.result or {}).get("resultType")
-        method = str(exchange.request.get("method"))
         if not isinstance(kind, str) or kind in _KINDS:
             continue
-        _, extension = claims.get((method, kind), ("", ""))
+        _, extension = claims.get((exchange.rpc_method, kind), ("", ""))
         if extension not in _declared_by_client(exchange):
             message = f"the client has declared no extension with the resultType {kind:.40}"
-            yield fault("result-type", method, message, exchange)
+            yield fault("result-type", exchange.rpc_method, message, exchange)
 
 
 def _declared_by_client(exchange: Exchange) -> Any:
@@ -54,8 +53,7 @@ def undeclared(session: Session) -> Iterator[Fault]:
         if asked and code != MISSING_CLIENT_CAPABILITY:
             what = "no error" if code is None else f"the error {code}"
             message = f"{what} in place of the error {MISSING_CLIENT_CAPABILITY}"
-            item = str(exchange.request.get("method"))
-            yield fault("missing-extension-code", item, message, exchange)
+            yield fault("missing-extension-code", exchange.rpc_method, message, exchange)
 
 
 CHECKS = (names, kinds, undeclared)

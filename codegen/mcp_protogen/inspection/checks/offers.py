@@ -10,7 +10,7 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.inspection.faults import Fault, fault
 from mcp_protogen.inspection.plan import LISTS, listing
-from mcp_protogen.inspection.transcript import Exchange, Session
+from mcp_protogen.inspection.transcript import Exchange, Session, listed
 from mcp_protogen.runtime.core.schema_validation import checker
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -44,31 +44,24 @@ def unique(session: Session) -> Iterator[Fault]:
 
 def tool_names(session: Session) -> Iterator[Fault]:
     """Yield tools whose names have other characters than are advised, or too many."""
-    exchange = session.first("tools/list")
-    for index, tool in enumerate(listing(session, "tools/list")):
+    for tool, page, place in listed(session, "tools/list", "tools"):
         name = tool.get("name")
-        if exchange is not None and isinstance(name, str) and not _NAME.fullmatch(name):
+        if isinstance(name, str) and not _NAME.fullmatch(name):
             message = "the name has other characters than A-Z a-z 0-9 _ - ., or not 1 to 128"
-            pointer = f"/result/tools/{index}/name"
-            yield fault("tool-name", "Tool.name", message, exchange, pointer=pointer, got=name)
+            pointer = f"{place}/name"
+            yield fault("tool-name", "Tool.name", message, page, pointer=pointer, got=name)
 
 
 def schemas(session: Session) -> Iterator[Fault]:
     """Yield schemas of tools that are no JSON Schema."""
-    exchange = session.first("tools/list")
-    if exchange is None:
-        return
-    for index, tool in enumerate(listing(session, "tools/list")):
+    for tool, page, place in listed(session, "tools/list", "tools"):
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member)
             wrong = schema_mistake(schema) if is_object(schema) else ""
             if wrong:
                 message = f"{tool.get('name')}: {wrong}"
-                pointer = f"/result/tools/{index}/{member}"
-                item = f"Tool.{member}"
-                yield fault(
-                    "tool-schema-invalid", item, message, exchange, pointer=pointer, got=schema
-                )
+                about: dict[str, Any] = {"pointer": f"{place}/{member}", "got": schema}
+                yield fault("tool-schema-invalid", f"Tool.{member}", message, page, **about)
 
 
 def schema_mistake(schema: dict[str, Any]) -> str:
@@ -156,30 +149,25 @@ def addresses(session: Session) -> Iterator[Fault]:
         ),
     )
     for method, key, pattern, code, item in rows:
-        exchange = session.first(method)
-        for index, one in enumerate(listing(session, method)):
+        for one, page, place in listed(session, method, LISTS[method]):
             value = one.get(key)
-            if exchange is not None and isinstance(value, str) and not pattern.fullmatch(value):
-                pointer = f"/result/{LISTS[method]}/{index}/{key}"
+            if isinstance(value, str) and not pattern.fullmatch(value):
                 message = f"{value[:80]!r} is none"
-                yield fault(code, item, message, exchange, pointer=pointer, got=value)
+                yield fault(code, item, message, page, pointer=f"{place}/{key}", got=value)
     yield from _icons(session)
 
 
 def _icons(session: Session) -> Iterator[Fault]:
     for method in LISTS:
-        exchange = session.first(method)
-        for index, one in enumerate(listing(session, method)):
+        for one, page, place in listed(session, method, LISTS[method]):
             icons = one.get("icons")
             for number, icon in enumerate(icons if is_array(icons) else ()):
                 source = icon.get("src") if is_object(icon) else None
                 fine = isinstance(source, str) and source.startswith(("https:", "data:"))
-                if exchange is not None and isinstance(source, str) and not fine:
-                    pointer = f"/result/{LISTS[method]}/{index}/icons/{number}/src"
+                if isinstance(source, str) and not fine:
+                    about = {"pointer": f"{place}/icons/{number}/src", "got": source}
                     message = "an icon is neither at an https: address nor in a data: URI"
-                    yield fault(
-                        "icon-source", "Icon.src", message, exchange, pointer=pointer, got=source
-                    )
+                    yield fault("icon-source", "Icon.src", message, page, **about)
 
 
 def binary(session: Session) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.http_plan import session_id
 from mcp_protogen.inspection.transcript import Exchange, Session, same_id
 from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
-from mcp_protogen.runtime.http.headers import EVENTS, JSON, LAST_EVENT_ID, media_type
+from mcp_protogen.runtime.http.headers import EVENTS, JSON, LAST_EVENT_ID, SESSION_ID, media_type
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
 _MEDIA: Final = (JSON, EVENTS)
@@ -62,7 +62,7 @@ def answers(session: Session) -> Iterator[Fault]:
 def notifications(session: Session) -> Iterator[Fault]:
     """Yield notifications that are accepted with another status than 202, or with a body."""
     for exchange in chain.from_iterable(map(session.all, _NOTIFIED)):
-        item = str(exchange.request.get("method"))
+        item = exchange.rpc_method
         if not session.is_spoken:
             return
         if _fine(exchange) and exchange.status != 202:
@@ -81,17 +81,21 @@ def statuses(session: Session) -> Iterator[Fault]:
         for exchange in session.all(probe):
             if exchange.status not in (0, wanted):
                 message = f"{probe}: the status {exchange.status}, not {wanted}"
-                about = item or str(exchange.request.get("method"))
-                yield fault(code, about, message, exchange)
+                yield fault(code, item or exchange.rpc_method, message, exchange)
 
 
 def sessions(session: Session) -> Iterator[Fault]:
-    """Yield ids of sessions that are no header field, and header fields that are not needed."""
+    """Yield ids of sessions that cannot be sent or change, and fields that are not needed."""
     found = session_id(session)
     if found and not _VISIBLE.fullmatch(found):
-        first = session.exchanges[0]
         message = "the id has other characters than visible ASCII"
+        first = session.beginning
         yield fault("session-id-characters", "Mcp-Session-Id", message, first, got=found)
+    for exchange in session.exchanges:
+        other = exchange.answered.get(SESSION_ID, found)
+        if exchange.headers.get(SESSION_ID) == found != other:
+            message = "a request with the id of the session is answered with another one"
+            yield fault("session-id-changed", "Mcp-Session-Id", message, exchange, got=other)
     for exchange in session.all("no version header"):
         if exchange.status >= 400:
             message = f"a request without the field gets the status {exchange.status}"
@@ -132,14 +136,24 @@ def accepted(session: Session) -> Iterator[Fault]:
             yield fault("accept-refused", "Accept", message, exchange)
 
 
-def streams(session: Session) -> Iterator[Fault]:
-    """Yield ids of events that come twice, what was replayed from elsewhere, buffered streams."""
-    known: dict[str, Exchange] = {}
+def beginnings(session: Session) -> Iterator[Fault]:
+    """Yield streams that may be held back, and those that cannot be resumed from the beginning."""
     for exchange in session.exchanges:
         buffered = exchange.answered.get("x-accel-buffering", "").lower() != "no"
         if exchange.status and _media(exchange) == EVENTS and buffered:
             message = "a stream of events without X-Accel-Buffering: no"
             yield fault("stream-buffered", "X-Accel-Buffering", message, exchange)
+        # Without the version header, a request is of 2025-03-26, which does not know this.
+        primes = session.is_spoken and exchange.probe != "no version header"
+        if primes and exchange.method == "POST" and exchange.events and exchange.primed is False:
+            message = "the first event of a stream has no id, or data"
+            yield fault("stream-not-primed", "id", message, exchange, got=exchange.events[0])
+
+
+def streams(session: Session) -> Iterator[Fault]:
+    """Yield ids of events that come twice, and what was replayed from elsewhere."""
+    known: dict[str, Exchange] = {}
+    for exchange in session.exchanges:
         if exchange.is_resumed:
             resumed = known.get(exchange.headers[LAST_EVENT_ID])
             yield from _replayed(exchange, resumed, known) if resumed else ()
@@ -195,7 +209,7 @@ def malformed(session: Session) -> Iterator[Fault]:
 
 def authorization(session: Session) -> Iterator[Fault]:
     """Yield a refusal that does not say how to get in."""
-    first = session.exchanges[0]
+    first = session.beginning
     if first.status != 401:
         return
     challenge = first.answered.get("www-authenticate", "")
@@ -215,5 +229,5 @@ def _names_issuers(exchange: Exchange) -> bool:
 
 CHECKS = (
     *(answers, notifications, statuses, sessions, origins, listening),
-    *(accepted, streams, fields, malformed, authorization),
+    *(accepted, beginnings, streams, fields, malformed, authorization),
 )
