@@ -11,18 +11,14 @@ import typer
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import emit, fail, say
 from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import FailOn, Force
 from mcp_protogen.cli.server_options import (
-    AUTO,
-    Auth,
-    ConfigFile,
-    Headers,
-    Inherit,
+    A_SERVER,
     ServerOptions,
     Timeout,
-    Variables,
-    WorkingFolder,
     pairs,
+    prepare_protocol,
 )
 from mcp_protogen.config import ClientSettings, Format, Settings, load_settings
 from mcp_protogen.findings.change import Comparison, Severity
@@ -34,13 +30,13 @@ if TYPE_CHECKING:
     from mcp_protogen.typed_clients.run import Checked, ClientJob
 
 
+@with_groups
 def client(
     target: Annotated[
         str | None,
         typer.Argument(
             metavar="TARGET",
-            help="A server: its URL, its command line as one word, a file of Python, or with"
-            " --config its name. Without one: the clients in [tool.mcp-gen.clients].",
+            help=f"A server: {A_SERVER}. Without one: the clients in [tool.mcp-gen.clients].",
         ),
     ] = None,
     out: Annotated[
@@ -82,12 +78,8 @@ def client(
     fail_on: Annotated[
         FailOn, typer.Option(help="With --check: the least change of a contract that fails it.")
     ] = FailOn.ANY,
-    config: ConfigFile = None,
-    header: Headers = None,
-    auth: Auth = AUTO,
-    env: Variables = None,
-    cwd: WorkingFolder = None,
-    inherit: Inherit = False,
+    *,
+    server: ServerOptions,
     timeout: Timeout = 30.0,
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
     force: Force = False,
@@ -99,12 +91,11 @@ def client(
     With --check, the exit code is 1 for any difference, or for those that --fail-on names.
     """
     try:
-        options = ServerOptions(
-            config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
-        )
         said = Said(target, out, package, with_package, tuple(tool or ()), methods_of(name))
         settings = load_settings(Path.cwd(), only={"clients", "out"})
-        jobs = tuple(_jobs(said, options, settings, offline=offline, timeout=timeout))
+        jobs = tuple(_jobs(said, server, settings, offline=offline, timeout=timeout))
+        if any(job.server for job in jobs):
+            prepare_protocol()
         if check:
             _check(jobs, fail_on, format)
         _make(jobs, settings, format, force=force)
@@ -154,7 +145,7 @@ def _jobs(
 
 
 def _target_of(client: ClientSettings) -> "ServerTarget":
-    options = ServerOptions(config=client.config, headers=client.headers, auth=client.auth)
+    options = ServerOptions(config=client.config, headers=[*client.headers], auth=client.auth)
     return options.target(client.server)
 
 

@@ -93,7 +93,7 @@ def _target(ctx: typer.Context) -> "ServerTarget | None":
     config, cwd, auth = given.get("config"), given.get("cwd"), str(given.get("auth") or AUTO)
     options = ServerOptions(
         config=Path(config) if config else None,
-        headers=given.get("header"),
+        headers=given.get("headers"),
         auth=auth if auth.partition(":")[0] in _ALONE else "none",
         env=given.get("env"),
         cwd=Path(cwd) if cwd else None,

@@ -4,67 +4,24 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import tell
+from mcp_protogen.cli.console import progress, tell
 
 if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
 
 
-class LogLevel(StrEnum):
-    """The least severe log entry that is shown (RFC 5424, section 6.2.1)."""
+AUTO = "auto"
+"""The default of `--auth`: a token is for servers that ask for one."""
+A_SERVER = "its URL, its command line as one word, a file of Python, or with --config its name"
 
-    DEBUG = "debug"
-    INFO = "info"
-    NOTICE = "notice"
-    WARNING = "warning"
-    ERROR = "error"
-    CRITICAL = "critical"
-    ALERT = "alert"
-    EMERGENCY = "emergency"
-
-
-ServerName = Annotated[
-    str,
-    typer.Argument(
-        metavar="TARGET",
-        help="A server: its URL, its command line as one word, a file of Python, or with --config"
-        " its name.",
-    ),
-]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="Configuration of a host, such as mcp.json, with TARGET."
-    ),
-]
-Headers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--header",
-        metavar="NAME:VALUE",
-        help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
-    ),
-]
-Variables = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env", metavar="NAME=VALUE", help="Variable for a program; repeat it for others."
-    ),
-]
-WorkingFolder = Annotated[
-    Path | None, typer.Option("--cwd", metavar="DIR", help="Working directory of a program.")
-]
-Inherit = Annotated[
-    bool, typer.Option("--inherit", help="Give a program all variables, not only those it needs.")
-]
+ServerName = Annotated[str, typer.Argument(metavar="TARGET", help=f"A server: {A_SERVER}.")]
 Auth = Annotated[
     str,
     typer.Option(
@@ -75,44 +32,9 @@ Auth = Annotated[
         " variables.",
     ),
 ]
-AUTO = "auto"
-"""The default of `--auth`: a token is for servers that ask for one."""
-
-
 Timeout = Annotated[
     float,
     typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer."),
-]
-RevisionName = Annotated[
-    str | None,
-    typer.Option(
-        "--revision",
-        metavar="REVISION",
-        help="Speak this revision, not the newest that both sides know.",
-        autocompletion=completion.revision,
-    ),
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Show the result as the server sent it, as JSON.")
-]
-LogLevelOption = Annotated[
-    LogLevel | None,
-    typer.Option(
-        "--log-level",
-        help="Ask for log entries from this level on; at debug, what a program writes to its"
-        " standard error is shown, too.",
-        show_default="warning, without asking",
-    ),
-]
-Answers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--answer", metavar="NAME=VALUE", help="Answer for a field of a form; repeat it for others."
-    ),
-]
-Save = Annotated[
-    Path | None,
-    typer.Option("--save", metavar="DIR", help="Write images, audio and other bytes there."),
 ]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
@@ -129,14 +51,38 @@ _TAKEN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """The shared options of commands for servers, as they were given."""
+    """The options of all commands for servers, as they were given."""
 
-    config: Path | None = None
-    headers: Iterable[str] | None = None
-    auth: str = AUTO
-    env: Iterable[str] | None = None
-    cwd: Path | None = None
-    inherit: bool = False
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Configuration of a host, such as mcp.json, with TARGET.",
+        ),
+    ] = None
+    headers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header",
+            metavar="NAME:VALUE",
+            help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
+        ),
+    ] = None
+    auth: Auth = AUTO
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env", metavar="NAME=VALUE", help="Variable for a program; repeat it for others."
+        ),
+    ] = None
+    cwd: Annotated[
+        Path | None, typer.Option("--cwd", metavar="DIR", help="Working directory of a program.")
+    ] = None
+    inherit: Annotated[
+        bool,
+        typer.Option("--inherit", help="Give a program all variables, not only those it needs."),
+    ] = False
 
     def target(self, name: str) -> "ServerTarget":
         """Return the server of that name; raise `ProblemError`.
@@ -217,3 +163,10 @@ def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[s
             raise ProblemError(Problem("wrong-usage", message, hint=f"write a {separator} in it"))
         found[name.strip()] = value.strip()
     return found
+
+
+def prepare_protocol() -> None:
+    """Have what all connections need made, and say so meanwhile, unless an earlier run made it."""
+    from mcp_protogen.connecting.protocol import protocol
+
+    protocol(partial(progress, "protocol", shown=True))
