@@ -1,20 +1,16 @@
 """Questions and progress at a terminal, played by a pseudo-terminal."""
 
-import os
-import pty
-import select
 import sys
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 import pytest
 from mcp_protogen.cli import terminal
 from mcp_protogen.runtime.core.options import Progress
+from support.calling.terminals import played
 from support.folders import TESTS, environment
 
 SERVER: Final = TESTS / "support" / "calling" / "servers.py"
-PATIENCE: Final = 60.0
 
 TYPED: Final = (
     ("colour: ", "blue\n"),
@@ -23,32 +19,6 @@ TYPED: Final = (
     ("size [3]: ", "\n"),
 )
 """What is waited for, and what is typed then."""
-
-
-def played(command: list[str], script: tuple[tuple[str, str], ...], env: dict[str, str]) -> str:
-    """What a terminal shows of a command that is answered by a script; it has to end with 0."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(command[0], command, env)
-    shown, seen, left, due = "", 0, [*script], monotonic() + PATIENCE
-    while True:
-        assert monotonic() < due, shown
-        if not select.select([terminal], [], [], 1.0)[0]:
-            continue
-        try:
-            found = os.read(terminal, 4096)
-        except OSError:  # so Linux says that nobody writes any more
-            found = b""
-        if not found:
-            break
-        shown += found.decode()
-        while left and (at := shown.find(left[0][0], seen)) >= 0:
-            seen = at + len(left[0][0])
-            os.write(terminal, left.pop(0)[1].encode())
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
-    assert left == [], shown
-    return shown
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")

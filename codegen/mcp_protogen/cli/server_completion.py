@@ -1,5 +1,6 @@
 """The names of servers, of tools and the like, and of their arguments, for a shell to complete."""
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Whoever completes a word wants no page of a browser opened.
 _ALONE = ("bearer", "client-credentials")
+_SPACING = ("complete_bash", "complete_zsh")
+"""What shells ask for that put a space after a word if no other one fits."""
 
 
 def tool(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -112,4 +115,13 @@ def _given(ctx: typer.Context) -> list[str]:
 def _fitting(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.calling.completing import fitting
 
-    return [(replaced_part(text), help) for text, help in fitting([*words], whole(incomplete))]
+    written = whole(incomplete)
+    found: list[tuple[str, str]] = [*fitting([*words], written)]
+    if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
+        ((text, _),) = found
+        if text == written:
+            return []
+        if text.endswith("="):
+            # The value comes without a space, which shells leave out only where two words fit.
+            found.append((f"{text}VALUE", ""))
+    return [(replaced_part(text), help) for text, help in found]
