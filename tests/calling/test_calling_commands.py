@@ -170,7 +170,7 @@ def test_arguments_may_come_from_standard_input(shop: Run, monkeypatch: pytest.M
     assert shop("call", SHOP, "greet", "-").out == "Hello, Cy\n"
     monkeypatch.setattr(sys, "stdin", StringIO("[]"))
     ran = shop("call", SHOP, "greet", "-")
-    assert ran.code == 2 and "the arguments are no JSON object" in ran.err
+    assert ran.code == 2 and "the arguments are not a JSON object" in ran.err
 
 
 def test_an_interrupted_call_is_cancelled_at_the_server(

@@ -27,7 +27,7 @@ def test_a_person_is_asked_and_sees_progress(kept: None, tmp_path: Path) -> None
     command = [sys.executable, "-m", "mcp_protogen", "call", str(SERVER), "choose", "--inherit"]
     env = {**environment(), "TERM": "xterm", "COLUMNS": "60"}
     shown = played(command, TYPED, env).replace("\r\n", "\n")
-    assert "The server asks: Which?\n(!decline refuses to answer" in shown
+    assert "The server asks: Which?\n(type !decline to refuse" in shown
     assert "colour (number or value)\n  Which one?\n  1  red\n  2  green\ncolour: " in shown
     assert "size (whole number, 1 to 9, optional)\nsize [3]: " in shown
     assert "\rchoose  [############------------]  50%  packing\x1b[K" in shown

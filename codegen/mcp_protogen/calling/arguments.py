@@ -76,7 +76,7 @@ class ArgumentReader:
     def _object(self, text: str) -> dict[str, Any]:
         value = self._json("", text)
         if not is_object(value):
-            raise self._bad("", "the arguments are no JSON object", _FORMS)
+            raise self._bad("", "the arguments are not a JSON object", _FORMS)
         return value
 
     def _word(self, written: str) -> Word:
@@ -89,7 +89,7 @@ class ArgumentReader:
         if not separated or not name:
             listed = input_schemas.members(self.schema)
             hint = f"arguments of {self.tool}: {', '.join(listed)}" if listed else _FORMS
-            raise self._bad("", f"{written!r:.60} is no argument: {_FORMS}", hint)
+            raise self._bad("", f"{written!r:.60} is not an argument: {_FORMS}", hint)
         return Word(name, kind, text)
 
     def _value(self, word: Word, part: Schema) -> Any:

@@ -131,7 +131,7 @@ def bridge(
             session_lifetime=session_lifetime,
         )
     elif sse or allow_host or allow_origin:
-        raise _wrong("--sse, --allow-host and --allow-origin are for --http")
+        raise _wrong("--sse, --allow-host and --allow-origin need --http")
     options = BridgeOptions(
         target=_target(to, replay, server),
         replay=replay,
@@ -163,7 +163,7 @@ def _recording(
 
     if file is None:
         if redact:
-            raise _wrong("--redact is for --record")
+            raise _wrong("--redact needs --record")
         return None
     return RecordOptions(file=file, limit=limit, redact=tuple(redact or ()))
 

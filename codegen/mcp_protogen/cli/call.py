@@ -173,7 +173,7 @@ class _Calling:
                 if not await self.questions.visit(page):
                     raise
         with self.screen.asking():
-            await self.screen.read_line("Press Enter when you are done there: ")
+            await self.screen.read_line("Press Enter when you have finished there: ")
         return await planned.made(client, self.screen, self.limit)
 
     def _show(self, result: "JSON", *, failed: bool) -> None:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 def list_server(
     target: ServerName,
     kind: Annotated[
-        Kind | None, typer.Argument(metavar="KIND", help="Only tools, prompts, … of it.")
+        Kind | None,
+        typer.Argument(
+            metavar="KIND", help="tools, prompts, resources or templates; all if left out."
+        ),
     ] = None,
     *,
     options: ConversationOptions,
 ) -> None:
-    """List the tools, prompts, resources and templates of a server.
-
-    KIND is tools, prompts, resources or templates; all of them without it.
-    """
+    """List the tools, prompts, resources and templates of a server."""
     from mcp_protogen.cli.terminal import Terminal, page_width
 
     async def work(client: "Client") -> Outcome:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +58,7 @@ class ServerOptions:
         typer.Option(
             "--config",
             metavar="FILE",
-            help="Configuration of a host, such as mcp.json, with TARGET.",
+            help="Configuration of a host, such as mcp.json; TARGET is a name in it.",
         ),
     ] = None
     headers: Annotated[
@@ -68,14 +68,14 @@ class ServerOptions:
             metavar="NAME:VALUE",
             help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
         ),
-    ] = None
+    ] = field(default=None, repr=False)
     auth: Auth = AUTO
     env: Annotated[
         list[str] | None,
         typer.Option(
             "--env", metavar="NAME=VALUE", help="Variable for a program; repeat it for others."
         ),
-    ] = None
+    ] = field(default=None, repr=False)
     cwd: Annotated[
         Path | None, typer.Option("--cwd", metavar="DIR", help="Working directory of a program.")
     ] = None
@@ -113,7 +113,8 @@ class ServerOptions:
             return target
         if any(one.lower() == "authorization" for one in headers):
             if self.auth not in _NO_AUTH:
-                raise _conflict("--auth and a header Authorization do not go together")
+                message = "--auth and a header Authorization do not go together"
+                raise _conflict(message, "give one of them")
             return target
         return replace(target, auth=authorization(self.auth, tell))
 
@@ -131,7 +132,8 @@ class ServerOptions:
         }
         useless = [name for name, one in given.items() if one and name not in _TAKEN[kind]]
         if useless:
-            raise _conflict(f"{', '.join(useless)}: of no effect for {kind}")
+            names = ", ".join(useless)
+            raise _conflict(f"{names}: no effect for {kind}", f"leave out {names}")
 
 
 def _filled(value: str) -> str:
@@ -143,24 +145,26 @@ def _filled(value: str) -> str:
     def variable(found: re.Match[str]) -> str:
         if (known := os.environ.get(found[1])) is None:
             message = f"--header names the variable {found[1]}, which is not set"
-            raise ProblemError(Problem("wrong-usage", message))
+            hint = "set it before you run the command"
+            raise ProblemError(Problem("wrong-usage", message, hint=hint))
         return known
 
     return _VARIABLE.sub(variable, value)
 
 
-def _conflict(message: str) -> ProblemError:
-    return ProblemError(Problem("conflicting-options", message))
+def _conflict(message: str, hint: str) -> ProblemError:
+    return ProblemError(Problem("conflicting-options", message, hint=hint))
 
 
 def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[str, str]:
     """Return names with values; raise `ProblemError` (`wrong-usage`) for what is no such pair."""
     found: dict[str, str] = {}
-    for one in given or ():
+    for number, one in enumerate(given or (), 1):
         name, separated, value = one.partition(separator)
         if not separated or not name.strip():
-            message = f"{option} takes NAME{separator}VALUE, not {one!r:.40}"
-            raise ProblemError(Problem("wrong-usage", message, hint=f"write a {separator} in it"))
+            # It is not repeated: it may be a secret.
+            message = f"{option} number {number} is not NAME{separator}VALUE"
+            raise ProblemError(Problem("wrong-usage", message))
         found[name.strip()] = value.strip()
     return found
 

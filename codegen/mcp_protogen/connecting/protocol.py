@@ -138,7 +138,7 @@ def _temporary(write: Callable[[Path], None]) -> Path:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         write(folder)
     except OSError as error:
-        message = f"the package of the protocol cannot be written: {error.strerror}"
+        message = f"mcp-gen cannot write a package that it needs: {error.strerror}"
         raise ProblemError(Problem("cannot-write", message, tempfile.gettempdir())) from error
     return folder
 
