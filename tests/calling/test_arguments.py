@@ -85,7 +85,7 @@ UNFIT: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 
 def reader(schema: dict[str, Any] = SCHEMA) -> ArgumentReader:
-    return ArgumentReader(tool="t", schema=schema, read_stdin=lambda: '{"text": "from stdin"}')
+    return ArgumentReader(tool="t", schema=schema, stdin='{"text": "from stdin"}')
 
 
 @pytest.fixture(autouse=True)

@@ -12,10 +12,9 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.calling import input_schemas
 from mcp_protogen.calling.connections import JSON, Abilities, Client, connected, declared
 from mcp_protogen.calling.input_schemas import Schema
-from mcp_protogen.calling.kinds import Kind, prompt_arguments
+from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.calling.listing import listing
 from mcp_protogen.calling.remembered import remember, remembered
-from mcp_protogen.calling.templates import variables
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.runtime.core.errors import ProtocolError
 
@@ -105,18 +104,10 @@ def completed_values(
     return [Word(f"{name}={one}") for one in _asked(target, ask) or ()]
 
 
-def prompt_words(prompt: JSON, given: Sequence[str]) -> Iterator[Word]:
-    """Yield the arguments of a prompt that are not given yet."""
+def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[Word]:
+    """Yield the arguments that are not given yet; `arguments` has what is said about them."""
     named = {word.partition("=")[0] for word in given}
-    for one in prompt_arguments(prompt):
-        if one.get("name") not in named:
-            yield Word(f"{one.get('name')}=", str(one.get("description", "")))
-
-
-def template_words(template: str, given: Sequence[str]) -> Iterator[Word]:
-    """Yield the arguments of a template that are not given yet."""
-    named = {word.partition("=")[0] for word in given}
-    yield from (Word(f"{name}=") for name in variables(template) if name not in named)
+    yield from (Word(f"{name}=", help) for name, help in arguments.items() if name not in named)
 
 
 def fitting(words: Iterator[Word] | Sequence[Word], incomplete: str) -> list[Word]:

@@ -147,9 +147,8 @@ class _Calling:
         tool: JSON = {"name": self.tool}
         if not options.no_check or any(one["name"] == self.tool for one in tools):
             tool = named(tools, self.tool, Kind.TOOLS)
-        reader = ArgumentReader(
-            tool=self.tool, schema=tool.get("inputSchema") or {}, read_stdin=lambda: self.stdin
-        )
+        schema: JSON = tool.get("inputSchema") or {}
+        reader = ArgumentReader(tool=self.tool, schema=schema, stdin=self.stdin)
         arguments = reader.read(self.words)
         problems = [] if options.no_check else reader.check(arguments)
         if any(one.level is Level.ERROR for one in problems):

@@ -1,14 +1,14 @@
 """The names of servers, of tools and the like, and of their arguments, for a shell to complete."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.calling.kinds import Kind, prompt_arguments
 from mcp_protogen.cli.bash_words import replaced_part, whole
 from mcp_protogen.cli.server_options import AUTO, ServerOptions
 
@@ -47,27 +47,31 @@ def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a prompt that a word may become, with values of the server."""
-    from mcp_protogen.calling.completing import completed_values, prompt_words
-
-    target, name = _target(ctx), ctx.params.get("name")
-    found = _named(target, Kind.PROMPTS, name)
-    if target is None or found is None:
-        return []
-    ref = {"type": "ref/prompt", "name": name}
-    values = completed_values(target, ref, whole(incomplete), _given(ctx))
-    return _fitting(values or prompt_words(found, _given(ctx)), incomplete)
+    name = ctx.params.get("name")
+    found = prompt_arguments(_named(_target(ctx), Kind.PROMPTS, name) or {})
+    arguments = {str(one.get("name")): str(one.get("description", "")) for one in found}
+    return _arguments(ctx, {"type": "ref/prompt", "name": name}, arguments, incomplete)
 
 
 def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a template that a word may become, with values of the server."""
-    from mcp_protogen.calling.completing import completed_values, template_words
+    from mcp_protogen.calling.templates import variables
 
-    target, uri = _target(ctx), str(ctx.params.get("uri") or "")
-    if target is None or "{" not in uri:
+    uri = str(ctx.params.get("uri") or "")
+    arguments = dict.fromkeys(variables(uri), "")
+    return _arguments(ctx, {"type": "ref/resource", "uri": uri}, arguments, incomplete)
+
+
+def _arguments(
+    ctx: typer.Context, ref: Mapping[str, Any], arguments: Mapping[str, str], incomplete: str
+) -> list[tuple[str, str]]:
+    from mcp_protogen.calling.completing import completed_values, names_left
+
+    target, given = _target(ctx), _given(ctx)
+    if target is None or not arguments:
         return []
-    ref = {"type": "ref/resource", "uri": uri}
-    values = completed_values(target, ref, whole(incomplete), _given(ctx))
-    return _fitting(values or template_words(uri, _given(ctx)), incomplete)
+    values = completed_values(target, ref, whole(incomplete), given)
+    return _fitting(values or names_left(arguments, given), incomplete)
 
 
 def _names(ctx: typer.Context, kinds: Sequence[Kind], incomplete: str) -> list[tuple[str, str]]:
