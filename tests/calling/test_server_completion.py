@@ -181,7 +181,10 @@ def test_another_program_of_the_same_name_in_a_file_is_another_server(
 LINES = {
     "read shop.py memo://t": "memo://today ",
     "call shop.py order kind=t": "kind=tea ",
+    "call shop.py order kind=tea": "kind=tea ",
+    "call shop.py greet": "greet ",
     "call shop.py greet ti": "times=",
+    "call shop.py greet times=": "times=",
     "call --revision 2025-11": "2025-11-25 ",
 }
 """Lines, and what their last words become; without a space where a value follows."""

@@ -65,7 +65,10 @@ def test_it_is_made_once(cache: Path) -> None:
     assert [path.name for path in cache.iterdir()] == [first.name]
 
 
-def test_whoever_waits_for_it_is_told_and_nobody_else(cache: Path) -> None:
+def test_whoever_waits_for_it_is_told_and_nobody_else(
+    cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "mcp_protogen.connecting")
     told: list[str] = []
 
     @contextmanager
@@ -76,7 +79,7 @@ def test_whoever_waits_for_it_is_told_and_nobody_else(cache: Path) -> None:
 
     for _ in range(2):
         kept(partial(protocol._write, OPTIONS, making))
-        assert told == ["begin", "end"]
+        assert (told, len(caplog.records)) == (["begin", "end"], 1)
 
 
 def test_every_command_that_connects_says_that_it_is_made(

@@ -42,7 +42,7 @@ def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.calling.completing import tool_arguments
 
     found = _named(_target(ctx), Kind.TOOLS, ctx.params.get("tool"))
-    return [] if found is None else _fitting(tool_arguments(found, _given(ctx)), incomplete)
+    return [] if found is None else _pairs(tool_arguments(found, _given(ctx)), incomplete)
 
 
 def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -71,7 +71,7 @@ def _arguments(
     if target is None or not arguments:
         return []
     values = completed_values(target, ref, whole(incomplete), given)
-    return _fitting(values or names_left(arguments, given), incomplete)
+    return _pairs(values or names_left(arguments, given), incomplete)
 
 
 def _names(ctx: typer.Context, kinds: Sequence[Kind], incomplete: str) -> list[tuple[str, str]]:
@@ -116,16 +116,20 @@ def _given(ctx: typer.Context) -> list[str]:
     return [str(word) for word in ctx.params.get("arguments") or ()]
 
 
+def _pairs(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
+    """Return the `name=value` words that fit; no shell puts a space before the value."""
+    found = _fitting(words, incomplete)
+    if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
+        ((text, _),) = found
+        if text == incomplete and text[-1:] in ("", "="):
+            return []  # the name is complete, and nothing is known of the value
+        if text.endswith("="):
+            # Where two words fit, there is no space after what they begin with.
+            found.append((f"{text}VALUE", ""))
+    return found
+
+
 def _fitting(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.calling.completing import fitting
 
-    written = whole(incomplete)
-    found: list[tuple[str, str]] = [*fitting([*words], written)]
-    if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
-        ((text, _),) = found
-        if text == written:
-            return []
-        if text.endswith("="):
-            # The value comes without a space, which shells leave out only where two words fit.
-            found.append((f"{text}VALUE", ""))
-    return [(replaced_part(text), help) for text, help in found]
+    return [(replaced_part(text), help) for text, help in fitting([*words], whole(incomplete))]

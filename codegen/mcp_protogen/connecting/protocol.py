@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
+from logging import getLogger
 from pathlib import Path
 from time import time
 from types import ModuleType
@@ -33,6 +34,8 @@ NAME: Final = "mcp_gen_protocol"
 
 Making: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Surrounds the seconds in which the package is made."""
+
+_log: Final = getLogger("mcp_protogen.connecting")
 
 _RUNTIME: Final = "mcp_protogen.runtime"
 _STAGED: Final = ".protocol-"
@@ -144,6 +147,7 @@ def _temporary(write: Callable[[Path], None]) -> Path:
 
 
 def _write(options: GenerationOptions, making: Making, folder: Path) -> None:
+    _log.info("making what is needed on the first run of this version of mcp-gen")
     with making():
         # Slow to import, and not needed where the package is kept. It is not tried: it is used at
         # once.
