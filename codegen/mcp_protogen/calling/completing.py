@@ -37,29 +37,29 @@ class Word(NamedTuple):
     help: str = ""
 
 
-def lists_of(target: ServerTarget, kinds: Sequence[Kind]) -> Mapping[Kind, Sequence[JSON]]:
-    """Return lists of a server that was met before, new ones if they can be had soon."""
-    known = remembered(target)
-    if known is None:
-        return {}
-    now = time()
-    if all(kind in known and known[kind].holds(now) for kind in kinds):
-        return {kind: known[kind].listed for kind in kinds}
+def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
+    """Return a list of a server that was met before, a new one if it can be had soon."""
+    lists = remembered(target)
+    if lists is None:
+        return ()
+    known = lists.get(kind)
+    if known is not None and known.holds(time()):
+        return known.listed
 
     async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
-        return (await listing(client, kinds)).lists
+        return (await listing(client, [kind])).lists
 
     found = _asked(target, fetch)
     if found is None:
-        return {kind: one.listed for kind, one in known.items()}
+        return () if known is None else known.listed
     remember(target, found)
-    return found
+    return found[kind]
 
 
-def names(kind: Kind, listed: Sequence[JSON]) -> Iterator[Word]:
+def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[Word]:
     """Yield the names of a list; of resources and templates, their URIs."""
     member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
-    for one in listed:
+    for one in entries:
         yield Word(str(one.get(member, "")), str(one.get("title") or one.get("description") or ""))
 
 

@@ -24,31 +24,31 @@ _SPACING = ("complete_bash", "complete_zsh")
 
 def tool(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the tools of a server that a word may become."""
-    return _names(ctx, [Kind.TOOLS], incomplete)
+    return _names(ctx, Kind.TOOLS, incomplete)
 
 
 def prompt(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the prompts of a server that a word may become."""
-    return _names(ctx, [Kind.PROMPTS], incomplete)
+    return _names(ctx, Kind.PROMPTS, incomplete)
 
 
 def address(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the URIs of a server's resources that a word may become."""
-    return _names(ctx, [Kind.RESOURCES], incomplete)
+    return _names(ctx, Kind.RESOURCES, incomplete)
 
 
 def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a tool that a word may become."""
     from mcp_protogen.calling.completing import tool_arguments
 
-    found = _named(_target(ctx), Kind.TOOLS, ctx.params.get("tool"))
+    found = _named(ctx, Kind.TOOLS, ctx.params.get("tool"))
     return [] if found is None else _pairs(tool_arguments(found, _given(ctx)), incomplete)
 
 
 def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a prompt that a word may become, with values of the server."""
     name = ctx.params.get("name")
-    found = prompt_arguments(_named(_target(ctx), Kind.PROMPTS, name) or {})
+    found = prompt_arguments(_named(ctx, Kind.PROMPTS, name) or {})
     arguments = {str(one.get("name")): str(one.get("description", "")) for one in found}
     return _arguments(ctx, {"type": "ref/prompt", "name": name}, arguments, incomplete)
 
@@ -74,22 +74,21 @@ def _arguments(
     return _pairs(values or names_left(arguments, given), incomplete)
 
 
-def _names(ctx: typer.Context, kinds: Sequence[Kind], incomplete: str) -> list[tuple[str, str]]:
-    from mcp_protogen.calling.completing import lists_of, names
+def _names(ctx: typer.Context, kind: Kind, incomplete: str) -> list[tuple[str, str]]:
+    from mcp_protogen.calling.completing import names
+
+    return _fitting(names(kind, _listed(ctx, kind)), incomplete)
+
+
+def _named(ctx: typer.Context, kind: Kind, name: object) -> Any:
+    return next((one for one in _listed(ctx, kind) if one.get("name") == name), None)
+
+
+def _listed(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
+    from mcp_protogen.calling.completing import listed
 
     target = _target(ctx)
-    if target is None:
-        return []
-    lists = lists_of(target, kinds)
-    words = [word for kind in kinds for word in names(kind, lists.get(kind, ()))]
-    return _fitting(words, incomplete)
-
-
-def _named(target: "ServerTarget | None", kind: Kind, name: object) -> Any:
-    from mcp_protogen.calling.completing import lists_of
-
-    listed = () if target is None else lists_of(target, [kind]).get(kind, ())
-    return next((one for one in listed if one.get("name") == name), None)
+    return () if target is None else listed(target, kind)
 
 
 def _target(ctx: typer.Context) -> "ServerTarget | None":
