@@ -92,26 +92,18 @@ class ServerOptions:
         from mcp_protogen.connecting.authorization import authorization
         from mcp_protogen.connecting.server_target import ServerTarget
 
-        given = pairs("--header", self.headers, ":")
-        headers = {name: _filled(value) for name, value in given.items()}
-        for one, value in headers.items():
-            if not _TOKEN.fullmatch(one) or not (value.isascii() and value.isprintable()):
-                # The value may be a secret.
-                message = f"--header {one!r:.40} has characters that no header field has"
-                raise ProblemError(Problem("wrong-usage", message))
-        env = pairs("--env", self.env, "=")
         target = ServerTarget(
             name=name,
             config=self.config,
-            headers=headers,
-            env=env,
+            headers=_fields(self.headers),
+            env=pairs("--env", self.env, "="),
             cwd=self.cwd,
             inherit=self.inherit,
         )
         self._check(target)
         if target.config is None and not target.is_url:
             return target
-        if any(one.lower() == "authorization" for one in headers):
+        if any(one.lower() == "authorization" for one in target.headers):
             if self.auth not in _NO_AUTH:
                 message = "--auth and a header Authorization do not go together"
                 raise _conflict(message, "give one of them")
@@ -134,6 +126,17 @@ class ServerOptions:
         if useless:
             names = ", ".join(useless)
             raise _conflict(f"{names}: no effect for {kind}", f"leave out {names}")
+
+
+def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
+    """Return header fields; raise `ProblemError` (`wrong-usage`) for what cannot be sent."""
+    found = {name: _filled(value) for name, value in pairs("--header", given, ":").items()}
+    for name, value in found.items():
+        if not _TOKEN.fullmatch(name) or not (value.isascii() and value.isprintable()):
+            # The value may be a secret.
+            message = f"--header {name!r:.40} has characters that no header field has"
+            raise ProblemError(Problem("wrong-usage", message))
+    return found
 
 
 def _filled(value: str) -> str:
