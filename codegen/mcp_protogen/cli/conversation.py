@@ -82,6 +82,9 @@ class ConversationOptions(ServerOptions):
         try:
             with _log_shown(screen):
                 outcome = asyncio.run(run())
+        except asyncio.CancelledError:
+            # So asyncio takes an interruption before the first step of the work.
+            raise KeyboardInterrupt from None
         except ERRORS as error:
             screen.close()
             _fail(failure_of(error, server.shown))
