@@ -142,8 +142,8 @@ async def test_it_ends_in_order_when_it_is_told_to() -> None:
         while b"waiting" not in await one.stderr.readline():
             pass
         one.send_signal(signal.SIGTERM)
-        out, _ = await asyncio.wait_for(one.communicate(), 30)
-        assert (one.returncode, out) == (0, b"")
+        out, err = await asyncio.wait_for(one.communicate(), 30)
+        assert (one.returncode, out) == (0, b""), err.decode()
 
 
 async def test_a_host_sees_that_there_is_no_server_and_its_user_sees_why() -> None:

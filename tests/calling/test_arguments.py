@@ -60,8 +60,8 @@ READ: dict[str, tuple[list[str], dict[str, Any]]] = {
 }
 
 REFUSED: dict[str, tuple[list[str], str, str, str]] = {
-    "no form": (["text"], "", "'text' is no argument", "arguments of"),
-    "no name": (["=5"], "", "'=5' is no argument", "arguments of"),
+    "no form": (["text"], "", "'text' is not an argument", "arguments of"),
+    "no name": (["=5"], "", "'=5' is not an argument", "arguments of"),
     "no number": (["count=x"], "/properties/count", "count: 'x' is not an integer", ""),
     "a part": (["count=1.5"], "/properties/count", "count: '1.5' is not an integer", ""),
     "no boolean": (["loud=yes"], "/properties/loud", "is not a boolean, true or false", ""),
@@ -85,7 +85,7 @@ UNFIT: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 
 def reader(schema: dict[str, Any] = SCHEMA) -> ArgumentReader:
-    return ArgumentReader(tool="t", schema=schema, read_stdin=lambda: '{"text": "from stdin"}')
+    return ArgumentReader(tool="t", schema=schema, stdin='{"text": "from stdin"}')
 
 
 @pytest.fixture(autouse=True)

@@ -93,7 +93,7 @@ def test_without_a_person_a_form_is_answered_by_what_was_given() -> None:
     assert Asked(None, name="ada", age="7").elicit(FORM)["content"] == {"name": "ada", "age": 7}
     lacking = Asked(None, age="7")
     assert lacking.elicit(FORM) == {"action": "cancel"}
-    assert lacking.told == ["cancelled the server's question 'Who?': add --answer name=…"]
+    assert lacking.told == ["the server's question 'Who?' was cancelled: give --answer name=…"]
     wrong = Asked(None, name="ada", age="x")
     assert wrong.elicit(FORM)["content"] == {"name": "ada", "age": 3}
     assert wrong.told == ["--answer age: 'x' is not a number"]
@@ -139,7 +139,7 @@ def test_only_pages_of_https_and_of_this_machine_are_opened() -> None:
 def test_a_page_without_a_browser_is_left_to_the_person() -> None:
     person = Scripted("y")
     Asked(person).elicit({"message": "Open", "url": "https://nobrowser.example/"})
-    assert person.heard[-1] == "There is no browser here; open the page by hand."
+    assert person.heard[-1] == "No browser was found. Open the page yourself."
 
 
 def test_only_what_can_be_answered_is_declared() -> None:

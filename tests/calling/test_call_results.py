@@ -4,7 +4,8 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.calling.progress import fitted, is_as_severe, log_line, progress_line
+from mcp_protogen.calling.log_levels import is_as_severe
+from mcp_protogen.calling.progress import fitted, log_line, progress_line
 from mcp_protogen.calling.results import Saver, prompt_page, tool_page
 from mcp_protogen.runtime.core.options import Progress
 from support.tables import case

@@ -1,14 +1,16 @@
 """Commands that call a server: what they show, and how they end."""
 
+import asyncio
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from mcp_protogen.bridging import logs
 from mcp_protogen.calling import questions
 from mcp_protogen.cli.terminal import Terminal
 from mcp_protogen.connecting.server_target import ServerTarget
@@ -170,7 +172,7 @@ def test_arguments_may_come_from_standard_input(shop: Run, monkeypatch: pytest.M
     assert shop("call", SHOP, "greet", "-").out == "Hello, Cy\n"
     monkeypatch.setattr(sys, "stdin", StringIO("[]"))
     ran = shop("call", SHOP, "greet", "-")
-    assert ran.code == 2 and "the arguments are no JSON object" in ran.err
+    assert ran.code == 2 and "the arguments are not a JSON object" in ran.err
 
 
 def test_an_interrupted_call_is_cancelled_at_the_server(
@@ -182,6 +184,23 @@ def test_an_interrupted_call_is_cancelled_at_the_server(
             assert shop("call", SHOP, "wait", "--revision", revision) == Ran(130, "", "")
             assert servers.cancelled == ["wait"]
             interruptible()
+
+
+def test_an_interruption_before_anything_is_done_is_one_too(
+    shop: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(work: Coroutine[None, None, None]) -> None:
+        work.close()
+        raise asyncio.CancelledError
+
+    def unchanged(*_: object) -> None:
+        """Leave logs and signals of the tests alone."""
+
+    monkeypatch.setattr(asyncio, "run", interrupted)
+    monkeypatch.setattr(logs, "begin_log", unchanged)
+    monkeypatch.setattr(signal, "signal", unchanged)
+    assert shop("call", SHOP, "greet") == Ran(130, "", "")
+    assert shop("bridge", "--to", SHOP) == Ran(0, "", "")
 
 
 def test_a_page_has_to_be_visited_before_a_call(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "maybe": ({"type": "boolean"}, "maybe", "answer yes or no"),
     "no choice": ({"type": "string", "enum": ["a"]}, "2", "'2' is none of the choices"),
     "too few": (SEVERAL, ",", "at least 1 items"),
-    "no address": ({"type": "string", "format": "email"}, "ada", "an address of e-mail"),
+    "no address": ({"type": "string", "format": "email"}, "ada", "an e-mail address"),
     "no page": ({"type": "string", "format": "uri"}, "b.example", "a URI"),
     "no such day": ({"type": "string", "format": "date"}, "2026-02-30", "a date"),
     "no moment": ({"type": "string", "format": "date-time"}, "2026-07-28", "a date with a time"),

@@ -3,21 +3,43 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterable
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen import generate
-from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.bridging import logs
+from mcp_protogen.cli import console
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.connecting import protocol as module
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 from support.revisions import NEWEST
+from support.running import Run
+from support.tables import case
 
 OPTIONS = GenerationOptions((NEWEST,), parts=())
+COMMANDS = (
+    "list server.py",
+    "call server.py tool",
+    "read server.py memo://today",
+    "prompt server.py name",
+    "client server.py --out made.py",
+    "diff made.lock --server server.py",
+    "bridge --to server.py",
+)
 protocol: Any = module
+WRITE = partial(protocol._write, OPTIONS, nullcontext)
+
+
+def kept(write: partial[None] = WRITE) -> Any:
+    """The folder of the package in the cache."""
+    return protocol._kept(OPTIONS, write)
 
 
 @pytest.fixture
@@ -37,10 +59,50 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_is_made_once(cache: Path) -> None:
-    first, second = protocol._kept(OPTIONS), protocol._kept(OPTIONS)
+    first, second = kept(), kept()
     assert first == second
     assert [(path.name, path.read_text()) for path in first.rglob("*.py")] == [("__init__.py", "1")]
     assert [path.name for path in cache.iterdir()] == [first.name]
+
+
+def test_whoever_waits_for_it_is_told_and_nobody_else(
+    cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "mcp_protogen.connecting")
+    told: list[str] = []
+
+    @contextmanager
+    def making() -> Generator[None, None, None]:
+        told.append("begin")
+        yield
+        told.append("end")
+
+    for _ in range(2):
+        kept(partial(protocol._write, OPTIONS, making))
+        assert (told, len(caplog.records)) == (["begin", "end"], 1)
+
+
+def test_every_command_that_connects_says_that_it_is_made(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run
+) -> None:
+    def no_generator(options: GenerationOptions) -> Package:
+        raise ProblemError(Problem("internal-fault", "made"))
+
+    def interactive(stream: object) -> bool:
+        return True
+
+    def no_log(*_: object) -> None:
+        """Leave the log of the tests alone."""
+
+    monkeypatch.setattr(generate, "generate", no_generator)
+    monkeypatch.setattr(console, "_interactive", interactive)
+    monkeypatch.setattr(logs, "begin_log", no_log)
+    monkeypatch.delitem(sys.modules, module.NAME, raising=False)
+    for command in COMMANDS:
+        with case(command):
+            ran = mcp_gen(*command.split())
+            assert ran.code == 2 and "made" in ran.err
+            assert ran.err.startswith("preparing") and ran.err.count("preparing") == 1
 
 
 def test_what_was_not_used_for_long_goes_and_what_may_be_in_use_stays(cache: Path) -> None:
@@ -50,7 +112,7 @@ def test_what_was_not_used_for_long_goes_and_what_may_be_in_use_stays(cache: Pat
         folder.mkdir()
         os.utime(folder, (1e9 - age, 1e9 - age))
     os.utime(unfinished)
-    made = protocol._kept(OPTIONS)
+    made = kept()
     stay = {made, unfinished, *others[: protocol._KEPT - 1]}
     assert set(cache.iterdir()) == stay
 
@@ -67,7 +129,7 @@ def test_a_folder_that_another_run_removes_meanwhile_is_no_fault(
         return found
 
     monkeypatch.setattr(Path, "glob", glob)
-    assert protocol._kept(OPTIONS).is_dir()
+    assert kept().is_dir()
 
 
 def test_without_room_in_the_cache_it_is_made_elsewhere_and_without_any_that_is_said(
@@ -77,15 +139,15 @@ def test_without_room_in_the_cache_it_is_made_elsewhere_and_without_any_that_is_
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    assert protocol._kept(OPTIONS) is None
+    assert kept() is None
     assert list(cache.iterdir()) == []
     with pytest.raises(ProblemError) as caught:
-        protocol._temporary(OPTIONS)
+        protocol._temporary(WRITE)
     assert [problem.code for problem in caught.value.problems] == ["cannot-write"]
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(cache: Path) -> None:
-    folder = protocol._kept(OPTIONS)
+    folder = kept()
     folder.chmod(0o777)
-    assert protocol._kept(OPTIONS) is None
+    assert kept() is None
     shutil.rmtree(folder)

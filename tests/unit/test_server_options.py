@@ -125,7 +125,7 @@ def test_options_without_effect_are_refused() -> None:
         "--cwd": (ServerOptions(cwd=Path(), config=file), "one", "a server of --config"),
     }
     for names, (options, target, kind) in table.items():
-        refused = pytest.raises(ProblemError, match=f"{names}: of no effect for {kind}")
+        refused = pytest.raises(ProblemError, match=f"{names}: no effect for {kind}")
         with case(names), refused:
             options.target(target)
     with pytest.raises(ProblemError, match="--auth and a header Authorization"):
@@ -152,6 +152,17 @@ def test_a_header_that_cannot_be_sent_is_refused_without_its_value() -> None:
         with case(header), pytest.raises(ProblemError, match="characters that no header") as caught:
             ServerOptions(headers=[header]).target(URL)
         assert "s3cr" not in str(caught.value)
+
+
+def test_what_is_no_pair_may_be_a_secret_and_is_not_repeated() -> None:
+    for options, message in (
+        (ServerOptions(headers=["X-A: b", "X-Key=s3cret"]), "--header number 2 is not NAME:VALUE"),
+        (ServerOptions(headers=[": s3cret"]), "--header number 1 is not NAME:VALUE"),
+        (ServerOptions(env=["s3cret"]), "--env number 1 is not NAME=VALUE"),
+    ):
+        with case(message), pytest.raises(ProblemError, match=message) as caught:
+            options.target(URL)
+        assert "s3cret" not in f"{caught.value} {options!r}"
 
 
 def test_a_server_is_shown_without_what_may_be_secret() -> None:

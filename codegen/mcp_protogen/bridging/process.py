@@ -96,7 +96,8 @@ def run_bridge(options: BridgeOptions) -> None:
             _run_stdio(package, opener, recorder, settings)
         else:
             _run_http(package, opener, recorder, settings, options.http)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        # The second one where the signal comes before the first step of the work.
         _log.info("the bridge was told to end")
     except LifespanError as error:
         raise ProblemError(Problem(NO_CONNECTION, str(error), _place(options))) from error

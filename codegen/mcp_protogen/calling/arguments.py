@@ -9,7 +9,7 @@ name=@file    the content of a file, read in the same way
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -40,16 +40,16 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentReader:
-    """What reads words as arguments of `tool`, whose input schema is `schema`."""
+    """What reads words as arguments of `tool`; `stdin` is what was read where the word is `-`."""
 
     tool: str
     schema: Schema
-    read_stdin: Callable[[], str]
+    stdin: str = ""
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
         """Return the arguments; raise `ProblemError` (`wrong-argument`) for the first bad word."""
         if len(words) == 1 and (words[0] == STDIN or words[0].lstrip().startswith("{")):
-            return self._object(self.read_stdin() if words[0] == STDIN else words[0])
+            return self._object(self.stdin if words[0] == STDIN else words[0])
         listed = input_schemas.members(self.schema)
         given: dict[str, list[Any]] = {}
         for word in map(self._word, words):
@@ -76,7 +76,7 @@ class ArgumentReader:
     def _object(self, text: str) -> dict[str, Any]:
         value = self._json("", text)
         if not is_object(value):
-            raise self._bad("", "the arguments are no JSON object", _FORMS)
+            raise self._bad("", "the arguments are not a JSON object", _FORMS)
         return value
 
     def _word(self, written: str) -> Word:
@@ -89,7 +89,7 @@ class ArgumentReader:
         if not separated or not name:
             listed = input_schemas.members(self.schema)
             hint = f"arguments of {self.tool}: {', '.join(listed)}" if listed else _FORMS
-            raise self._bad("", f"{written!r:.60} is no argument: {_FORMS}", hint)
+            raise self._bad("", f"{written!r:.60} is not an argument: {_FORMS}", hint)
         return Word(name, kind, text)
 
     def _value(self, word: Word, part: Schema) -> Any:

@@ -12,10 +12,9 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.calling import input_schemas
 from mcp_protogen.calling.connections import JSON, Abilities, Client, connected, declared
 from mcp_protogen.calling.input_schemas import Schema
-from mcp_protogen.calling.kinds import Kind, prompt_arguments
+from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.calling.listing import listing
 from mcp_protogen.calling.remembered import remember, remembered
-from mcp_protogen.calling.templates import variables
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.runtime.core.errors import ProtocolError
 
@@ -38,29 +37,29 @@ class Word(NamedTuple):
     help: str = ""
 
 
-def lists_of(target: ServerTarget, kinds: Sequence[Kind]) -> Mapping[Kind, Sequence[JSON]]:
-    """Return lists of a server that was met before, new ones if they can be had soon."""
-    known = remembered(target)
-    if known is None:
-        return {}
-    now = time()
-    if all(kind in known and known[kind].holds(now) for kind in kinds):
-        return {kind: known[kind].listed for kind in kinds}
+def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
+    """Return a list of a server that was met before, a new one if it can be had soon."""
+    lists = remembered(target)
+    if lists is None:
+        return ()
+    known = lists.get(kind)
+    if known is not None and known.holds(time()):
+        return known.listed
 
     async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
-        return (await listing(client, kinds)).lists
+        return (await listing(client, [kind])).lists
 
     found = _asked(target, fetch)
     if found is None:
-        return {kind: one.listed for kind, one in known.items()}
+        return () if known is None else known.listed
     remember(target, found)
-    return found
+    return found[kind]
 
 
-def names(kind: Kind, listed: Sequence[JSON]) -> Iterator[Word]:
+def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[Word]:
     """Yield the names of a list; of resources and templates, their URIs."""
     member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
-    for one in listed:
+    for one in entries:
         yield Word(str(one.get(member, "")), str(one.get("title") or one.get("description") or ""))
 
 
@@ -105,18 +104,10 @@ def completed_values(
     return [Word(f"{name}={one}") for one in _asked(target, ask) or ()]
 
 
-def prompt_words(prompt: JSON, given: Sequence[str]) -> Iterator[Word]:
-    """Yield the arguments of a prompt that are not given yet."""
+def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[Word]:
+    """Yield the arguments that are not given yet; `arguments` has what is said about them."""
     named = {word.partition("=")[0] for word in given}
-    for one in prompt_arguments(prompt):
-        if one.get("name") not in named:
-            yield Word(f"{one.get('name')}=", str(one.get("description", "")))
-
-
-def template_words(template: str, given: Sequence[str]) -> Iterator[Word]:
-    """Yield the arguments of a template that are not given yet."""
-    named = {word.partition("=")[0] for word in given}
-    yield from (Word(f"{name}=") for name in variables(template) if name not in named)
+    yield from (Word(f"{name}=", help) for name, help in arguments.items() if name not in named)
 
 
 def fitting(words: Iterator[Word] | Sequence[Word], incomplete: str) -> list[Word]:

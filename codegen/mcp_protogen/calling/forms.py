@@ -209,7 +209,7 @@ def _moment(text: str) -> object:
 
 
 _FORMATS: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
-    "email": (_email, "an address of e-mail, name@example.com"),
+    "email": (_email, "an e-mail address, such as name@example.com"),
     "uri": (_uri, "a URI, such as https://example.com/"),
     "date": (_date, "a date, such as 2026-07-28"),
     "date-time": (_moment, "a date with a time, such as 2026-07-28T12:00:00Z"),

@@ -8,12 +8,6 @@ from unicodedata import east_asian_width
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.runtime.core.options import Progress
 
-LEVELS: Final = (
-    *("debug", "info", "notice", "warning"),
-    *("error", "critical", "alert", "emergency"),
-)
-"""The levels of log entries, from the least to the most severe (RFC 5424, section 6.2.1)."""
-
 _BAR: Final = 24
 
 
@@ -49,11 +43,6 @@ def log_line(params: Mapping[str, Any]) -> str:
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     logger = params.get("logger")
     return f"[{params.get('level')}] {f'{logger}: ' if logger else ''}{text}"
-
-
-def is_as_severe(level: object, least: str) -> bool:
-    """Return whether a log entry is severe enough; one of an unknown level is."""
-    return level not in LEVELS or LEVELS.index(str(level)) >= LEVELS.index(least)
 
 
 def _columns(char: str) -> int:

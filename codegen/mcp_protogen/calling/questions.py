@@ -99,12 +99,12 @@ class Questions:
         assert self.person is not None
         async with self._turn:
             with self.waiting():
-                self.person.tell("The server asks for the text of a model:")
+                self.person.tell("The server asks a model for a text. You write it:")
                 if system := params.get("systemPrompt"):
                     self.person.tell(f"  system: {system}")
                 for one in params.get("messages", ()):
                     self.person.tell(f"  {one.get('role')}: {_spoken(one.get('content'))}")
-                text = await self.person.read_line("answer in its place: ")
+                text = await self.person.read_line("your text: ")
         return {
             "role": "assistant",
             "content": {"type": "text", "text": text or ""},
@@ -124,7 +124,7 @@ class Questions:
             return content
         self.person.tell(f"The server asks: {params.get('message', '')}")
         if left:
-            self.person.tell("(!decline refuses to answer, !cancel gives the question up)")
+            self.person.tell("(type !decline to refuse, or !cancel to end without an answer)")
         for one in left:
             value = await self._asked(one)
             if value is not LEFT_OUT:
@@ -151,7 +151,7 @@ class Questions:
         needed = [one.name for one in left if one.required and one.default is LEFT_OUT]
         if needed:
             options = " ".join(f"--answer {name}=…" for name in needed)
-            self.tell(f"cancelled the server's question {message!r}: add {options}")
+            self.tell(f"the server's question {message!r} was cancelled: give {options}")
             raise _GivenUp(CANCELLED)
 
     async def _asked(self, one: Field) -> Any:
@@ -190,7 +190,7 @@ class Questions:
         url = str(params["url"])
         host = _safe_host(url)
         if host is None:
-            self.person.tell("The server asks to open a page that is not https: declined.")
+            self.person.tell("The server wants to open a page without https. mcp-gen has refused.")
             raise _GivenUp(DECLINED)
         self.person.tell(f"The server asks: {params.get('message', '')}")
         self.person.tell(f"It wants to open a page at {host}:\n  {url}")
@@ -198,7 +198,7 @@ class Questions:
         if answer.lower() not in ("y", "yes"):
             raise _GivenUp(DECLINED)
         if not await asyncio.to_thread(self.open_page, url):
-            self.person.tell("There is no browser here; open the page by hand.")
+            self.person.tell("No browser was found. Open the page yourself.")
         return {"action": ACCEPTED}
 
 

@@ -23,7 +23,7 @@ def expanded(template: str, words: Sequence[str]) -> str:
         name, separated, value = word.partition("=")
         if not separated or name not in known:
             hint = did_you_mean(name, known, f"arguments: {', '.join(known) or 'none'}")
-            raise _wrong(template, f"{word!r:.60} is no argument of the URI", hint)
+            raise _wrong(template, f"{word!r:.60} is not an argument of the URI", hint)
         values[name] = value
     try:
         return expanded_uri(template, values)

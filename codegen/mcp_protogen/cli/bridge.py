@@ -9,16 +9,8 @@ import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.server_options import (
-    AUTO,
-    Auth,
-    ConfigFile,
-    Headers,
-    Inherit,
-    ServerOptions,
-    Variables,
-    WorkingFolder,
-)
+from mcp_protogen.cli.option_groups import with_groups
+from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, prepare_protocol
 
 if TYPE_CHECKING:
     from mcp_protogen.bridging.recorder import RecordOptions
@@ -43,14 +35,11 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+@with_groups
 def bridge(
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="TARGET",
-            help="The server: its URL, its command line as one word, a file of Python, or with"
-            " --config its name.",
-        ),
+        typer.Option(metavar="TARGET", help=f"The server: {A_SERVER}."),
     ] = None,
     http: Annotated[
         str | None,
@@ -96,12 +85,8 @@ def bridge(
             autocompletion=completion.revision,
         ),
     ] = None,
-    auth: Auth = AUTO,
-    header: Headers = None,
-    env: Variables = None,
-    cwd: WorkingFolder = None,
-    inherit: Inherit = False,
-    config: ConfigFile = None,
+    *,
+    server: ServerOptions,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")
     ] = 600.0,
@@ -134,9 +119,6 @@ def bridge(
     from mcp_protogen.bridging.process import BridgeOptions, HttpSide, address, run_bridge
 
     begin_log(log_level.value, log_format.value)
-    options = ServerOptions(
-        config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
-    )
     side = None
     if http is not None:
         side = HttpSide(
@@ -149,18 +131,18 @@ def bridge(
             session_lifetime=session_lifetime,
         )
     elif sse or allow_host or allow_origin:
-        raise _wrong("--sse, --allow-host and --allow-origin are for --http")
-    run_bridge(
-        BridgeOptions(
-            target=_target(to, replay, options),
-            replay=replay,
-            http=side,
-            revisions=tuple(revision or ()),
-            server_revisions=tuple(server_revision or ()),
-            timeout=timeout,
-            record=_recording(record, record_limit * _MIB, redact),
-        )
+        raise _wrong("--sse, --allow-host and --allow-origin need --http")
+    options = BridgeOptions(
+        target=_target(to, replay, server),
+        replay=replay,
+        http=side,
+        revisions=tuple(revision or ()),
+        server_revisions=tuple(server_revision or ()),
+        timeout=timeout,
+        record=_recording(record, record_limit * _MIB, redact),
     )
+    prepare_protocol()
+    run_bridge(options)
 
 
 def _target(to: str | None, replay: Path | None, options: ServerOptions) -> "ServerTarget | None":
@@ -181,7 +163,7 @@ def _recording(
 
     if file is None:
         if redact:
-            raise _wrong("--redact is for --record")
+            raise _wrong("--redact needs --record")
         return None
     return RecordOptions(file=file, limit=limit, redact=tuple(redact or ()))
 

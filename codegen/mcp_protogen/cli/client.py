@@ -1,7 +1,7 @@
 """`mcp-gen client`: write a typed client of a server, or see whether it still fits."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -11,18 +11,14 @@ import typer
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import emit, fail, say
 from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import FailOn, Force
 from mcp_protogen.cli.server_options import (
-    AUTO,
-    Auth,
-    ConfigFile,
-    Headers,
-    Inherit,
+    A_SERVER,
     ServerOptions,
     Timeout,
-    Variables,
-    WorkingFolder,
     pairs,
+    prepare_protocol,
 )
 from mcp_protogen.config import ClientSettings, Format, Settings, load_settings
 from mcp_protogen.findings.change import Comparison, Severity
@@ -34,18 +30,20 @@ if TYPE_CHECKING:
     from mcp_protogen.typed_clients.run import Checked, ClientJob
 
 
-def client(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """The options that say what one client is, as they were given."""
+
     target: Annotated[
         str | None,
         typer.Argument(
             metavar="TARGET",
-            help="A server: its URL, its command line as one word, a file of Python, or with"
-            " --config its name. Without one: the clients in [tool.mcp-gen.clients].",
+            help=f"A server: {A_SERVER}. Without one: the clients in [tool.mcp-gen.clients].",
         ),
-    ] = None,
+    ] = None
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The module, such as weather_client.py.")
-    ] = None,
+    ] = None
     package: Annotated[
         str | None,
         typer.Option(
@@ -53,7 +51,7 @@ def client(
             help="Generated package that the module imports.",
             show_default="that of [tool.mcp-gen]",
         ),
-    ] = None,
+    ] = None
     with_package: Annotated[
         Path | None,
         typer.Option(
@@ -61,17 +59,23 @@ def client(
             metavar="DIR",
             help="Generate a package for clients there if there is none, and import that.",
         ),
-    ] = None,
+    ] = None
     tool: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Take this tool and no others; may be repeated."),
-    ] = None,
+    ] = None
     name: Annotated[
         list[str] | None,
         typer.Option(
             "--name", metavar="TOOL=METHOD", help="Name of a method; repeat it for others."
         ),
-    ] = None,
+    ] = None
+
+
+@with_groups
+def client(
+    *,
+    said: ClientOptions,
     check: Annotated[
         bool,
         typer.Option("--check", help="Write nothing; exit with 1 if contract or module differ."),
@@ -82,12 +86,7 @@ def client(
     fail_on: Annotated[
         FailOn, typer.Option(help="With --check: the least change of a contract that fails it.")
     ] = FailOn.ANY,
-    config: ConfigFile = None,
-    header: Headers = None,
-    auth: Auth = AUTO,
-    env: Variables = None,
-    cwd: WorkingFolder = None,
-    inherit: Inherit = False,
+    server: ServerOptions,
     timeout: Timeout = 30.0,
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
     force: Force = False,
@@ -99,12 +98,10 @@ def client(
     With --check, the exit code is 1 for any difference, or for those that --fail-on names.
     """
     try:
-        options = ServerOptions(
-            config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
-        )
-        said = Said(target, out, package, with_package, tuple(tool or ()), methods_of(name))
         settings = load_settings(Path.cwd(), only={"clients", "out"})
-        jobs = tuple(_jobs(said, options, settings, offline=offline, timeout=timeout))
+        jobs = tuple(_jobs(said, server, settings, offline=offline, timeout=timeout))
+        if any(job.server for job in jobs):
+            prepare_protocol()
         if check:
             _check(jobs, fail_on, format)
         _make(jobs, settings, format, force=force)
@@ -112,26 +109,19 @@ def client(
         fail(error, "client", format)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the command line says of one client."""
-
-    target: str | None
-    out: Path | None
-    package: str | None
-    with_package: Path | None
-    tools: tuple[str, ...]
-    methods: Mapping[str, str]
-
-
 def _jobs(
-    said: Said, options: ServerOptions, settings: Settings, *, offline: bool, timeout: float
+    said: ClientOptions,
+    options: ServerOptions,
+    settings: Settings,
+    *,
+    offline: bool,
+    timeout: float,
 ) -> Iterator["ClientJob"]:
     """Yield the clients that are meant: the one of the command line, or those of the project."""
     from mcp_protogen.typed_clients.run import ClientJob, jobs_of
 
     if said.target is None and said.out is None:
-        if said != Said(None, None, None, None, (), {}) or options != ServerOptions():
+        if said != ClientOptions() or options != ServerOptions():
             raise _wrong("these options need TARGET and --out FILE")
         if not settings.clients:
             raise _wrong("no TARGET is given, and [tool.mcp-gen.clients] has none")
@@ -147,14 +137,14 @@ def _jobs(
         server=None if offline or said.target is None else options.target(said.target),
         package=said.package,
         with_package=said.with_package,
-        tools=said.tools,
-        methods=said.methods,
+        tools=tuple(said.tool or ()),
+        methods=methods_of(said.name),
         timeout=timeout,
     )
 
 
 def _target_of(client: ClientSettings) -> "ServerTarget":
-    options = ServerOptions(config=client.config, headers=client.headers, auth=client.auth)
+    options = ServerOptions(config=client.config, headers=[*client.headers], auth=client.auth)
     return options.target(client.server)
 
 

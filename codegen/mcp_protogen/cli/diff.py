@@ -10,6 +10,7 @@ from mcp_protogen.cli import completion
 from mcp_protogen.cli.comparing import DiffOptions, compare
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions
+from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import (
     BaselineFile,
     FailOn,
@@ -19,15 +20,10 @@ from mcp_protogen.cli.options import (
     WriteBaseline,
 )
 from mcp_protogen.cli.server_options import (
-    AUTO,
-    Auth,
-    ConfigFile,
-    Headers,
-    Inherit,
+    A_SERVER,
     ServerOptions,
     Timeout,
-    Variables,
-    WorkingFolder,
+    prepare_protocol,
 )
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
@@ -40,6 +36,7 @@ _LEAST: Mapping[str, Severity] = {
 }
 
 
+@with_groups
 def diff(
     before: Annotated[
         str,
@@ -63,16 +60,11 @@ def diff(
         typer.Option(
             "--server",
             metavar="TARGET",
-            help="Compare the lock of a typed client with its server: its URL, its command line as"
-            " one word, a file of Python, or with --config its name.",
+            help=f"Compare the lock of a typed client with its server: {A_SERVER}.",
         ),
     ] = None,
-    config: ConfigFile = None,
-    header: Headers = None,
-    auth: Auth = AUTO,
-    env: Variables = None,
-    cwd: WorkingFolder = None,
-    inherit: Inherit = False,
+    *,
+    known: ServerOptions,
     timeout: Timeout = 30.0,
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Show the severities for these authors.")
@@ -118,9 +110,6 @@ def diff(
     if (after is None) == (server is None):
         message = "a comparison has two sides"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
-    known = ServerOptions(
-        config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
-    )
     if server is None and known != ServerOptions():
         raise ProblemError(Problem("conflicting-options", "options for a server need --server"))
     options = DiffOptions(
@@ -136,4 +125,6 @@ def diff(
         BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
         Destination(format, output),
     )
+    if server is not None:
+        prepare_protocol()
     compare(options)

@@ -1,7 +1,7 @@
 """`mcp-gen inspect`: meet a server as several clients would, and say what it breaks."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -12,18 +12,9 @@ from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import fail
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
+from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
-from mcp_protogen.cli.server_options import (
-    Auth,
-    ConfigFile,
-    Headers,
-    Inherit,
-    ServerName,
-    ServerOptions,
-    Timeout,
-    Variables,
-    WorkingFolder,
-)
+from mcp_protogen.cli.server_options import Auth, ServerName, ServerOptions, Timeout
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
 
@@ -38,14 +29,18 @@ FORMAT = 1
 _RECORDING = ".jsonl"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ServerOptions(ServerOptions):
+    """The options for a server, of which an inspection sees what anybody may see by default."""
+
+    auth: Auth = "none"
+
+
+@with_groups
 def inspect_server(
     target: ServerName,
-    config: ConfigFile = None,
-    header: Headers = None,
-    auth: Auth = "none",
-    env: Variables = None,
-    cwd: WorkingFolder = None,
-    inherit: Inherit = False,
+    *,
+    server: _ServerOptions,
     call: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,11 +94,8 @@ def inspect_server(
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
         known.check(SEVERITIES)
-        server = ServerOptions(
-            config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
-        ).target(target)
         options = InspectOptions(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
-        name, sessions = _sessions(server, options, _revisions(revision), record)
+        name, sessions = _sessions(server.target(target), options, _revisions(revision), record)
         shown = _Report(name, sessions, reader, Severity(only) if only else None)
         shown.show(known, Destination(format, output))
     except ProblemError as error:

@@ -6,61 +6,33 @@ import typer
 
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli.console import say
-from mcp_protogen.cli.server_options import (
-    AUTO,
-    AsJson,
-    Auth,
-    ConfigFile,
-    Headers,
-    Inherit,
-    RevisionName,
-    ServerName,
-    ServerOptions,
-    Timeout,
-    Variables,
-    WorkingFolder,
-)
+from mcp_protogen.cli.conversation import ConversationOptions, Outcome
+from mcp_protogen.cli.option_groups import with_groups
+from mcp_protogen.cli.server_options import ServerName
 
 if TYPE_CHECKING:
-    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.calling.connections import Client
 
 
+@with_groups
 def list_server(
     target: ServerName,
     kind: Annotated[
-        Kind | None, typer.Argument(metavar="KIND", help="Only tools, prompts, … of it.")
+        Kind | None,
+        typer.Argument(
+            metavar="KIND", help="tools, prompts, resources or templates; all if left out."
+        ),
     ] = None,
-    revision: RevisionName = None,
-    config: ConfigFile = None,
-    header: Headers = None,
-    auth: Auth = AUTO,
-    env: Variables = None,
-    cwd: WorkingFolder = None,
-    inherit: Inherit = False,
-    timeout: Timeout = 30.0,
-    json: AsJson = False,
+    *,
+    options: ConversationOptions,
 ) -> None:
-    """List the tools, prompts, resources and templates of a server.
+    """List the tools, prompts, resources and templates of a server."""
+    from mcp_protogen.cli.terminal import Terminal, page_width
 
-    KIND is tools, prompts, resources or templates; all of them without it.
-    """
-    from mcp_protogen.cli.terminal import Terminal, converse, page_width
+    async def work(client: "Client") -> Outcome:
+        from mcp_protogen.calling.listing import listing
 
-    server = ServerOptions(
-        config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
-    ).target(target)
-    kinds = [kind] if kind else list(Kind)
+        found = await listing(client, [kind] if kind else list(Kind))
+        return Outcome(found.as_json(), lambda: say(found.page(page_width())), found.lists)
 
-    async def show(target: "ServerTarget") -> int:
-        from mcp_protogen.calling.connections import Abilities, connected
-        from mcp_protogen.calling.listing import document, listing
-        from mcp_protogen.calling.remembered import remember
-
-        opener = target.opener()
-        async with connected(opener, Abilities(), revision=revision, timeout=timeout) as client:
-            found = await listing(client, kinds)
-        remember(target, found.lists)
-        say(document(found.as_json()) if json else found.page(page_width()))
-        return 0
-
-    converse(server, Terminal("list"), show)
+    options.converse(options.target(target), Terminal("list"), work)

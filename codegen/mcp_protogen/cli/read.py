@@ -8,29 +8,15 @@ import typer
 
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, say_bytes
-from mcp_protogen.cli.server_options import (
-    AUTO,
-    Answers,
-    AsJson,
-    Auth,
-    ConfigFile,
-    Headers,
-    Inherit,
-    RevisionName,
-    Save,
-    ServerName,
-    ServerOptions,
-    Timeout,
-    Variables,
-    WorkingFolder,
-    pairs,
-)
+from mcp_protogen.cli.conversation import AskingOptions, Outcome
+from mcp_protogen.cli.option_groups import with_groups
+from mcp_protogen.cli.server_options import ServerName
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.connections import JSON
-    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.calling.connections import JSON, Client
 
 
+@with_groups
 def read(
     target: ServerName,
     uri: Annotated[
@@ -49,47 +35,26 @@ def read(
             autocompletion=server_completion.template_argument,
         ),
     ] = None,
-    revision: RevisionName = None,
-    config: ConfigFile = None,
-    header: Headers = None,
-    auth: Auth = AUTO,
-    env: Variables = None,
-    cwd: WorkingFolder = None,
-    inherit: Inherit = False,
-    timeout: Timeout = 30.0,
-    answer: Answers = None,
-    save: Save = None,
-    json: AsJson = False,
+    *,
+    options: AskingOptions,
 ) -> None:
     """Read a resource of a server.
 
     Text goes to stdout, as do other bytes if that is no terminal; --save keeps them as files.
     """
     from mcp_protogen.calling.templates import expanded
-    from mcp_protogen.cli.terminal import Terminal, converse
+    from mcp_protogen.cli.terminal import Terminal
 
-    server = ServerOptions(
-        config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
-    ).target(target)
+    server = options.target(target)
     screen = Terminal("read")
-    questions = screen.questions(pairs("--answer", answer, "="))
+    questions = options.questions(screen)
     address = expanded(uri, arguments or ())
 
-    async def show(target: "ServerTarget") -> int:
-        from mcp_protogen.calling.connections import connected
-        from mcp_protogen.calling.listing import document
-        from mcp_protogen.calling.remembered import remember
+    async def work(client: "Client") -> Outcome:
+        result = (await client.read_resource(address)).to_wire()
+        return Outcome(result, lambda: _show(result, options.save))
 
-        abilities = questions.abilities()
-        async with connected(
-            target.opener(), abilities, revision=revision, timeout=timeout
-        ) as client:
-            result = (await client.read_resource(address)).to_wire()
-        remember(target, {})
-        say(document(result)) if json else _show(result, save)
-        return 0
-
-    converse(server, screen, show)
+    options.converse(server, screen, work, questions.abilities())
 
 
 def _show(result: "JSON", folder: Path | None) -> None:

@@ -1,13 +1,14 @@
 """The names of servers, of tools and the like, and of their arguments, for a shell to complete."""
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.calling.kinds import Kind, prompt_arguments
 from mcp_protogen.cli.bash_words import replaced_part, whole
 from mcp_protogen.cli.server_options import AUTO, ServerOptions
 
@@ -17,72 +18,77 @@ if TYPE_CHECKING:
 
 # Whoever completes a word wants no page of a browser opened.
 _ALONE = ("bearer", "client-credentials")
+_SPACING = ("complete_bash", "complete_zsh")
+"""What shells ask for that put a space after a word if no other one fits."""
 
 
 def tool(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the tools of a server that a word may become."""
-    return _names(ctx, [Kind.TOOLS], incomplete)
+    return _names(ctx, Kind.TOOLS, incomplete)
 
 
 def prompt(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the prompts of a server that a word may become."""
-    return _names(ctx, [Kind.PROMPTS], incomplete)
+    return _names(ctx, Kind.PROMPTS, incomplete)
 
 
 def address(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the URIs of a server's resources that a word may become."""
-    return _names(ctx, [Kind.RESOURCES], incomplete)
+    return _names(ctx, Kind.RESOURCES, incomplete)
 
 
 def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a tool that a word may become."""
     from mcp_protogen.calling.completing import tool_arguments
 
-    found = _named(_target(ctx), Kind.TOOLS, ctx.params.get("tool"))
-    return [] if found is None else _fitting(tool_arguments(found, _given(ctx)), incomplete)
+    found = _named(ctx, Kind.TOOLS, ctx.params.get("tool"))
+    return [] if found is None else _pairs(tool_arguments(found, _given(ctx)), incomplete)
 
 
 def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a prompt that a word may become, with values of the server."""
-    from mcp_protogen.calling.completing import completed_values, prompt_words
-
-    target, name = _target(ctx), ctx.params.get("name")
-    found = _named(target, Kind.PROMPTS, name)
-    if target is None or found is None:
-        return []
-    ref = {"type": "ref/prompt", "name": name}
-    values = completed_values(target, ref, whole(incomplete), _given(ctx))
-    return _fitting(values or prompt_words(found, _given(ctx)), incomplete)
+    name = ctx.params.get("name")
+    found = prompt_arguments(_named(ctx, Kind.PROMPTS, name) or {})
+    arguments = {str(one.get("name")): str(one.get("description", "")) for one in found}
+    return _arguments(ctx, {"type": "ref/prompt", "name": name}, arguments, incomplete)
 
 
 def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a template that a word may become, with values of the server."""
-    from mcp_protogen.calling.completing import completed_values, template_words
+    from mcp_protogen.calling.templates import variables
 
-    target, uri = _target(ctx), str(ctx.params.get("uri") or "")
-    if target is None or "{" not in uri:
+    uri = str(ctx.params.get("uri") or "")
+    arguments = dict.fromkeys(variables(uri), "")
+    return _arguments(ctx, {"type": "ref/resource", "uri": uri}, arguments, incomplete)
+
+
+def _arguments(
+    ctx: typer.Context, ref: Mapping[str, Any], arguments: Mapping[str, str], incomplete: str
+) -> list[tuple[str, str]]:
+    from mcp_protogen.calling.completing import completed_values, names_left
+
+    target, given = _target(ctx), _given(ctx)
+    if target is None or not arguments:
         return []
-    ref = {"type": "ref/resource", "uri": uri}
-    values = completed_values(target, ref, whole(incomplete), _given(ctx))
-    return _fitting(values or template_words(uri, _given(ctx)), incomplete)
+    values = completed_values(target, ref, whole(incomplete), given)
+    return _pairs(values or names_left(arguments, given), incomplete)
 
 
-def _names(ctx: typer.Context, kinds: Sequence[Kind], incomplete: str) -> list[tuple[str, str]]:
-    from mcp_protogen.calling.completing import lists_of, names
+def _names(ctx: typer.Context, kind: Kind, incomplete: str) -> list[tuple[str, str]]:
+    from mcp_protogen.calling.completing import names
+
+    return _fitting(names(kind, _listed(ctx, kind)), incomplete)
+
+
+def _named(ctx: typer.Context, kind: Kind, name: object) -> Any:
+    return next((one for one in _listed(ctx, kind) if one.get("name") == name), None)
+
+
+def _listed(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
+    from mcp_protogen.calling.completing import listed
 
     target = _target(ctx)
-    if target is None:
-        return []
-    lists = lists_of(target, kinds)
-    words = [word for kind in kinds for word in names(kind, lists.get(kind, ()))]
-    return _fitting(words, incomplete)
-
-
-def _named(target: "ServerTarget | None", kind: Kind, name: object) -> Any:
-    from mcp_protogen.calling.completing import lists_of
-
-    listed = () if target is None else lists_of(target, [kind]).get(kind, ())
-    return next((one for one in listed if one.get("name") == name), None)
+    return () if target is None else listed(target, kind)
 
 
 def _target(ctx: typer.Context) -> "ServerTarget | None":
@@ -93,7 +99,7 @@ def _target(ctx: typer.Context) -> "ServerTarget | None":
     config, cwd, auth = given.get("config"), given.get("cwd"), str(given.get("auth") or AUTO)
     options = ServerOptions(
         config=Path(config) if config else None,
-        headers=given.get("header"),
+        headers=given.get("headers"),
         auth=auth if auth.partition(":")[0] in _ALONE else "none",
         env=given.get("env"),
         cwd=Path(cwd) if cwd else None,
@@ -107,6 +113,19 @@ def _target(ctx: typer.Context) -> "ServerTarget | None":
 
 def _given(ctx: typer.Context) -> list[str]:
     return [str(word) for word in ctx.params.get("arguments") or ()]
+
+
+def _pairs(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
+    """Return the `name=value` words that fit; no shell puts a space before the value."""
+    found = _fitting(words, incomplete)
+    if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
+        ((text, _),) = found
+        if text == incomplete and text[-1:] in ("", "="):
+            return []  # the name is complete, and nothing is known of the value
+        if text.endswith("="):
+            # Where two words fit, there is no space after what they begin with.
+            found.append((f"{text}VALUE", ""))
+    return found
 
 
 def _fitting(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:

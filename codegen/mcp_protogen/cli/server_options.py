@@ -3,68 +3,25 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import tell
+from mcp_protogen.cli.console import progress, tell
 
 if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
 
 
-class LogLevel(StrEnum):
-    """The least severe log entry that is shown (RFC 5424, section 6.2.1)."""
+AUTO = "auto"
+"""The default of `--auth`: a token is for servers that ask for one."""
+A_SERVER = "its URL, its command line as one word, a file of Python, or with --config its name"
 
-    DEBUG = "debug"
-    INFO = "info"
-    NOTICE = "notice"
-    WARNING = "warning"
-    ERROR = "error"
-    CRITICAL = "critical"
-    ALERT = "alert"
-    EMERGENCY = "emergency"
-
-
-ServerName = Annotated[
-    str,
-    typer.Argument(
-        metavar="TARGET",
-        help="A server: its URL, its command line as one word, a file of Python, or with --config"
-        " its name.",
-    ),
-]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="Configuration of a host, such as mcp.json, with TARGET."
-    ),
-]
-Headers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--header",
-        metavar="NAME:VALUE",
-        help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
-    ),
-]
-Variables = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env", metavar="NAME=VALUE", help="Variable for a program; repeat it for others."
-    ),
-]
-WorkingFolder = Annotated[
-    Path | None, typer.Option("--cwd", metavar="DIR", help="Working directory of a program.")
-]
-Inherit = Annotated[
-    bool, typer.Option("--inherit", help="Give a program all variables, not only those it needs.")
-]
+ServerName = Annotated[str, typer.Argument(metavar="TARGET", help=f"A server: {A_SERVER}.")]
 Auth = Annotated[
     str,
     typer.Option(
@@ -75,44 +32,9 @@ Auth = Annotated[
         " variables.",
     ),
 ]
-AUTO = "auto"
-"""The default of `--auth`: a token is for servers that ask for one."""
-
-
 Timeout = Annotated[
     float,
     typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer."),
-]
-RevisionName = Annotated[
-    str | None,
-    typer.Option(
-        "--revision",
-        metavar="REVISION",
-        help="Speak this revision, not the newest that both sides know.",
-        autocompletion=completion.revision,
-    ),
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Show the result as the server sent it, as JSON.")
-]
-LogLevelOption = Annotated[
-    LogLevel | None,
-    typer.Option(
-        "--log-level",
-        help="Ask for log entries from this level on; at debug, what a program writes to its"
-        " standard error is shown, too.",
-        show_default="warning, without asking",
-    ),
-]
-Answers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--answer", metavar="NAME=VALUE", help="Answer for a field of a form; repeat it for others."
-    ),
-]
-Save = Annotated[
-    Path | None,
-    typer.Option("--save", metavar="DIR", help="Write images, audio and other bytes there."),
 ]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
@@ -129,14 +51,38 @@ _TAKEN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """The shared options of commands for servers, as they were given."""
+    """The options of all commands for servers, as they were given."""
 
-    config: Path | None = None
-    headers: Iterable[str] | None = None
-    auth: str = AUTO
-    env: Iterable[str] | None = None
-    cwd: Path | None = None
-    inherit: bool = False
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Configuration of a host, such as mcp.json; TARGET is a name in it.",
+        ),
+    ] = None
+    headers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header",
+            metavar="NAME:VALUE",
+            help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
+        ),
+    ] = field(default=None, repr=False)
+    auth: Auth = AUTO
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env", metavar="NAME=VALUE", help="Variable for a program; repeat it for others."
+        ),
+    ] = field(default=None, repr=False)
+    cwd: Annotated[
+        Path | None, typer.Option("--cwd", metavar="DIR", help="Working directory of a program.")
+    ] = None
+    inherit: Annotated[
+        bool,
+        typer.Option("--inherit", help="Give a program all variables, not only those it needs."),
+    ] = False
 
     def target(self, name: str) -> "ServerTarget":
         """Return the server of that name; raise `ProblemError`.
@@ -146,28 +92,21 @@ class ServerOptions:
         from mcp_protogen.connecting.authorization import authorization
         from mcp_protogen.connecting.server_target import ServerTarget
 
-        given = pairs("--header", self.headers, ":")
-        headers = {name: _filled(value) for name, value in given.items()}
-        for one, value in headers.items():
-            if not _TOKEN.fullmatch(one) or not (value.isascii() and value.isprintable()):
-                # The value may be a secret.
-                message = f"--header {one!r:.40} has characters that no header field has"
-                raise ProblemError(Problem("wrong-usage", message))
-        env = pairs("--env", self.env, "=")
         target = ServerTarget(
             name=name,
             config=self.config,
-            headers=headers,
-            env=env,
+            headers=_fields(self.headers),
+            env=pairs("--env", self.env, "="),
             cwd=self.cwd,
             inherit=self.inherit,
         )
         self._check(target)
         if target.config is None and not target.is_url:
             return target
-        if any(one.lower() == "authorization" for one in headers):
+        if any(one.lower() == "authorization" for one in target.headers):
             if self.auth not in _NO_AUTH:
-                raise _conflict("--auth and a header Authorization do not go together")
+                message = "--auth and a header Authorization do not go together"
+                raise _conflict(message, "give one of them")
             return target
         return replace(target, auth=authorization(self.auth, tell))
 
@@ -185,7 +124,19 @@ class ServerOptions:
         }
         useless = [name for name, one in given.items() if one and name not in _TAKEN[kind]]
         if useless:
-            raise _conflict(f"{', '.join(useless)}: of no effect for {kind}")
+            names = ", ".join(useless)
+            raise _conflict(f"{names}: no effect for {kind}", f"leave out {names}")
+
+
+def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
+    """Return header fields; raise `ProblemError` (`wrong-usage`) for what cannot be sent."""
+    found = {name: _filled(value) for name, value in pairs("--header", given, ":").items()}
+    for name, value in found.items():
+        if not _TOKEN.fullmatch(name) or not (value.isascii() and value.isprintable()):
+            # The value may be a secret.
+            message = f"--header {name!r:.40} has characters that no header field has"
+            raise ProblemError(Problem("wrong-usage", message))
+    return found
 
 
 def _filled(value: str) -> str:
@@ -197,23 +148,32 @@ def _filled(value: str) -> str:
     def variable(found: re.Match[str]) -> str:
         if (known := os.environ.get(found[1])) is None:
             message = f"--header names the variable {found[1]}, which is not set"
-            raise ProblemError(Problem("wrong-usage", message))
+            hint = "set it before you run the command"
+            raise ProblemError(Problem("wrong-usage", message, hint=hint))
         return known
 
     return _VARIABLE.sub(variable, value)
 
 
-def _conflict(message: str) -> ProblemError:
-    return ProblemError(Problem("conflicting-options", message))
+def _conflict(message: str, hint: str) -> ProblemError:
+    return ProblemError(Problem("conflicting-options", message, hint=hint))
 
 
 def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[str, str]:
     """Return names with values; raise `ProblemError` (`wrong-usage`) for what is no such pair."""
     found: dict[str, str] = {}
-    for one in given or ():
+    for number, one in enumerate(given or (), 1):
         name, separated, value = one.partition(separator)
         if not separated or not name.strip():
-            message = f"{option} takes NAME{separator}VALUE, not {one!r:.40}"
-            raise ProblemError(Problem("wrong-usage", message, hint=f"write a {separator} in it"))
+            # It is not repeated: it may be a secret.
+            message = f"{option} number {number} is not NAME{separator}VALUE"
+            raise ProblemError(Problem("wrong-usage", message))
         found[name.strip()] = value.strip()
     return found
+
+
+def prepare_protocol() -> None:
+    """Have what all connections need made, and say so meanwhile, unless an earlier run made it."""
+    from mcp_protogen.connecting.protocol import protocol
+
+    protocol(partial(progress, "protocol", shown=True))

@@ -1,28 +1,20 @@
-"""The terminal during a conversation with a server, and how the conversation ends."""
+"""The terminal during a conversation with a server."""
 
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from logging import Handler, LogRecord, getLogger
 from shutil import get_terminal_size
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.calling.progress import is_as_severe, log_line, progress_line
-from mcp_protogen.cli.console import progress, replace_line, show_problems, tell
-from mcp_protogen.connecting.failures import ERRORS, failure_of
+from mcp_protogen.calling.log_levels import LogLevel, is_as_severe
+from mcp_protogen.calling.progress import log_line, progress_line
+from mcp_protogen.cli.console import replace_line, tell
 from mcp_protogen.runtime.core.options import Progress
 
-if TYPE_CHECKING:
-    from mcp_protogen.calling.questions import Questions
-    from mcp_protogen.connecting.server_target import ServerTarget
-
-WARNING: Final = "warning"
-_DEBUG: Final = "debug"
 _READ: Final = 4096
 _TABLE: Final = 100
 
@@ -34,7 +26,7 @@ class Terminal:
     be anything, counts as "debug".
     """
 
-    def __init__(self, name: str, least: str = WARNING) -> None:
+    def __init__(self, name: str, least: LogLevel = LogLevel.WARNING) -> None:
         self._name = name
         self._least = least
         self._line: str | None = None
@@ -46,13 +38,6 @@ class Terminal:
     def can_ask(self) -> bool:
         """If there is somebody who reads questions and types answers."""
         return self._interactive and is_terminal(sys.stdin)
-
-    def questions(self, given: Mapping[str, str]) -> "Questions":
-        """Return what answers a server: with what was given, or by asking whoever is there."""
-        from mcp_protogen.calling.questions import Questions
-
-        person = self if self.can_ask else None
-        return Questions(person=person, tell=self.tell, given=given, waiting=self.asking)
 
     def tell(self, text: str) -> None:
         """Show a text above the line of progress, if there is one."""
@@ -90,7 +75,7 @@ class Terminal:
 
     def show_standard_error(self, line: str) -> None:
         """Show a line that the program of the server has written, if that level is shown."""
-        if is_as_severe(_DEBUG, self._least):
+        if is_as_severe(LogLevel.DEBUG, self._least):
             self._note(f"[stderr] {one_line(line)}")
 
     async def read_line(self, prompt: str) -> str | None:
@@ -137,35 +122,6 @@ class Terminal:
             replace_line("")
 
 
-def converse(
-    target: "ServerTarget",
-    screen: Terminal,
-    work: Callable[["ServerTarget"], Coroutine[Any, Any, int]],
-) -> NoReturn:
-    """Do `work` with a server, and end the process with the exit code that it returns.
-
-    Raise `KeyboardInterrupt` when the user interrupts it, after the server was told.
-    """
-    from mcp_protogen.connecting.protocol import protocol
-
-    with progress("protocol", shown=True):
-        protocol()
-    heard = replace(target, stderr=screen.show_standard_error)
-    try:
-        with _log_shown(screen):
-            code = asyncio.run(work(heard))
-    except ERRORS as error:
-        screen.close()
-        failure = failure_of(error, target.shown)
-        show_problems([failure.problem])
-        for line in failure.written:
-            tell(f"  {one_line(line)}")
-        raise SystemExit(failure.exit_code) from None
-    finally:
-        screen.close()
-    raise SystemExit(code)
-
-
 def is_terminal(stream: Any) -> bool:
     """Return whether a stream, which may be closed, is a terminal that can do more than print."""
     return bool(stream and stream.isatty()) and os.environ.get("TERM") != "dumb"
@@ -195,27 +151,3 @@ async def _line(read: Callable[[], bytes | None]) -> bytes | None:
 
     Thread(target=run, daemon=True).start()
     return await found
-
-
-class _Shown(Handler):
-    """Shows what the runtime logs, which quotes servers."""
-
-    def __init__(self, screen: Terminal) -> None:
-        super().__init__()
-        self._screen = screen
-
-    def emit(self, record: LogRecord) -> None:
-        params = {"level": record.levelname.lower(), "data": record.getMessage()}
-        self._screen.show_log(params)
-
-
-@contextmanager
-def _log_shown(screen: Terminal) -> Generator[None, None, None]:
-    logger, handler = getLogger("mcp_protogen.runtime"), _Shown(screen)
-    logger.addHandler(handler)
-    logger.propagate, before = False, logger.propagate
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = before

@@ -40,8 +40,8 @@ _NAME: Final = "mcp-gen"
 _SECRETS: Final = ("MCP_CLIENT_ID", "MCP_CLIENT_SECRET")
 _TOKENS: Final = "tokens.json"
 _NO_LOGIN: Final = (
-    "the server wants its user to log in, and here is neither a browser nor a terminal; log in once"
-    " from a terminal, or give --auth client-credentials or --auth bearer:VARIABLE"
+    "the server wants you to log in, but there is neither a browser nor a terminal here; log in"
+    " once from a terminal, or give --auth client-credentials or --auth bearer:VARIABLE"
 )
 
 
@@ -80,7 +80,7 @@ class LoggingIn:
         return self._receiver.redirection(registered)
 
     async def _open(self, page: str) -> bool:
-        self._show(f"log in at {page}")
+        self._show(f"to log in, open {page}")
         found = browser()
         opened = found is not None and await to_thread(found.open, page)
         return opened or is_terminal()

@@ -26,23 +26,27 @@ _ERROR_RESPONSE: Final = "error-response"
 
 _MEANINGS: Final[Mapping[type[Exception], Problem]] = {
     # The first class that fits counts, so narrow ones come first.
-    RequestTimeout: Problem("request-timeout", "", hint="--timeout gives it more seconds"),
-    NegotiationError: Problem("no-connection", "", hint="leave --revision out"),
+    RequestTimeout: Problem("request-timeout", "", hint="give it more time with --timeout SECONDS"),
+    NegotiationError: Problem("no-connection", "", hint="if you gave --revision, leave it out"),
     McpError: Problem("error-response", ""),
     TaskCancelled: Problem("error-response", ""),
     LocalError: Problem("not-supported", "", hint="mcp-gen list shows what the server has"),
-    HttpError: Problem("no-connection", "", hint="give the URL of the server's endpoint"),
+    HttpError: Problem(
+        "no-connection",
+        "",
+        hint="check the URL of the server; it often ends in /mcp",
+    ),
     AuthorizationError: Problem(
-        "no-connection", "", hint="--auth says how requests are authorized"
+        "no-connection", "", hint="choose another --auth, such as oauth or bearer:VARIABLE"
     ),
     ProtocolError: Problem(
-        "invalid-response", "", hint="mcp-gen inspect shows what the server breaks"
+        "invalid-response", "", hint="mcp-gen inspect shows where the server breaks the protocol"
     ),
     Disconnected: Problem("no-connection", ""),
     OSError: Problem("no-connection", ""),
 }
 """What errors mean; the message is theirs."""
-_CAPABILITIES: Final = "run it on a terminal, or give --answer, --root or --sampling"
+_CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
 """What a connection or a request may raise where mcp-gen is not at fault."""

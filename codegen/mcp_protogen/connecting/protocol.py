@@ -9,13 +9,15 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
+from logging import getLogger
 from pathlib import Path
 from time import time
 from types import ModuleType
-from typing import Final
+from typing import Final, TypeAlias
 
 from mcp_protogen.base.canonical import digest, digest_files
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -30,6 +32,11 @@ from mcp_protogen.parts import PARTS
 NAME: Final = "mcp_gen_protocol"
 """What the package is called among the imported modules."""
 
+Making: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Surrounds the seconds in which the package is made."""
+
+_log: Final = getLogger("mcp_protogen.connecting")
+
 _RUNTIME: Final = "mcp_protogen.runtime"
 _STAGED: Final = ".protocol-"
 _KEPT: Final = 8
@@ -41,16 +48,21 @@ _ABANDONED: Final = 86_400.0
 """The age at which a package that nobody has finished is removed, in seconds."""
 
 
-@cache
-def protocol() -> ModuleType:
-    """Return the package; raise `ProblemError` (`cannot-write`) if there is no room for it."""
+def protocol(making: Making = nullcontext) -> ModuleType:
+    """Return the package; raise `ProblemError` (`cannot-write`) if there is no room for it.
+
+    Only the first call of a version of mcp-gen makes it, or each process where there is no cache.
+    """
+    if NAME in sys.modules:
+        return sys.modules[NAME]
     options = GenerationOptions(
         tuple(sorted(load_pins())),
         runtime=_RUNTIME,
         parts=tuple(sorted(PARTS)),
         extensions=dict.fromkeys(extension_names()),
     )
-    folder = _kept(options) or _temporary(options)
+    write = partial(_write, options, making)
+    folder = _kept(options, write) or _temporary(write)
     spec = spec_from_file_location(
         NAME, folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
@@ -61,7 +73,7 @@ def protocol() -> ModuleType:
     return module
 
 
-def _kept(options: GenerationOptions) -> Path | None:
+def _kept(options: GenerationOptions, write: Callable[[Path], None]) -> Path | None:
     """Return the folder of the package in the cache, made if need be; None without a cache."""
     cached = user_cache()
     if cached is None:
@@ -74,7 +86,7 @@ def _kept(options: GenerationOptions) -> Path | None:
     folder = cached / f"protocol-{digest(made_from)[:32]}"
     if not _is_own(folder):
         try:
-            _put(options, folder)
+            _put(write, folder)
         except OSError:  # what cannot be kept is made anew each time
             return None
         _forget_others(cached)
@@ -83,12 +95,12 @@ def _kept(options: GenerationOptions) -> Path | None:
     return folder if _is_own(folder) else None
 
 
-def _put(options: GenerationOptions, folder: Path) -> None:
+def _put(write: Callable[[Path], None], folder: Path) -> None:
     """Write the package to a folder that appears when it is complete; raise `OSError`."""
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     staged = Path(tempfile.mkdtemp(prefix=_STAGED, dir=folder.parent))
     try:
-        _write(options, staged)
+        write(staged)
         with suppress(OSError):  # another run was faster
             os.replace(staged, folder)
     finally:
@@ -122,23 +134,26 @@ def _used(folder: Path) -> float:
         return 0.0
 
 
-def _temporary(options: GenerationOptions) -> Path:
+def _temporary(write: Callable[[Path], None]) -> Path:
     """Return a folder with the package, which goes when this process ends."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="mcp-gen-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        _write(options, folder)
+        write(folder)
     except OSError as error:
-        message = f"the package of the protocol cannot be written: {error.strerror}"
+        message = f"mcp-gen cannot write a package that it needs: {error.strerror}"
         raise ProblemError(Problem("cannot-write", message, tempfile.gettempdir())) from error
     return folder
 
 
-def _write(options: GenerationOptions, folder: Path) -> None:
-    # Slow to import, and not needed where the package is kept. It is not tried: it is used at once.
-    from mcp_protogen.generate import generate
+def _write(options: GenerationOptions, making: Making, folder: Path) -> None:
+    _log.info("making what is needed on the first run of this version of mcp-gen")
+    with making():
+        # Slow to import, and not needed where the package is kept. It is not tried: it is used at
+        # once.
+        from mcp_protogen.generate import generate
 
-    for file in generate(options).files:
-        path = folder / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+        for file in generate(options).files:
+            path = folder / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)

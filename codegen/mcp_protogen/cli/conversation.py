@@ -1,0 +1,158 @@
+"""Conversations with a server: the options of commands that hold one, and how it ends."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from logging import Handler, LogRecord, getLogger
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeAlias
+
+import typer
+
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.cli import completion
+from mcp_protogen.cli.console import say, show_problems, tell
+from mcp_protogen.cli.server_options import ServerOptions, Timeout, pairs, prepare_protocol
+
+if TYPE_CHECKING:
+    from mcp_protogen.calling.connections import JSON, Abilities, Client
+    from mcp_protogen.calling.questions import Questions
+    from mcp_protogen.cli.terminal import Terminal
+    from mcp_protogen.connecting.failures import Failure
+    from mcp_protogen.connecting.server_target import ServerTarget
+
+
+class Outcome(NamedTuple):
+    """What a server has answered; `show` shows it to people, and `lists` are remembered."""
+
+    result: "JSON"
+    show: Callable[[], None]
+    lists: "Mapping[Kind, Sequence[JSON]]" = MappingProxyType({})
+    failed: bool = False
+
+
+Work: TypeAlias = "Callable[[Client], Awaitable[Outcome]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationOptions(ServerOptions):
+    """The options of commands that ask a server for something."""
+
+    revision: Annotated[
+        str | None,
+        typer.Option(
+            "--revision",
+            metavar="REVISION",
+            help="Speak this revision, not the newest that both sides know.",
+            autocompletion=completion.revision,
+        ),
+    ] = None
+    timeout: Timeout = 30.0
+    json: Annotated[
+        bool, typer.Option("--json", help="Show the result as the server sent it, as JSON.")
+    ] = False
+
+    def converse(
+        self,
+        server: "ServerTarget",
+        screen: "Terminal",
+        work: Work,
+        abilities: "Abilities | None" = None,
+    ) -> NoReturn:
+        """Do `work` with a server, show what it comes to, and end the process.
+
+        Raise `KeyboardInterrupt` when the user interrupts it, after the server was told.
+        """
+        from mcp_protogen.calling.connections import Abilities, connected
+        from mcp_protogen.calling.listing import document
+        from mcp_protogen.calling.remembered import remember
+        from mcp_protogen.connecting.failures import ERRORS, failure_of
+
+        async def run() -> Outcome:
+            opener = replace(server, stderr=screen.show_standard_error).opener()
+            async with connected(
+                opener, abilities or Abilities(), revision=self.revision, timeout=self.timeout
+            ) as client:
+                return await work(client)
+
+        prepare_protocol()
+        try:
+            with _log_shown(screen):
+                outcome = asyncio.run(run())
+        except asyncio.CancelledError:
+            # So asyncio takes an interruption before the first step of the work.
+            raise KeyboardInterrupt from None
+        except ERRORS as error:
+            screen.close()
+            _fail(failure_of(error, server.shown))
+        finally:
+            screen.close()
+        remember(server, outcome.lists)
+        if self.json:
+            say(document(outcome.result))
+        else:
+            outcome.show()
+        raise SystemExit(int(outcome.failed))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskingOptions(ConversationOptions):
+    """The options of commands during which a server may ask, and may send bytes."""
+
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--answer",
+            metavar="NAME=VALUE",
+            help="Answer for a field of a form; repeat it for others.",
+        ),
+    ] = None
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="DIR", help="Write images, audio and other bytes there."),
+    ] = None
+
+    def questions(self, screen: "Terminal") -> "Questions":
+        """Return what answers a server: with what was given, or by asking whoever is there."""
+        from mcp_protogen.calling.questions import Questions
+
+        return Questions(
+            person=screen if screen.can_ask else None,
+            tell=screen.tell,
+            given=pairs("--answer", self.answer, "="),
+            waiting=screen.asking,
+        )
+
+
+def _fail(failure: "Failure") -> NoReturn:
+    show_problems([failure.problem])
+    for line in failure.written:
+        tell(f"  {one_line(line)}")
+    raise SystemExit(failure.exit_code) from None
+
+
+class _Shown(Handler):
+    """Shows what the runtime logs, which quotes servers."""
+
+    def __init__(self, screen: "Terminal") -> None:
+        super().__init__()
+        self._screen = screen
+
+    def emit(self, record: LogRecord) -> None:
+        params: dict[str, Any] = {"level": record.levelname.lower(), "data": record.getMessage()}
+        self._screen.show_log(params)
+
+
+@contextmanager
+def _log_shown(screen: "Terminal") -> Generator[None, None, None]:
+    logger, handler = getLogger("mcp_protogen.runtime"), _Shown(screen)
+    logger.addHandler(handler)
+    logger.propagate, before = False, logger.propagate
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before

@@ -1,0 +1,33 @@
+"""Options that several commands have, declared once: a class with a field for each."""
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, TypeVar, get_type_hints
+
+T = TypeVar("T")
+
+
+def with_groups(command: Callable[..., T]) -> Callable[..., T]:
+    """Return a command with an option for each field of the parameters that are dataclasses.
+
+    Typer reads a command line from the parameters of a function, and knows no groups of them.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: one for name, one in hints.items() if is_dataclass(one)}
+    declared: list[Parameter] = []
+    for name, one in signature(command).parameters.items():
+        inside = signature(groups[name]).parameters.values() if name in groups else [one]
+        declared += [each.replace(kind=Parameter.KEYWORD_ONLY) for each in inside]
+
+    @wraps(command)
+    def run(**given: Any) -> T:
+        for name, group in groups.items():
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+        return command(**given)
+
+    flat: Any = run
+    flat.__signature__ = Signature(declared)
+    flat.__annotations__ = {one.name: one.annotation for one in declared}
+    return run
