@@ -186,6 +186,7 @@ def test_what_says_nothing_is_no_fault() -> None:
         ({"allOf": [between(0, 9), between(3, 20)]}, between(3, 9)),
         ({"const": {"a": [1, "x"]}}, properties({"a": {"type": "array", "minItems": 2}}, "a")),
         ({"const": 1.5}, {"type": "number", "multipleOf": 0.25}),
+        (properties({"a": STRING}), {"allOf": [{"required": [{}, []]}], "required": [{}]}),
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
@@ -309,6 +310,10 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
         (array(prefixItems=[STRING]), array(prefixItems=[STRING, INTEGER])),
         ({**INTEGER, "maximum": 2**63}, {**INTEGER, "maximum": 2**63 - 1}),
         ({"type": ["string", "null"]}, {**STRING, "nullable": True}),
+        # These are no schemas.
+        (STRING, {"type": [{}]}),
+        (STRING, {"type": 5}),
+        (properties({"a": STRING}, "a"), {"type": [{}], "required": [{}], "dependencies": {}}),
     )
     for narrow, wide in cases:
         with case((narrow, wide)):

@@ -197,6 +197,7 @@ def test_a_schema_that_is_no_type_is_any_value_and_others_stay() -> None:
         {"type": "x"},
         {"enum": []},
         {"anyOf": 3},
+        {"allOf": [{"type": "array"}, {"type": "integer"}]},
         7,
     )
     for broken in cases:

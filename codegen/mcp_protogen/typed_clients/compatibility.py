@@ -39,6 +39,7 @@ from mcp_protogen.typed_clients.keywords import (
     meaning,
     positions,
     properties_of,
+    required_of,
     shown,
     spelled,
     types_of,
@@ -316,7 +317,7 @@ class _Search:
             return False
         sides = (one, other)
         # A member that one side requires is in all values of both.
-        for name in {name for side in sides for name in listed(side.get("required"))}:
+        for name in {name for side in sides for name in required_of(side)}:
             ours, theirs = (properties_of(side).get(name, _rest_of(side)) for side in sides)
             if self._apart(ours, theirs, depth - 1):
                 return True
@@ -373,8 +374,8 @@ class _Search:
 
     def _members(self, pair: Pair) -> Iterator[Fault]:
         ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
-        required = set(listed(pair.narrow.get("required")))
-        for name in listed(pair.wide.get("required")):
+        required = set(required_of(pair.narrow))
+        for name in required_of(pair.wide):
             if name not in required:
                 yield Fault(Kind.REQUIRED, _inside(pair.path, name), declared=name in ours)
         rest, wide_rest = self._written(pair.narrow), self._read(pair.wide)

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.typed_clients.keywords import ANNOTATIONS, NAMED, VALUES
+from mcp_protogen.typed_clients.keywords import ANNOTATIONS, NAMED, VALUES, strings
 
 Json = dict[str, Any]
 
@@ -58,9 +58,13 @@ def _is_strange(schema: Json, version: int) -> bool:
     return (
         (beside and bool(schema.keys() - {"$ref"} - ANNOTATIONS))
         or (version == len(_VERSIONS) - 1 and is_array(schema.get("items")))
-        or schema.get("type") == []
+        or ("type" in schema and not _is_type(schema["type"]))
         or any(isinstance(schema.get(key), bool) for key in _EXCLUSIVE)
     )
+
+
+def _is_type(value: Any) -> bool:
+    return isinstance(value, str) or (value != [] and value == strings(value))
 
 
 def _inside(schema: Json) -> Iterator[Json]:

@@ -62,6 +62,16 @@ def listed(value: Any) -> list[Any]:
     return value if is_array(value) else []
 
 
+def strings(value: Any) -> list[str]:
+    """Return the strings of an array."""
+    return [one for one in listed(value) if isinstance(one, str)]
+
+
+def required_of(schema: Json) -> list[str]:
+    """Return the names of required members."""
+    return strings(schema.get("required"))
+
+
 def properties_of(schema: Json) -> Json:
     """Return the schemas of declared members."""
     found = schema.get("properties")
@@ -71,7 +81,7 @@ def properties_of(schema: Json) -> Json:
 def types_of(schema: Json) -> list[str]:
     """Return the types of values that a schema may accept."""
     kinds = schema.get("type")
-    found = [kinds] if isinstance(kinds, str) else listed(kinds) or list(_TYPES)
+    found = [kinds] if isinstance(kinds, str) else strings(kinds) or list(_TYPES)
     values = values_of(schema)
     if values is not None:
         found = [one for one in found if any(one in kinds_of(value) for value in values)]
@@ -231,8 +241,7 @@ def both(one: Json, other: Json) -> Json:
         }
     if patterns := {**_patterns(other), **_patterns(one)}:
         done["patternProperties"] = patterns
-    needed = [*listed(one.get("required")), *listed(other.get("required"))]
-    if needed:
+    if needed := [*required_of(one), *required_of(other)]:
         done["required"] = list(dict.fromkeys(needed))
     if "type" in one and "type" in other:
         sides = (types_of({"type": side["type"]}) for side in (one, other))

@@ -15,7 +15,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.typed_clients.keywords import VALUES
+from mcp_protogen.typed_clients.keywords import VALUES, required_of
 from mcp_protogen.typed_clients.naming import class_text, numbered
 
 Json = dict[str, Any]
@@ -159,16 +159,16 @@ def _normal(found: Definitions, place: str) -> Definitions:
 def _with_members(above: Json, found: Definitions, place: str) -> Json:
     """Return the schema with those of its members that can be types, and others of any value."""
     members: Json = {}
+    needed = set(required_of(above))
     for name, value in above["properties"].items():
+        # An object that has to have a member of no value has no value itself.
         alone: Json = {"type": "object", "properties": {name: value}}
         try:
-            _normal(_with_root(found, alone), place)
+            _normal(_with_root(found, {**alone, "required": [*needed & {name}]}), place)
             members[name] = value
         except _FAULTS:
             members[name] = {}
-    listed: Any = above.get("required")
-    required = [name for name in listed if name in members] if is_array(listed) else []
-    return {"type": "object", "properties": members, "required": required}
+    return {"type": "object", "properties": members, "required": sorted(needed & members.keys())}
 
 
 def _with_root(found: Definitions, schema: Json) -> Definitions:

@@ -11,10 +11,10 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.typed_clients.keywords import (
     EDGES,
-    listed,
     may_be,
     measure,
     properties_of,
+    required_of,
     tighter,
     types_of,
     values_of,
@@ -94,7 +94,7 @@ def _by_number(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
 
 def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
     """Yield schemas by the values of a member that tells alternatives apart, such as `kind`."""
-    members, required = properties_of(schema), listed(schema.get("required"))
+    members, required = properties_of(schema), required_of(schema)
     for name, member in members.items():
         theirs = [properties_of(arm).get(name) for arm in arms]
         if not is_object(member) or not any(is_object(one) and values_of(one) for one in theirs):
