@@ -16,7 +16,7 @@ _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
 # What clients have beside these methods, and builtins that annotations name: inside a class,
 # a method hides them.
 RESERVED_METHODS: Final = frozenset(
-    {"client", "connect", "prompts", "resources", "with_options"}
+    {"CONNECT", "client", "connect", "prompts", "resources", "with_options"}
     | {"bool", "dict", "float", "int", "list", "str", "type"}
 )
 _OF_FUNCTIONS: Final = frozenset({"self"})

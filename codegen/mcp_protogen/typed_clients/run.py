@@ -18,6 +18,7 @@ from mcp_protogen.typed_clients.listing import listed_contract
 from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_lock
 from mcp_protogen.typed_clients.making import causes, write
 from mcp_protogen.typed_clients.module import class_of
+from mcp_protogen.typed_clients.naming import RESERVED_METHODS
 
 Generate: TypeAlias = Callable[[Path], tuple[Problem, ...]]
 """Generates a package for clients in a folder that has none, and returns what is to be said."""
@@ -94,18 +95,29 @@ def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool)
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
     problems = generate(job.with_package) if job.with_package is not None else ()
-    named = {**before.methods} if before is not None else dict[str, str]()
-    named |= job.methods
-    methods = {tool: name for tool, name in named.items() if tool in contract.tools}
     lock = ClientLock(
         contract=contract,
         package=package,
         revision_module=packages.revision_in(package, folder),
-        methods=methods,
+        methods=_methods(job, before, contract),
         chosen=bool(job.tools) or (before is not None and before.chosen),
     )
     changed, more = write(lock, job.module, force=force)
     return Made(job.module, contract.counts(), changed, (*problems, *more))
+
+
+def _methods(job: ClientJob, lock: ClientLock | None, contract: Contract) -> Mapping[str, str]:
+    """Return the methods that the user has named, by tool, now or in an earlier run."""
+    contract.require(job.methods)
+    named = {**(lock.methods if lock is not None else {}), **job.methods}
+    methods = {tool: name for tool, name in named.items() if tool in contract.tools}
+    names = [*methods.values()]
+    for name in names:
+        if name in RESERVED_METHODS or names.count(name) > 1:
+            message = f"--name: {name!r:.80} is the name of another method or attribute"
+            hint = "choose another one with --name TOOL=METHOD"
+            raise ProblemError(Problem("wrong-usage", message, str(job.module), hint=hint))
+    return methods
 
 
 def _package(
