@@ -199,7 +199,8 @@ def test_what_is_refused_afterwards_is_a_fault_at_its_place() -> None:
         ({"enum": ["a", "b"]}, {"enum": ["a"]}, Kind.VALUE, ""),
         (STRING, {"enum": ["a"]}, Kind.VALUE, ""),
         (INTEGER, {**INTEGER, "minimum": 0}, Kind.BOUND, ""),
-        (properties({}), properties({"a": STRING}, "a"), Kind.REQUIRED, "a"),
+        (properties({}), properties({"a": STRING}, "a"), Kind.MISSING, "a"),
+        (properties({"a": STRING}), properties({"a": STRING}, "a"), Kind.REQUIRED, "a"),
         (
             properties({"a": STRING}),
             properties({}, additionalProperties=False),

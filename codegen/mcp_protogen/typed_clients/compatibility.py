@@ -377,7 +377,8 @@ class _Search:
         required = set(required_of(pair.narrow))
         for name in required_of(pair.wide):
             if name not in required:
-                yield Fault(Kind.REQUIRED, _inside(pair.path, name), declared=name in ours)
+                kind = Kind.REQUIRED if name in ours else Kind.MISSING
+                yield Fault(kind, _inside(pair.path, name))
         rest, wide_rest = self._written(pair.narrow), self._read(pair.wide)
         for name, member in ours.items():
             place = _inside(pair.path, name)

@@ -1,12 +1,13 @@
 """What has changed between two contracts of a server, and for whom it breaks."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.findings.change import Change, Comparison
-from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, Ends, faults
+from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
 from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
 from mcp_protogen.typed_clients.faults import Fault, Kind
 from mcp_protogen.typed_clients.keywords import VALUES, shown
@@ -33,11 +34,13 @@ _HINTS: Final[Mapping[str, tuple[bool, bool, str]]] = {
 # These have a meaning only for tools that are not said to read only.
 _OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
 
-# The codes of faults: those of what a change refuses, and those of what it allows.
+# The codes of faults: for arguments, of what the new schema refuses and of what it accepts as well.
 _REFUSED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "argument-type-narrowed",
     Kind.VALUE: "argument-value-removed",
     Kind.BOUND: "argument-bound-tightened",
+    Kind.REQUIRED: "argument-now-required",
+    Kind.MISSING: "argument-added-required",
     Kind.UNDECLARED: "argument-refused",
     Kind.REMOVED: "argument-rule-changed",
     Kind.EXTRA: "argument-ignored",
@@ -49,14 +52,18 @@ _ALLOWED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "argument-type-widened",
     Kind.VALUE: "argument-value-added",
     Kind.BOUND: "argument-bound-loosened",
+    Kind.REQUIRED: "argument-now-optional",
     Kind.UNDECLARED: "argument-added",
     Kind.EXTRA: "argument-added",
     Kind.RULE: "argument-rule-loosened",
 }
+# For results, of what the old schema does not expect, and of what the new one excludes.
 _UNEXPECTED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "result-type-widened",
     Kind.VALUE: "result-value-added",
     Kind.BOUND: "result-bound-loosened",
+    Kind.REQUIRED: "result-member-now-optional",
+    Kind.MISSING: "result-member-removed",
     Kind.REMOVED: "result-member-removed",
     Kind.EXTRA: "result-member-added",
     Kind.FORMAT: "result-format-changed",
@@ -67,8 +74,14 @@ _EXCLUDED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "result-type-narrowed",
     Kind.VALUE: "result-value-removed",
     Kind.BOUND: "result-bound-tightened",
+    Kind.REQUIRED: "result-member-now-required",
     Kind.RULE: "result-rule-added",
 }
+
+_REQUIRED: Final = (Kind.REQUIRED, Kind.MISSING)
+_ADDED: Final = (Kind.UNDECLARED, Kind.EXTRA)
+# What a change excludes is seen by the members that a schema declares: any others may still come.
+_KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
 
 
 def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
@@ -76,7 +89,8 @@ def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Compa
     changes = [*_of_server(before, after)]
     for kind in OFFERED:
         changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
-    return Comparison(*names, tuple(_once(changes)), readers=READERS)
+    once = {(one.code, one.item, one.before, one.after): one for one in changes}
+    return Comparison(*names, tuple(once.values()), readers=READERS)
 
 
 def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
@@ -90,16 +104,6 @@ def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
             yield from _of_offer(what, offer, after[name])
     for name in after.keys() - before.keys() - {*renamed.values()}:
         yield rated(f"{what}-added", name, name, "", name)
-
-
-def _once(changes: list[Change]) -> Iterator[Change]:
-    """Yield each change once, although they have no hash."""
-    seen: set[tuple[str, ...]] = set()
-    for one in changes:
-        key = (one.code, one.item, one.before, one.after)
-        if key not in seen:
-            seen.add(key)
-            yield one
 
 
 def differs(comparison: Comparison) -> bool:
@@ -183,21 +187,11 @@ def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
 
     was, now = _arguments_of(before), _arguments_of(after)
     refused = faults(was, now, ARGUMENTS)
-    for fault in refused:
-        code = _REFUSED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED:
-            code = f"argument-{'now' if fault.declared else 'added'}-required"
-        if code is not None:
-            yield _change(code, fault, before.name, place)
-    required = {fault.path for fault in refused if fault.kind is Kind.REQUIRED}
-    for fault in _other(faults(now, was, _turned(ARGUMENTS)), refused):
-        code = _ALLOWED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED and fault.declared:
-            code = "argument-now-optional"
-        if code == "argument-added" and fault.path in required:
-            continue
-        if code is not None:
-            yield _change(code, fault, before.name, place, turned=True)
+    allowed = _unsaid(faults(now, was, ARGUMENTS), refused)
+    needed = {fault.path for fault in refused if fault.kind in _REQUIRED}
+    allowed = [one for one in allowed if one.kind not in _ADDED or one.path not in needed]
+    yield from _coded(refused, _REFUSED, before.name, place)
+    yield from _coded(map(_turned, allowed), _ALLOWED, before.name, place)
     yield from _defaults(was, now, before.name, place)
     yield from _described("argument-text-changed", was, now, before.name, place)
 
@@ -206,48 +200,42 @@ def _results(before: Offer, after: Offer) -> Iterator[Change]:
     def place(path: str) -> str:
         return f"{before.name}().{path}" if path else f"{before.name}()"
 
-    if before.output is None or after.output is None:
-        if before.output is not after.output:
-            came = before.output is None
-            yield rated(f"result-schema-{'added' if came else 'removed'}", place(""), before.name)
-        return
     was, now = before.output, after.output
+    if was is None or now is None:
+        if was is not now:
+            code = f"result-schema-{'added' if was is None else 'removed'}"
+            yield rated(code, place(""), before.name)
+        return
     unexpected = faults(now, was, RESULTS)
+    excluded = _unsaid(faults(was, now, _KNOWN_RESULTS), unexpected)
     removed = {fault.path for fault in unexpected if fault.kind is Kind.REMOVED}
-    for fault in unexpected:
-        code = _UNEXPECTED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED:
-            code = "result-member-now-optional" if fault.declared else "result-member-removed"
-        if code is not None and not (fault.kind is Kind.REQUIRED and fault.path in removed):
-            yield _change(code, fault, before.name, place, turned=True)
-    for fault in _other(faults(was, now, _turned(RESULTS)), unexpected):
-        code = _EXCLUDED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED and fault.declared:
-            code = "result-member-now-required"
-        if code is not None:
-            yield _change(code, fault, before.name, place)
+    told = [one for one in unexpected if one.kind not in _REQUIRED or one.path not in removed]
+    yield from _coded(map(_turned, told), _UNEXPECTED, before.name, place)
+    yield from _coded(excluded, _EXCLUDED, before.name, place)
     yield from _described("result-text-changed", was, now, before.name, place)
 
 
-def _turned(ends: Ends) -> Ends:
-    """Return who writes and reads where sides are exchanged, to see what a change allows."""
-    return Ends(writer_adds=False, reader_ignores=ends.reader_ignores)
-
-
-def _other(found: tuple[Fault, ...], said: tuple[Fault, ...]) -> Iterator[Fault]:
-    """Yield faults of the other direction that say something new.
+def _unsaid(found: Iterable[Fault], said: Iterable[Fault]) -> list[Fault]:
+    """Return faults of the other direction that say something new.
 
     That a type is another one is said once; that values came and others went, twice.
     """
     known = {(one.kind, one.path) for one in said if one.kind is not Kind.VALUE}
+    return [one for one in found if (one.kind, one.path) not in known]
+
+
+def _turned(fault: Fault) -> Fault:
+    """Return a fault of the other direction with the schema before the change first."""
+    return replace(fault, narrow=fault.wide, wide=fault.narrow)
+
+
+def _coded(
+    found: Iterable[Fault], codes: Mapping[Kind, str], tool: str, place: Place
+) -> Iterator[Change]:
+    """Yield the changes of the faults that have a code."""
     for one in found:
-        if (one.kind, one.path) not in known:
-            yield one
-
-
-def _change(code: str, fault: Fault, tool: str, place: Place, *, turned: bool = False) -> Change:
-    sides = (fault.wide, fault.narrow) if turned else (fault.narrow, fault.wide)
-    return rated(code, place(fault.path), tool, *sides)
+        if one.kind in codes:
+            yield rated(codes[one.kind], place(one.path), tool, one.narrow, one.wide)
 
 
 def _arguments_of(tool: Offer) -> Json:

@@ -47,7 +47,9 @@ class Kind(StrEnum):
     BOUND = "bound"
     """A value may be beyond a bound."""
     REQUIRED = "required"
-    """A member may be missing."""
+    """A declared member may be missing."""
+    MISSING = "missing"
+    """A required member is not declared."""
     UNDECLARED = "undeclared"
     """A member is not accepted at all."""
     REMOVED = "removed"
@@ -67,14 +69,13 @@ class Fault:
     """A place at which values of the one schema need not be values of the other.
 
     `path` leads there by members: `hours[].at`. `narrow` and `wide` are the two sides as short
-    text. `declared` says whether the one schema has the member of which this is about.
+    text.
     """
 
     kind: Kind
     path: str
     narrow: str = ""
     wide: str = ""
-    declared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
