@@ -34,7 +34,7 @@ def refers(text: bytes) -> bool:
     return any(one in text for one in _REFERENCES)
 
 
-def is_strange(document: Json) -> bool:
+def is_ambiguous(document: Json) -> bool:
     """Return whether a schema may mean something else to programs than to this one.
 
     It does if it has a keyword of another version, or a base for references inside of it.
@@ -44,13 +44,13 @@ def is_strange(document: Json) -> bool:
     if not names:
         return True
     version = _VERSIONS.index(names[0])
-    whole = _is_strange(document, version)
+    whole = _is_ambiguous(document, version)
     return whole or any(
-        _is_strange(one, version) or one.keys() & {"$id", "$schema"} for one in _inside(document)
+        _is_ambiguous(one, version) or one.keys() & {"$id", "$schema"} for one in _inside(document)
     )
 
 
-def _is_strange(schema: Json, version: int) -> bool:
+def _is_ambiguous(schema: Json, version: int) -> bool:
     if any(_SINCE.get(key, 0) > version or _UNTIL.get(key, 4) < version for key in schema):
         return True
     # Up to draft 7, what is beside a reference has no meaning.

@@ -10,8 +10,9 @@ from mcp_protogen.findings.change import Change, Comparison
 from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
 from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
 from mcp_protogen.typed_clients.faults import Fault, Kind
-from mcp_protogen.typed_clients.keywords import VALUES, shown
+from mcp_protogen.typed_clients.keywords import VALUES
 from mcp_protogen.typed_clients.severities import READERS, rated
+from mcp_protogen.typed_clients.wording import shown
 
 Json = dict[str, Any]
 Place = Callable[[str], str]

@@ -1,13 +1,12 @@
 """What the keywords of one schema say, without what they refer to."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from math import floor, inf, isnan, nan
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isnan, nan
+from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.typed_clients.ranges import measure
 
 Json = dict[str, Any]
 
@@ -26,15 +25,12 @@ NAMED: Final = frozenset(
 """The keywords of objects whose members have names of their own."""
 VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 """The keywords whose values are no schemas, whatever they look like."""
+UNIONS: Final = ("anyOf", "oneOf")
+"""The keywords of alternatives."""
 # What of these is about a schema as a whole, or decides what references lead to.
 _SAID: Final = ANNOTATIONS - {"$anchor", "$defs", "$id", "$schema", "definitions", "format", "id"}
 _UNORDERED: Final = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
 
-OF_ARRAYS: Final = frozenset({"contains", "minContains", "maxContains", "uniqueItems"})
-OF_OBJECTS: Final = frozenset(
-    {"dependencies", "dependentRequired", "dependentSchemas", "patternProperties"}
-    | {"propertyNames", "unevaluatedProperties"}
-)
 # What any of these says depends on the others: two schemas agree on all of a group or on none.
 TOGETHER: Final = (
     frozenset({"if", "then", "else"}),
@@ -49,12 +45,6 @@ _GROUPS: Final = (*TOGETHER, frozenset({"items", "additionalItems", "prefixItems
 _OF_WHOLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 """What depends on the whole schema that has it."""
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
-
-
-def shown(value: object) -> str:
-    """Return a value as short text; a text stays as it is."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def listed(value: Any) -> list[Any]:
@@ -75,6 +65,12 @@ def required_of(schema: Json) -> list[str]:
 def properties_of(schema: Json) -> Json:
     """Return the schemas of declared members."""
     found = schema.get("properties")
+    return found if is_object(found) else {}
+
+
+def patterns_of(schema: Json) -> Json:
+    """Return the schemas of members whose names match a pattern."""
+    found = schema.get("patternProperties")
     return found if is_object(found) else {}
 
 
@@ -123,8 +119,7 @@ def values_of(schema: Json) -> list[Any] | None:
     found = schema.get("enum")
     if "const" not in schema:
         return found if is_array(found) else None
-    value = canonical([as_number(schema["const"])])
-    refused = is_array(found) and value not in [canonical([as_number(one)]) for one in found]
+    refused = is_array(found) and not identities(found) >= identities([schema["const"]])
     return [] if refused else [schema["const"]]
 
 
@@ -139,8 +134,7 @@ def enumerated(arms: Sequence[Any], *, alone: bool) -> list[Any] | None:
         if values is None or arm.keys() - ANNOTATIONS - {"const", "enum", "type"}:
             return None
         found += [value for value in values if may_be(arm, value)]
-    different = {canonical([as_number(value)]) for value in found}
-    return None if alone and len(different) < len(found) else found
+    return None if alone and len(identities(found)) < len(found) else found
 
 
 def may_be(schema: Json, value: Any) -> bool:
@@ -151,6 +145,11 @@ def may_be(schema: Json, value: Any) -> bool:
     return any(accepts(kinds, one) for one in kinds_of(value))
 
 
+def identities(values: Iterable[Any]) -> set[bytes]:
+    """Return what tells values apart: the same one for those that are equal in JSON Schema."""
+    return {canonical(as_number(value)) for value in values}
+
+
 def as_number(value: Any) -> Any:
     """Return a value with 1 for 1.0, wherever it is: they are the same in JSON Schema."""
     if is_object(value):
@@ -158,54 +157,6 @@ def as_number(value: Any) -> Any:
     if is_array(value):
         return [as_number(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def measure(schema: Json, keyword: str, otherwise: float) -> float:
-    """Return the number that a keyword has."""
-    value = schema.get(keyword)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
-
-
-class Edge(NamedTuple):
-    """The keywords of one end of a range, and 1 for the lower end."""
-
-    closed: str
-    opened: str
-    sign: int
-
-
-EDGES: Final = (
-    Edge("minimum", "exclusiveMinimum", 1),
-    Edge("maximum", "exclusiveMaximum", -1),
-)
-
-
-def tighter(schema: Json, edge: Edge, *, whole: bool) -> tuple[float, bool]:
-    """Return the tighter of two bounds, as if both were lower ones; true if it is excluded."""
-    edges: list[tuple[float, bool]] = [(-inf, False)]
-    for keyword, excluded in ((edge.closed, False), (edge.opened, True)):
-        value = schema.get(keyword)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            bound = edge.sign * value
-            edges.append((floor(bound) + 1, False) if excluded and whole else (bound, excluded))
-    return max(edges)
-
-
-def divides(step: Any, by: Any) -> bool:
-    """Return whether all multiples of `by` are multiples of `step`, as floating point has them."""
-    are_numbers = all(isinstance(one, int | float) and one is not True for one in (step, by))
-    if not are_numbers or not step:
-        return canonical([step]) == canonical([by])
-    return (Fraction(by) / Fraction(step)).denominator == 1
-
-
-def spelled_keyword(schema: Json, keyword: str) -> str:
-    """Return a keyword with its value, as short text."""
-    return (
-        f"{keyword} {json.dumps(schema[keyword], ensure_ascii=False)}"
-        if keyword in schema
-        else f"no {keyword}"
-    )
 
 
 def positions(schema: Json) -> tuple[list[Any], Any]:
@@ -225,21 +176,15 @@ def both(one: Json, other: Json) -> Json:
     first = {keyword for group in _GROUPS if one.keys() & group for keyword in group}
     rest = {key: value for key, value in other.items() if key not in first}
     done = {key: value for key, value in {**rest, **one}.items() if key not in _OF_WHOLE}
-    for keyword, tighter_of in _TIGHTER.items():
-        ends = [measure(side, keyword, nan) for side in (one, other) if keyword in side]
-        if len(ends) == 2 and not any(map(isnan, ends)):
-            done[keyword] = tighter_of(ends)
+    for keyword in _TIGHTER.keys() & one.keys() & other.keys():
+        ends = [measure(side, keyword, nan) for side in (one, other)]
+        if not any(map(isnan, ends)):
+            done[keyword] = _TIGHTER[keyword](ends)
     ours, theirs = properties_of(one), properties_of(other)
     if theirs and ours:
-        done["properties"] = {
-            name: (
-                {"allOf": [ours[name], theirs[name]]}
-                if name in ours and name in theirs
-                else ours.get(name, theirs.get(name))
-            )
-            for name in {**ours, **theirs}
-        }
-    if patterns := {**_patterns(other), **_patterns(one)}:
+        shared = {name: {"allOf": [ours[name], theirs[name]]} for name in ours.keys() & theirs}
+        done["properties"] = {**ours, **theirs, **shared}
+    if patterns := {**patterns_of(other), **patterns_of(one)}:
         done["patternProperties"] = patterns
     if needed := [*required_of(one), *required_of(other)]:
         done["required"] = list(dict.fromkeys(needed))
@@ -247,11 +192,6 @@ def both(one: Json, other: Json) -> Json:
         sides = (types_of({"type": side["type"]}) for side in (one, other))
         done["type"] = common(*sides) or one["type"]
     return done
-
-
-def _patterns(schema: Json) -> Json:
-    found = schema.get("patternProperties")
-    return found if is_object(found) else {}
 
 
 def meaning(schema: Any, *, ordered: bool = False) -> Any:
@@ -271,39 +211,5 @@ def meaning(schema: Any, *, ordered: bool = False) -> Any:
         else:
             done[key] = as_number(value) if key in VALUES else meaning(value, ordered=ordered)
         if key in _UNORDERED and is_array(value) and not ordered:
-            done[key] = sorted(done[key], key=lambda one: canonical([one]))
+            done[key] = sorted(done[key], key=canonical)
     return done
-
-
-def is_idle(keyword: str, value: Any) -> bool:
-    """Return whether a keyword refuses nothing with this value."""
-    match keyword:
-        case "uniqueItems":
-            return value is False
-        case "pattern":
-            return value in ("", ".*")
-        case "propertyNames":
-            return value in (True, {}, {"type": "string"})
-        case "unevaluatedItems" | "unevaluatedProperties":
-            return value in (True, {})
-        case "not":
-            return value is False
-        case _:
-            return keyword in OF_OBJECTS and value == {}
-
-
-def spelled(schema: Any) -> str:
-    """Return a schema in a few words."""
-    if not is_object(schema):
-        return "anything" if schema is not False else "nothing"
-    if (values := values_of(schema)) is not None:
-        return shown(" | ".join(json.dumps(one, ensure_ascii=False) for one in values))
-    if isinstance(schema.get("$ref"), str):
-        return shown(str(schema["$ref"]).rpartition("/")[2])
-    for keyword in ("anyOf", "oneOf"):
-        if is_array(schema.get(keyword)):
-            return shown(" | ".join(spelled(arm) for arm in schema[keyword]))
-    kinds = schema.get("type")
-    if kinds == "array":
-        return f"array of {spelled(schema.get('items', True))}"
-    return shown(" | ".join(map(str, kinds)) if is_array(kinds) else str(kinds or "anything"))

@@ -10,24 +10,16 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.typed_clients.keywords import (
-    EDGES,
     may_be,
-    measure,
     properties_of,
     required_of,
-    tighter,
     types_of,
     values_of,
 )
+from mcp_protogen.typed_clients.ranges import EDGES, LENGTHS, measure, tighter
 
 Json = dict[str, Any]
 
-LENGTHS: Final = {
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
-}
-"""The keywords of the least and the greatest length of a value, by its type."""
 _MOST: Final = 200
 _NUMBERS: Final = ("minimum", "maximum")
 
@@ -109,21 +101,6 @@ def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
         if name not in required:
             yield {**schema, "properties": {**members, name: False}}
         return
-
-
-def are_apart(one: Json, other: Json, kind: str) -> bool:
-    """Return whether no value of a type is in the ranges of both schemas."""
-    if kind in LENGTHS:
-        least, most = LENGTHS[kind]
-        low = max(measure(side, least, 0) for side in (one, other))
-        return low > min(measure(side, most, inf) for side in (one, other))
-    if kind not in ("integer", "number"):
-        return False
-    ends = [
-        max(tighter(side, edge, whole=kind == "integer") for side in (one, other)) for edge in EDGES
-    ]
-    (low, low_is_out), (high, high_is_out) = ends
-    return low > -high or (low == -high and (low_is_out or high_is_out))
 
 
 def written_out(value: Any) -> Json:
