@@ -190,6 +190,15 @@ def test_references_to_elsewhere_are_not_followed() -> None:
             assert said.endswith("is not followed")
 
 
+def test_members_that_are_called_like_keywords_are_members() -> None:
+    for name in ("const", "default", "enum", "examples", "properties"):
+        with case(name):
+            members = {name: {"$ref": "http://127.0.0.1:1/x"}, "size": {"type": "integer"}}
+            looked = tool(properties={"at": {"type": "object", "properties": members}})
+            assert problems_of(looked) == ["the reference 'http://127.0.0.1:1/x' is not followed"]
+            assert module_of(looked).LookAt(size=1).to_wire() == {"size": 1}
+
+
 def test_a_schema_that_is_no_type_is_any_value_and_others_stay() -> None:
     cases: tuple[Any, ...] = (
         {"$dynamicRef": "#x"},

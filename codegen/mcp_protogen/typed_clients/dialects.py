@@ -4,12 +4,10 @@ Keywords have come and gone, and some have another meaning than before. A schema
 its own version does not know is read in other ways by other programs.
 """
 
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any, Final
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.typed_clients.keywords import ANNOTATIONS, NAMED, VALUES, strings
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.typed_clients.keywords import ANNOTATIONS, strings, subschemas
 
 Json = dict[str, Any]
 
@@ -44,9 +42,9 @@ def is_ambiguous(document: Json) -> bool:
     if not names:
         return True
     version = _VERSIONS.index(names[0])
-    whole = _is_ambiguous(document, version)
-    return whole or any(
-        _is_ambiguous(one, version) or one.keys() & {"$id", "$schema"} for one in _inside(document)
+    return any(
+        _is_ambiguous(one, version) or (one is not document and one.keys() & {"$id", "$schema"})
+        for one in subschemas(document)
     )
 
 
@@ -65,20 +63,3 @@ def _is_ambiguous(schema: Json, version: int) -> bool:
 
 def _is_type(value: Any) -> bool:
     return isinstance(value, str) or (value != [] and value == strings(value))
-
-
-def _inside(schema: Json) -> Iterator[Json]:
-    """Yield all schemas inside of a schema."""
-    left: list[Any] = [schema]
-    while left:
-        for key, value in left.pop().items():
-            if key in VALUES:
-                continue
-            inner = value.values() if key in NAMED and is_object(value) else [value]
-            found = [
-                one
-                for one in chain(*(one if is_array(one) else [one] for one in inner))
-                if is_object(one)
-            ]
-            yield from found
-            left += found

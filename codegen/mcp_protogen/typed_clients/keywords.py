@@ -1,6 +1,6 @@
 """What the keywords of one schema say, without what they refer to."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan, nan
 from typing import Any, Final
 
@@ -199,17 +199,44 @@ def meaning(schema: Any, *, ordered: bool = False) -> Any:
 
     Unless it is `ordered`, what has no order comes in one: a reference may lead to a place in it.
     """
-    if not is_object(schema):
-        return [meaning(one, ordered=ordered) for one in schema] if is_array(schema) else schema
+
+    def change(one: Json) -> Json:
+        done: Json = {}
+        for key, value in one.items():
+            # A schema has one of these words as a name only where nothing says that it is a name.
+            if key not in _SAID or not isinstance(value, str):
+                done[key] = as_number(value) if key in VALUES else value
+            if key in _UNORDERED and is_array(value) and not ordered:
+                done[key] = sorted(done[key], key=canonical)
+        return done
+
+    return changed(schema, change)
+
+
+def changed(value: Any, change: Callable[[Json], Json]) -> Any:
+    """Return a schema, or what has schemas in it, with all of them changed: inner ones first."""
+    if is_array(value):
+        return [changed(one, change) for one in value]
+    if not is_object(value):
+        return value
     done: Json = {}
-    for key, value in schema.items():
-        # A schema has one of these words as a name only where nothing says that these are names.
-        if key in _SAID and isinstance(value, str):
-            continue
-        if key in NAMED and is_object(value):
-            done[key] = {name: meaning(one, ordered=ordered) for name, one in value.items()}
+    for key, one in value.items():
+        if key in NAMED and is_object(one):
+            done[key] = {name: changed(schema, change) for name, schema in one.items()}
         else:
-            done[key] = as_number(value) if key in VALUES else meaning(value, ordered=ordered)
-        if key in _UNORDERED and is_array(value) and not ordered:
-            done[key] = sorted(done[key], key=canonical)
-    return done
+            done[key] = one if key in VALUES else changed(one, change)
+    return change(done)
+
+
+def subschemas(value: Any) -> Iterator[Json]:
+    """Yield a schema, or the schemas in a value, each with those inside of it."""
+    if is_array(value):
+        for one in value:
+            yield from subschemas(one)
+    elif is_object(value):
+        yield value
+        for key, one in value.items():
+            if key in NAMED and is_object(one):
+                yield from subschemas([*one.values()])
+            elif key not in VALUES:
+                yield from subschemas(one)

@@ -6,16 +6,17 @@ only to these; one that leads elsewhere is never followed, and stands for any va
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.graph import reached
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.typed_clients.keywords import VALUES, required_of
+from mcp_protogen.typed_clients.keywords import changed, required_of
 from mcp_protogen.typed_clients.naming import class_text, numbered
 
 Json = dict[str, Any]
@@ -52,10 +53,10 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
             called[pointer], raw[safe] = safe, value
     above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
     rebasing = _Rebasing(called, root, place)
-    done = {name: rebasing.schema(value) for name, value in {root: above, **raw}.items()}
-    hoisted = references.hoisted({"$defs": done})["$defs"]
-    whole = {name: rebasing.resolved(value, hoisted) for name, value in hoisted.items()}
-    return Definitions(root, whole, tuple(rebasing.problems))
+    rebased = changed({"$defs": {root: above, **raw}}, rebasing.rebased)
+    hoisted = references.hoisted(rebased)
+    resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
+    return Definitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
 
 
 class _Rebasing:
@@ -67,32 +68,18 @@ class _Rebasing:
         self._place = place
         self.problems: list[Problem] = []
 
-    def schema(self, value: Any) -> Any:
-        """Return a schema with its references rebased."""
-        if is_array(value):
-            return [self.schema(one) for one in value]
-        if not is_object(value):
-            return value
+    def rebased(self, schema: Json) -> Json:
+        """Return a schema whose reference is rebased."""
         done = {
-            key: (
-                one
-                if key in VALUES
-                else self._members(one) if key == "properties" else self.schema(one)
-            )
-            for key, one in value.items()
+            key: one
+            for key, one in schema.items()
             # Models keep members that they do not know, also those of a later version.
             if key != "$ref" and (key, one) != ("additionalProperties", False)
         }
-        ref = value.get("$ref")
-        if ref is None:
-            return done
+        if "properties" in done and not is_object(done["properties"]):
+            done["properties"] = {}
+        ref = schema.get("$ref")
         return {**done, "$ref": self._rebased(ref)} if isinstance(ref, str) else done
-
-    def _members(self, value: Any) -> Any:
-        """Return the schemas of members, whose names are no keywords."""
-        if not is_object(value):
-            return {}
-        return {name: self.schema(one) for name, one in value.items()}
 
     def _rebased(self, ref: str) -> str:
         if ref in ("", "#", "#/"):
@@ -105,27 +92,17 @@ class _Rebasing:
                 return references.PREFIX + name + pointer.removeprefix(known)
         return f"{references.PREFIX}{self._root}{pointer}"
 
-    def resolved(self, value: Any, definitions: Json) -> Any:
-        """Return a schema without references that lead to none of the definitions."""
-        if is_array(value):
-            return [self.resolved(one, definitions) for one in value]
-        if not is_object(value):
-            return value
-        ref = value.get("$ref")
-        lost = isinstance(ref, str) and (
-            not ref.startswith(references.PREFIX) or references.target(ref) not in definitions
-        )
-        if lost:
-            message = f"the reference {ref!r:.80} is not followed"
-            hint = "any value is accepted in its place"
-            problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
-            if problem not in self.problems:
-                self.problems.append(problem)
-        return {
-            key: one if key in VALUES else self.resolved(one, definitions)
-            for key, one in value.items()
-            if not (lost and key == "$ref")
-        }
+    def resolved(self, schema: Json, definitions: Json) -> Json:
+        """Return a schema without a reference that leads to none of the definitions."""
+        ref: str = schema.get("$ref", "")
+        if not ref or (ref.startswith(references.PREFIX) and references.target(ref) in definitions):
+            return schema
+        message = f"the reference {ref!r:.80} is not followed"
+        hint = "any value is accepted in its place"
+        problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return {key: one for key, one in schema.items() if key != "$ref"}
 
 
 def normal(found: Definitions, place: str) -> Definitions:
