@@ -97,7 +97,9 @@ class _Rebasing:
         ref: str = schema.get("$ref", "")
         if not ref or (ref.startswith(references.PREFIX) and references.target(ref) in definitions):
             return schema
-        message = f"the reference {ref!r:.80} is not followed"
+        own = f"{references.PREFIX}{self._root}/"
+        said = f"#/{ref.removeprefix(own)}" if ref.startswith(own) else ref
+        message = f"the reference {said!r:.80} is not followed"
         hint = "any value is accepted in its place"
         problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
         if problem not in self.problems:
