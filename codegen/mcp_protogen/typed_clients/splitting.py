@@ -53,10 +53,8 @@ def _by_range(schema: Json, kinds: Sequence[str], arms: Sequence[Json]) -> Itera
         start, end = _whole_range(arm, least, most)
         for cut in (start, end + 1):
             if low < cut <= high and cut < inf:
-                rest = {key: one for key, one in schema.items() if not key.startswith("exclusive")}
-                rest |= {least: low, most: high}
-                yield _without_infinity({**rest, most: cut - 1})
-                yield _without_infinity({**rest, least: cut})
+                yield {**schema, most: cut - 1}
+                yield {**schema, least: cut}
                 return
 
 
@@ -67,19 +65,13 @@ def _whole_range(schema: Json, least: str, most: str) -> tuple[float, float]:
     return measure(schema, least, 0), measure(schema, most, inf)
 
 
-def _without_infinity(schema: Json) -> Json:
-    return {key: one for key, one in schema.items() if one not in (inf, -inf)}
-
-
 def _by_number(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
     (low, _), (high, _) = (tighter(schema, edge, whole=False) for edge in EDGES)
     for arm in arms:
         for edge in EDGES:
             cut = edge.sign * tighter(arm, edge, whole=False)[0]
             if low < cut < -high:
-                for end in EDGES:
-                    rest = {key: v for key, v in schema.items() if key not in end[:2]}
-                    yield {**rest, end.opened: cut}
+                yield from ({**schema, end.opened: cut} for end in EDGES)
                 yield {"const": cut}
                 return
 
