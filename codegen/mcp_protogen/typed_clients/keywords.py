@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.calling.input_schemas import json_type
 from mcp_protogen.typed_clients.ranges import measure
 
 Json = dict[str, Any]
@@ -97,21 +98,8 @@ def common(kinds: Sequence[str], more: Sequence[str]) -> list[str]:
 
 def kinds_of(value: Any) -> tuple[str, ...]:
     """Return the types of a value."""
-    match value:
-        case None:
-            return ("null",)
-        case bool():
-            return ("boolean",)
-        case int():
-            return ("integer", "number")
-        case float():
-            return ("integer", "number") if value.is_integer() else ("number",)
-        case str():
-            return ("string",)
-        case list():
-            return ("array",)
-        case _:
-            return ("object",)
+    kind = json_type(as_number(value))
+    return ("integer", "number") if kind == "integer" else (kind,)
 
 
 def values_of(schema: Json) -> list[Any] | None:

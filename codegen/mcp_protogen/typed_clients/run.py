@@ -56,8 +56,8 @@ class ClientJob:
         found = listed_contract(self.server, self.timeout)
         if self.tools:
             found = found.only(self.tools)
-        elif lock is not None and lock.chosen:
-            found = found.only(name for name in lock.contract.tools if name in found.tools)
+        elif lock is not None:
+            found = lock.chosen_of(found)
         # Some servers list members in another order each time.
         same = lock is not None and canonical(lock.contract.as_json()) == canonical(found.as_json())
         return lock.contract if lock is not None and same else found
@@ -179,10 +179,8 @@ def between_locks(before: str, after: str) -> Comparison:
 
 
 def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
-    whole = listed_contract(server, timeout)
-    if lock.chosen:
-        whole = whole.only(name for name in lock.contract.tools if name in whole.tools)
-    return compared(lock.contract, whole, (name, server.shown))
+    found = lock.chosen_of(listed_contract(server, timeout))
+    return compared(lock.contract, found, (name, server.shown))
 
 
 def _locked(name: str) -> ClientLock:

@@ -129,6 +129,7 @@ class _Side:
     offer: Offer
     is_output: bool
     raw: Json
+    place: str
     found: Definitions
 
     def content(self, name: str) -> str:
@@ -146,7 +147,7 @@ def _sides(offers: Iterable[Offer]) -> Iterator[_Side]:
         for is_output, raw in ((False, offer.input), (True, offer.output)):
             if raw is not None:
                 place = f"{offer.name} ({'output' if is_output else 'input'})"
-                yield _Side(offer, is_output, raw, collected(raw, _ROOT, place))
+                yield _Side(offer, is_output, raw, place, collected(raw, _ROOT, place))
 
 
 def _shared(sides: Iterable[_Side]) -> Collection[str]:
@@ -208,9 +209,8 @@ class _Module:
                 self._given[name] = self._names.give(name)
             called.setdefault(name, self._given.get(name, ""))
         schemas = references.renamed(found.schemas, called)
-        place = f"{side.offer.name} ({'output' if side.is_output else 'input'})"
         root = called[found.root]
-        done = normal(Definitions(root, schemas, found.problems), place)
+        done = normal(Definitions(root, schemas, found.problems), side.place)
         # Nothing checks arguments here, so that it does not matter what models would not check.
         for problem in done.problems if side.is_output else found.problems:
             if problem.code == _LOOSENED:
