@@ -297,6 +297,14 @@ def test_a_lock_has_what_a_contract_has() -> None:
     assert found.only(["echo"]).counts() == "1 tool"
 
 
+def test_null_can_be_sent_where_a_definition_accepts_it() -> None:
+    maybe = {"Maybe": {"type": ["string", "null"]}}
+    looked = tool(properties={"x": {"$ref": "#/$defs/Maybe"}}, **{"$defs": maybe})
+    assert "x: Maybe | Omitted = OMITTED" in text_of(looked)
+    needed = tool(properties={"x": {"type": ["string", "null"]}}, required=["x"])
+    assert "OMITTED" not in text_of(needed)
+
+
 def test_arguments_of_none_are_left_out_and_null_is_sent_where_it_is_a_value() -> None:
     sent: list[Any] = []
 

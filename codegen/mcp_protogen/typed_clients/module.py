@@ -137,7 +137,7 @@ def _view(method: Method, names: ModuleNames) -> Json:
     free = method.arguments is None
     how, whole, _ = _REQUESTS[method.offer.kind]
     result = whole if method.returns is None else hint(method.returns)
-    returns = result if method.unwrapped_type is None else hint(method.unwrapped_type)
+    returns = result if method.unwrapped is None else hint(method.unwrapped)
     hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
     return {
         "kind": method.offer.kind,
@@ -150,7 +150,7 @@ def _view(method: Method, names: ModuleNames) -> Json:
         "call": f'_result("{how}", ' if method.returns is None else "_call(",
         "result": _read_as(method.returns, result),
         "returns": returns,
-        "unwrapped": method.unwrapped,
+        "unwrapped": method.unwrapped is not None,
         "doc": _doc(method, free=free),
         "short": _first(method.offer),
         "uses": {*_words([*hints, _read_as(method.returns, result)]), *(["Any"] if free else [])},
@@ -182,13 +182,14 @@ class _Parameter:
     @property
     def left_out(self) -> bool:
         """Return whether None stands for an argument that is not sent."""
-        one = self.argument
-        return not one.required and self.default == "None"
+        return self.default == "None"
 
     @property
     def default(self) -> str:
-        """The default as an expression."""
+        """The default as an expression; nothing for an argument that has to be given."""
         one = self.argument
+        if one.required:
+            return ""
         if one.has_default:
             return literal(one.default)
         return "OMITTED" if one.nullable and not isinstance(one.type, Anything) else "None"
@@ -207,7 +208,7 @@ class _Parameter:
     @property
     def text(self) -> str:
         """The whole parameter."""
-        default = "" if self.argument.required else f" = {self.default}"
+        default = f" = {self.default}" if self.default else ""
         return f"{self.argument.name}: {self.annotation}{default}"
 
     @property

@@ -70,15 +70,14 @@ class Method:
     """The method for a tool, a prompt or a resource template.
 
     `arguments` is None for a tool that takes an object with free members. `returns` is None for one
-    without an output schema; `unwrapped` is the member of the model that is returned.
+    without an output schema; `unwrapped` is the type of its member `result` if that is returned.
     """
 
     offer: Offer
     name: FieldName
     arguments: tuple[Argument, ...] | None
     returns: TypeExpr | None
-    unwrapped: FieldName | None = None
-    unwrapped_type: TypeExpr | None = None
+    unwrapped: TypeExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +177,15 @@ def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[st
 
 @dataclass(slots=True)
 class _Added:
-    """A schema of a tool in the module: the name of its definition, and both forms of it."""
+    """A schema of a tool in the module: the name of its definition, and both forms of it.
+
+    `nulls` are the names of types that accept null.
+    """
 
     root: str
     schema: Json
     raw: Json
+    nulls: Container[str]
 
 
 class _Module:
@@ -224,7 +227,7 @@ class _Module:
         for name, schema in final.items():
             self.schemas.setdefault(name, schema)
             self._docs.setdefault(name, docs)
-        return _Added(root, final[root], schemas[root])
+        return _Added(root, final[root], schemas[root], nullable_names(final))
 
     def loosened(self, place: str) -> Iterator[Problem]:
         """Yield what the models do not check, each with the tools that it is about."""
@@ -321,12 +324,11 @@ def cut(text: str) -> str:
 
 
 def _method(offer: Offer, name: FieldName, given: _Added, result: _Added | None) -> Method:
-    unwrapped = unwrapped_type = None
+    unwrapped = None
     if result is not None and _is_wrapper(result.schema):
-        unwrapped = member_names([_WRAPPED], offer.name)[_WRAPPED]
-        unwrapped_type = expression(result.schema["properties"][_WRAPPED])
+        unwrapped = expression(result.schema["properties"][_WRAPPED])
     returns = None if result is None else _returned(result)
-    return Method(offer, name, _arguments(given, offer), returns, unwrapped, unwrapped_type)
+    return Method(offer, name, _arguments(given, offer), returns, unwrapped)
 
 
 def _returned(result: _Added) -> TypeExpr:
@@ -350,34 +352,31 @@ def _arguments(given: _Added, offer: Offer) -> tuple[Argument, ...] | None:
     names = argument_names(schema["properties"], offer.name)
     required = frozenset(schema.get("required", ()))
     members: Any = raw.get("properties", {})
-    found = [
-        _argument(
-            wire,
-            names[wire],
-            value,
-            members.get(wire) if is_object(members) else None,
+    found: list[Argument] = []
+    for wire, value in schema["properties"].items():
+        about = members.get(wire) if is_object(members) else None
+        expr = expression(value)
+        default = _default(about, expr) if wire not in required else ()
+        argument = Argument(
+            wire=wire,
+            name=names[wire],
+            type=expr,
             required=wire in required,
+            nullable=nullable(expr, given.nulls),
+            has_default=bool(default),
+            default=default[0] if default else None,
+            doc=_described(about),
         )
-        for wire, value in schema["properties"].items()
-    ]
+        found.append(argument)
     return tuple(sorted(found, key=lambda one: not one.required))
 
 
-def _argument(wire: str, name: FieldName, value: Json, raw: Any, *, required: bool) -> Argument:
-    expr = expression(value)
-    default = raw.get("default") if is_object(raw) else None
-    optional = not required and is_object(raw) and "default" in raw
-    usable = optional and fits(expr, default) and len(repr(default)) <= _LONGEST_DEFAULT
-    return Argument(
-        wire=wire,
-        name=name,
-        type=expr,
-        required=required,
-        nullable=fits(expr, None),
-        has_default=usable,
-        default=default if usable else None,
-        doc=_described(raw),
-    )
+def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
+    """Return the default of an argument if it is a short one of its type, and nothing else."""
+    if not is_object(raw) or "default" not in raw:
+        return ()
+    value = raw["default"]
+    return (value,) if fits(expr, value) and len(repr(value)) <= _LONGEST_DEFAULT else ()
 
 
 def fits(expr: TypeExpr, value: object) -> bool:
