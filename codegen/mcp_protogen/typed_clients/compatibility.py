@@ -113,29 +113,36 @@ class _Search:
             return []
         one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
         if one is None or other is None:
-            same = canonical(narrow) == canonical(wide)
-            same = same and (not self._differ or self._leads_out(narrow))
-            return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
+            return self._unresolved(narrow, wide, path)
         if wide is False:
             return [Fault(Kind.TYPE, path, shown(types_of(one)), "nothing")]
         if not other.keys() - ANNOTATIONS or self._alike(one, other):
             return []
-        pair = (id(narrow), id(wide))
-        if pair in self._open:
-            # A reference that leads to itself without a step into the value says nothing.
-            again = self._open[pair] == path
-            return [Fault(Kind.UNKNOWN, path, spelled(one), spelled(other))] if again else []
         # What is made on the way must live as long as its id is in use.
         self._kept += (narrow, wide)
-        self._open[pair] = path
+        return self._examined((id(narrow), id(wide)), Pair(one, other, path))
+
+    def _examined(self, key: tuple[int, int], pair: Pair) -> list[Fault]:
+        """Return the faults of two schemas that differ, unless they are being examined already."""
+        if key in self._open:
+            # A reference that leads to itself without a step into the value says nothing.
+            unknown = pair.fault(Kind.UNKNOWN, spelled(pair.narrow), spelled(pair.wide))
+            return [unknown] if self._open[key] == pair.path else []
+        self._open[key] = pair.path
         try:
             return [
                 fault
-                for arm in self._narrow.alternatives(one)
-                for fault in self._alternative(Pair(arm, other, path))
+                for arm in self._narrow.alternatives(pair.narrow)
+                for fault in self._alternative(replace(pair, narrow=arm))
             ]
         finally:
-            del self._open[pair]
+            del self._open[key]
+
+    def _unresolved(self, narrow: Any, wide: Any, path: str) -> list[Fault]:
+        """Return a fault unless two schemas have the same reference, to the same place."""
+        same = canonical(narrow) == canonical(wide)
+        same = same and (not self._differ or self._leads_out(narrow))
+        return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
 
     @cached_property
     def _differ(self) -> bool:
@@ -326,20 +333,24 @@ class _Search:
                 yield from self.schema(member, theirs[name], place)
             elif member is not False:
                 yield from self._unknown(member, wide_rest, place)
+        yield from self._undeclared(pair, rest)
+        others = [rest] if rest is not False else []
+        if "patternProperties" not in pair.wide:  # else the two have to be equal
+            others += patterns_of(pair.narrow).values()
+        for other in others:
+            yield from self.schema(other, wide_rest, f"{pair.path}{{}}")
+
+    def _undeclared(self, pair: Pair, rest: Any) -> Iterator[Fault]:
+        """Yield the faults of members that only the wide schema declares."""
+        ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
         # What a pattern allows, this does not look at.
         other = True if pair.narrow.get("patternProperties") else rest
         for name in sorted(theirs.keys() - ours.keys()):
-            found = refusals(self.schema(other, theirs[name], _inside(pair.path, name)))
-            stated = "additionalProperties" in pair.narrow
-            if found and stated:
-                yield from found
-            elif found:
-                yield Fault(Kind.REMOVED, _inside(pair.path, name), "", spelled(theirs[name]))
-        if rest is not False:
-            yield from self.schema(rest, wide_rest, f"{pair.path}{{}}")
-        if "patternProperties" not in pair.wide:  # else the two have to be equal
-            for member in patterns_of(pair.narrow).values():
-                yield from self.schema(member, wide_rest, f"{pair.path}{{}}")
+            place = _inside(pair.path, name)
+            found = refusals(self.schema(other, theirs[name], place))
+            if found and "additionalProperties" not in pair.narrow:
+                found = [Fault(Kind.REMOVED, place, "", spelled(theirs[name]))]
+            yield from found
 
     def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[Fault]:
         """Yield what becomes of a member that the other schema does not declare."""

@@ -4,7 +4,7 @@ Each schema becomes definitions of its own: the schema itself, and what it defin
 only to these; one that leads elsewhere is never followed, and stands for any value.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -16,7 +16,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.typed_clients.keywords import changed, required_of
+from mcp_protogen.typed_clients.keywords import changed, required_of, subschemas
 from mcp_protogen.typed_clients.naming import class_text, numbered
 
 Json = dict[str, Any]
@@ -129,9 +129,7 @@ def normal(found: Definitions, place: str) -> Definitions:
 def _normal(found: Definitions, place: str) -> Definitions:
     plain, unread = dialect.plain({"$defs": found.schemas}, (), place)
     done, loosened = normalise(plain, _NO_FACTS, place)
-    schemas: Json = done["$defs"]
-    needed = reached(graph(schemas), [found.root])
-    kept = {name: schema for name, schema in schemas.items() if name in needed}
+    kept = reachable(done["$defs"], [found.root])
     return Definitions(found.root, kept, (*found.problems, *unread, *loosened))
 
 
@@ -152,25 +150,23 @@ def _with_members(above: Json, found: Definitions, place: str) -> Json:
 
 def _with_root(found: Definitions, schema: Json) -> Definitions:
     # Definitions that cannot be types themselves would fail each time: only used ones stay.
-    schemas = {**found.schemas, found.root: schema}
-    needed = reached(graph(schemas), [found.root])
-    kept = {name: one for name, one in schemas.items() if name in needed}
+    kept = reachable({**found.schemas, found.root: schema}, [found.root])
     return Definitions(found.root, kept, found.problems)
 
 
-def graph(schemas: Json) -> Mapping[str, list[str]]:
+def reachable(schemas: Json, names: Iterable[str]) -> Json:
+    """Return the definitions of these names, and all that they refer to."""
+    needed = reached(_graph(schemas), names)
+    return {name: one for name, one in schemas.items() if name in needed}
+
+
+def _graph(schemas: Json) -> Mapping[str, list[str]]:
     """Return to which definitions each definition refers."""
-    return {name: list(_targets(schema)) for name, schema in schemas.items()}
-
-
-def _targets(schema: Any) -> Iterator[str]:
-    for _, value in jsonpointer.walk(schema):
-        if is_object(value) and isinstance(value.get("$ref"), str):
-            yield references.target(value["$ref"])
-
-
-def said(schema: Any) -> Iterator[Json]:
-    """Yield each schema of an object with members, wherever it is."""
-    for _, value in jsonpointer.walk(schema):
-        if is_object(value) and is_object(value.get("properties")):
-            yield value
+    return {
+        name: [
+            references.target(one["$ref"])
+            for one in subschemas(schema)
+            if isinstance(one.get("$ref"), str)
+        ]
+        for name, schema in schemas.items()
+    }

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import digest
-from mcp_protogen.base.graph import reached
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import ClassName, FieldName, pascal
 from mcp_protogen.base.printable import listed
@@ -32,6 +31,7 @@ from mcp_protogen.ir import (
 from mcp_protogen.ir import Json as JsonScalar
 from mcp_protogen.normalise import references
 from mcp_protogen.typed_clients.contract import Contract, Offer
+from mcp_protogen.typed_clients.keywords import subschemas
 from mcp_protogen.typed_clients.naming import (
     TypeNames,
     argument_names,
@@ -39,7 +39,7 @@ from mcp_protogen.typed_clients.naming import (
     member_names,
     method_names,
 )
-from mcp_protogen.typed_clients.schemas import Definitions, collected, graph, normal, said
+from mcp_protogen.typed_clients.schemas import Definitions, collected, normal, reachable
 
 Json = dict[str, Any]
 
@@ -133,8 +133,7 @@ class _Side:
 
     def content(self, name: str) -> str:
         """Return a digest of a definition with everything that it leads to."""
-        schemas = self.found.schemas
-        return digest({one: schemas[one] for one in sorted(reached(graph(schemas), [name]))})
+        return digest(reachable(self.found.schemas, [name]))
 
 
 _ROOT: Final = "ToolSchema"
@@ -238,7 +237,7 @@ class _Module:
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
         """Return the types that are used, and what they lead to, by name."""
-        needed = sorted(reached(graph(self.schemas), used))
+        needed = sorted(reachable(self.schemas, used))
         nulls = nullable_names(self.schemas)
         return tuple(self._type(name, nulls) for name in needed)
 
@@ -294,7 +293,9 @@ class _Docs:
     def __init__(self, schemas: Json) -> None:
         self._types: defaultdict[frozenset[str], set[str]] = defaultdict(set)
         self._members: defaultdict[tuple[frozenset[str], str], set[str]] = defaultdict(set)
-        for schema in said(schemas):
+        for schema in subschemas([*schemas.values()]):
+            if not is_object(schema.get("properties")):
+                continue
             members = frozenset(schema["properties"])
             self._types[members].add(_described(schema))
             for name, value in schema["properties"].items():
