@@ -1,5 +1,6 @@
 """What has changed between two contracts of a server, and for whom it breaks."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -24,13 +25,12 @@ VERSION: Final = "server-version-changed"
 """The code of a change that leaves the contract as it is."""
 
 # https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: what an absent
-# hint stands for, and the change of each that hosts have to know of. The second one is which value
-# is the safe one.
-_HINTS: Final[Mapping[str, tuple[bool, bool, str]]] = {
-    "readOnlyHint": (False, True, "security-read-only-lost"),
-    "destructiveHint": (True, False, "security-destructive"),
-    "idempotentHint": (False, True, "security-idempotent-lost"),
-    "openWorldHint": (True, False, "security-open-world"),
+# hint stands for, which is the less safe value, and the change to that value.
+_HINTS: Final[Mapping[str, tuple[bool, str]]] = {
+    "readOnlyHint": (False, "security-read-only-lost"),
+    "destructiveHint": (True, "security-destructive"),
+    "idempotentHint": (False, "security-idempotent-lost"),
+    "openWorldHint": (True, "security-open-world"),
 }
 # These have a meaning only for tools that are not said to read only.
 _OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
@@ -103,8 +103,10 @@ def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
             yield rated(f"{what}-removed", name, name, name)
         else:
             yield from _of_offer(what, offer, after[name])
-    for name in after.keys() - before.keys() - {*renamed.values()}:
-        yield rated(f"{what}-added", name, name, "", name)
+    known = {*before, *renamed.values()}
+    for name in after:
+        if name not in known:
+            yield rated(f"{what}-added", name, name, "", name)
 
 
 def differs(comparison: Comparison) -> bool:
@@ -125,21 +127,21 @@ def _of_server(before: Contract, after: Contract) -> Iterator[Change]:
 
 def _renamed(before: Offers, after: Offers) -> Mapping[str, str]:
     """Return the new names of what is otherwise the same, where there is no doubt."""
-    gone = {name: offer for name, offer in before.items() if name not in after}
-    came = {name: offer for name, offer in after.items() if name not in before}
-    found: dict[str, str] = {}
-    for name, offer in gone.items():
-        alike = [other for other in came if _content(came[other]) == _content(offer)]
-        same = [other for other in gone if _content(gone[other]) == _content(offer)]
-        if len(alike) == len(same) == 1:
-            found[name] = alike[0]
+    gone, came = _by_content(before, after), _by_content(after, before)
+    return {
+        names[0]: came[content][0]
+        for content, names in gone.items()
+        if len(names) == 1 and len(came[content]) == 1
+    }
+
+
+def _by_content(offers: Offers, others: Offers) -> Mapping[bytes, list[str]]:
+    """Return the names that only one side has, by what they have beside names and titles."""
+    found: defaultdict[bytes, list[str]] = defaultdict(list)
+    for name in offers.keys() - others.keys():
+        members = offers[name].as_json()
+        found[canonical({**members, "name": "", "title": ""})].append(name)
     return found
-
-
-def _content(offer: Offer) -> bytes:
-    return canonical(
-        {key: one for key, one in offer.as_json().items() if key not in ("name", "title")}
-    )
 
 
 def _of_offer(what: str, before: Offer, after: Offer) -> Iterator[Change]:
@@ -168,18 +170,12 @@ def _shortened(was: str, now: str) -> tuple[str, str]:
 
 def _hints(before: Offer, after: Offer) -> Iterator[Change]:
     only_reads = any(one.annotations.get("readOnlyHint", False) for one in (before, after))
-    for hint, (absent, safe, code) in _HINTS.items():
+    for hint, (absent, lost) in _HINTS.items():
         was, now = (one.annotations.get(hint, absent) for one in (before, after))
         if was == now or (only_reads and hint in _OF_WRITERS):
             continue
-        item = f"{before.name} {hint}"
-        yield rated(
-            "hint-safer" if now is safe else code, item, before.name, *map(_said, (was, now))
-        )
-
-
-def _said(value: bool) -> str:
-    return "true" if value else "false"
+        code = lost if now is absent else "hint-safer"
+        yield rated(code, f"{before.name} {hint}", before.name, str(was).lower(), str(now).lower())
 
 
 def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
@@ -241,14 +237,9 @@ def _coded(
 
 def _arguments_of(tool: Offer) -> Json:
     """Return the schema of arguments; one that declares none and allows no others has none."""
-    schema = _object(tool.input)
+    schema = {**tool.input, "type": "object"}
     declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
     return schema if schema.get("properties") or declares else {**schema, "properties": _NONE}
-
-
-def _object(schema: Json) -> Json:
-    """Return a schema as one of an object, which arguments always are."""
-    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
 def _defaults(was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
