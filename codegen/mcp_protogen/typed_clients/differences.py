@@ -258,23 +258,21 @@ def _default(schema: Any) -> str:
 
 
 def _described(code: str, was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
-    """Yield the texts that differ, wherever both sides have one."""
-    ours, theirs = dict(_texts(was, "")), dict(_texts(now, ""))
+    """Yield the texts that differ or are new, at the places that both schemas have."""
+    ours, theirs = dict(_texts(was)), dict(_texts(now))
     for path, text in ours.items():
-        if path in theirs and theirs[path] != text:
+        if text and theirs.get(path, "") not in ("", text):
             yield rated(code, place(path), tool, *_shortened(text, theirs[path]))
-    members = {path for path, _ in _members(was, "")}
     for path, text in theirs.items():
-        if path not in ours and path in members:
+        if text and ours.get(path) == "":
             yield rated(code, place(path), tool, "", shown(" ".join(text.split())))
 
 
-def _texts(schema: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield all texts of a schema, by place; those of the places that are inside others, too."""
-    for place, one in _members(schema, path):
-        said = [str(one[key]) for key in ("title", "description") if isinstance(one.get(key), str)]
-        if said:
-            yield place, "\n".join(said)
+def _texts(schema: Any) -> Iterator[tuple[str, str]]:
+    """Yield the text at each place of a schema, which is empty at most of them."""
+    for place, one in _members(schema, ""):
+        said = (one.get(key) for key in ("title", "description"))
+        yield place, "\n".join(text for text in said if isinstance(text, str))
 
 
 def _members(schema: Any, path: str) -> Iterator[tuple[str, Json]]:

@@ -16,7 +16,7 @@ from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
 from mcp_protogen.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
 from mcp_protogen.targets.python.annotations import hint
-from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
+from mcp_protogen.typed_clients.contract import OFFERED, Offer
 from mcp_protogen.typed_clients.naming import class_text
 from mcp_protogen.typed_clients.types import Argument, Method, TypedServer, cut
 
@@ -80,6 +80,7 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
     Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
     what the module consists of.
     """
+    contract = server.contract
     definitions: Mapping[str, Definition] = {}
     if server.types:
         definitions = defined(server.types, templates_folder())
@@ -91,8 +92,8 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
     filters: dict[str, Any] = environment.filters
     filters |= {"literal": literal, "docstring": docstring}
     source = environment.get_template(_TEMPLATE).render(
-        about=_about(server.contract),
-        title=_title(server.contract),
+        about=f"{contract.counts()}, listed in revision {contract.revision}.",
+        title=f"{contract.server} {contract.version}".strip(),
         names=names,
         classes=[*_classes(methods, names)],
         imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
@@ -109,14 +110,6 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
 def _sorted(names: Iterable[str]) -> list[str]:
     """Return names as import lines have them: constants, classes, functions."""
     return sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
-
-
-def _title(contract: Contract) -> str:
-    return f"{contract.server} {contract.version}".strip()
-
-
-def _about(contract: Contract) -> str:
-    return f"{contract.counts()}, listed in revision {contract.revision}."
 
 
 def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
@@ -152,7 +145,7 @@ def _view(method: Method, names: ModuleNames) -> Json:
         "returns": returns,
         "unwrapped": method.unwrapped is not None,
         "doc": _doc(method, free=free),
-        "short": _first(method.offer),
+        "short": _text(method.offer).partition("\n\n")[0],
         "uses": {*_words([*hints, _read_as(method.returns, result)]), *(["Any"] if free else [])},
     }
 
@@ -220,11 +213,6 @@ class _Parameter:
 def _text(offer: Offer) -> str:
     usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
     return cut(offer.description.strip()) or offer.title or usual
-
-
-def _first(offer: Offer) -> str:
-    """Return the first paragraph about it."""
-    return _text(offer).partition("\n\n")[0]
 
 
 def _doc(method: Method, *, free: bool) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.typed_clients.keywords import (
+    kinds_of,
     may_be,
     properties_of,
     required_of,
@@ -97,30 +98,20 @@ def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
 
 def written_out(value: Any) -> Json:
     """Return a schema of one value in other words than `const`."""
-    match value:
-        case None:
-            return {"type": "null"}
-        case bool():
-            return {"type": "boolean", "const": value}
-        case int() | float():
-            kind = "integer" if value == floor(value) else "number"
-            return {"type": kind, "minimum": value, "maximum": value, "multipleOf": value}
-        case str():
-            return {"type": "string", "minLength": len(value), "maxLength": len(value)}
+    kind = kinds_of(value)[0]
+    schema: Json = {"type": kind}
+    for keyword in LENGTHS.get(kind, ()):
+        schema[keyword] = len(value)
+    match kind:
+        case "boolean":
+            schema["const"] = value
+        case "integer" | "number":
+            schema |= {"minimum": value, "maximum": value, "multipleOf": value}
+        case "array":
+            schema |= {"prefixItems": [{"const": one} for one in value], "items": False}
+        case "object":
+            members = {name: {"const": one} for name, one in value.items()}
+            schema |= {"properties": members, "required": [*value], "additionalProperties": False}
         case _:
-            return _structure(value)
-
-
-def _structure(value: Any) -> Json:
-    least, most = LENGTHS["object" if is_object(value) else "array"]
-    size = {least: len(value), most: len(value)}
-    if not is_object(value):
-        first = [{"const": one} for one in value]
-        return {"type": "array", "prefixItems": first, "items": False, **size}
-    return {
-        "type": "object",
-        "properties": {name: {"const": one} for name, one in value.items()},
-        "required": [*value],
-        "additionalProperties": False,
-        **size,
-    }
+            pass
+    return schema

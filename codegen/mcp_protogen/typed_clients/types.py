@@ -32,13 +32,7 @@ from mcp_protogen.ir import Json as JsonScalar
 from mcp_protogen.normalise import references
 from mcp_protogen.typed_clients.contract import Contract, Offer
 from mcp_protogen.typed_clients.keywords import subschemas
-from mcp_protogen.typed_clients.naming import (
-    TypeNames,
-    argument_names,
-    class_text,
-    member_names,
-    method_names,
-)
+from mcp_protogen.typed_clients.naming import TypeNames, class_text, python_names
 from mcp_protogen.typed_clients.schemas import Definitions, collected, normal, reachable
 
 Json = dict[str, Any]
@@ -105,8 +99,8 @@ def typed_server(
     found: list[Method] = []
     problems: list[Problem] = []
     for kind, offers in contract.offers.items():
-        own: Mapping[str, str] = chosen if kind is Kind.TOOLS else {}
-        names = method_names(offers, own, kind.singular, contract.server)
+        own = chosen if kind is Kind.TOOLS else None
+        names = python_names(offers, kind.singular, contract.server, own)
         problems += names.problems
         for offer in offers.values():
             given, *results = (side for side in sides if side.offer is offer)
@@ -117,7 +111,7 @@ def typed_server(
     problems += [*module.problems, *module.loosened(contract.server)]
     for method in found:
         wires = (one.wire for one in method.arguments or ())
-        problems += argument_names(wires, method.offer.name).problems
+        problems += python_names(wires, "argument", method.offer.name).problems
     return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
 
 
@@ -264,7 +258,7 @@ class _Module:
     def _fields(
         self, schema: Json, docs: "_Docs", nulls: Container[str], owner: str
     ) -> Iterator[FieldIR]:
-        names = member_names(schema["properties"], owner)
+        names = python_names(schema["properties"], "member", owner)
         self.problems += names.problems
         required = frozenset(schema.get("required", ()))
         for wire, value in schema["properties"].items():
@@ -350,7 +344,7 @@ def _arguments(given: _Added, offer: Offer) -> tuple[Argument, ...] | None:
         free = expression(schema)
         none_at_all = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
         return () if none_at_all and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
-    names = argument_names(schema["properties"], offer.name)
+    names = python_names(schema["properties"], "argument", offer.name)
     required = frozenset(schema.get("required", ()))
     members: Any = raw.get("properties", {})
     found: list[Argument] = []
