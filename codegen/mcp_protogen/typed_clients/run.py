@@ -128,14 +128,13 @@ def _package(
     if job.with_package is not None:
         name = job.package or packages.import_name(job.with_package)
         return packages.checked(name), job.with_package
-    if job.package is not None:
-        known = own is not None and _name_of(own) == job.package
-        return packages.checked(job.package), own if known else None
-    if lock is not None:
-        return lock.package, own if own is not None and _name_of(own) == lock.package else None
-    if own is not None:
-        return packages.import_name(own), own
-    raise packages.missing()
+    named = lock.package if job.package is None and lock is not None else job.package
+    if named is not None:
+        known = own is not None and _name_of(own) == named
+        return packages.checked(named), own if known else None
+    if own is None:
+        raise packages.missing()
+    return packages.import_name(own), own
 
 
 def _name_of(folder: Path) -> str:
