@@ -191,7 +191,7 @@ def meaning(schema: Any, *, ordered: bool = False) -> Any:
     def change(one: Json) -> Json:
         done: Json = {}
         for key, value in one.items():
-            # A schema has one of these words as a name only where nothing says that it is a name.
+            # Texts alone: the value of an unknown keyword may have members of these names.
             if key not in _SAID or not isinstance(value, str):
                 done[key] = as_number(value) if key in VALUES else value
             if key in _UNORDERED and is_array(value) and not ordered:
