@@ -181,7 +181,7 @@ def test_two_locks_are_compared(mcp_gen: Run, project: Path) -> None:
 
 
 def test_mistakes_are_said(mcp_gen: Run, project: Path, lists: Listed) -> None:
-    lists(ECHO)
+    lists(ECHO, FORECAST)
     (project / "bad.lock").write_text("{}")
     (project / "new.lock").write_text('{"kind": "typed client", "format": 9}')
     injected = json.loads(lock_for(contract_of(ECHO)).content()) | {"package": "os; evil()"}
@@ -192,6 +192,9 @@ def test_mistakes_are_said(mcp_gen: Run, project: Path, lists: Listed) -> None:
         (("client", "--out", "a.py"), "wrong-usage"),
         (("client", "x", "--out", "a.txt"), "wrong-usage"),
         ((*WRITE, "--name", "echo=a b"), "wrong-usage"),
+        ((*WRITE, "--name", "echo=connect"), "wrong-usage"),
+        ((*WRITE, "--name", "echo=say", "--name", "get-forecast=say"), "wrong-usage"),
+        ((*WRITE, "--name", "ecko=say"), "no-such-tool"),
         ((*WRITE, "--tool", "ecko"), "no-such-tool"),
         (("client", "x", "--out", "a.py"), "no-client-package"),
         (("client", "x", "--out", "a.py", "--package", "os; evil()"), "no-client-package"),

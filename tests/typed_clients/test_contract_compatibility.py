@@ -15,6 +15,7 @@ from support.typed_clients.schema_pairs import closed, opened, pairs, samples
 
 HARMLESS = {Kind.EXTRA, Kind.FORMAT}
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+EMPTY: Any = {}
 DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{one}/schema#" for one in (4, 7))
 OUTSIDE = {"$ref": "http://example.com/schema"}
 NEWEST = "https://json-schema.org/draft/2020-12/schema"
@@ -186,6 +187,7 @@ def test_what_says_nothing_is_no_fault() -> None:
         ({"allOf": [between(0, 9), between(3, 20)]}, between(3, 9)),
         ({"const": {"a": [1, "x"]}}, properties({"a": {"type": "array", "minItems": 2}}, "a")),
         ({"const": 1.5}, {"type": "number", "multipleOf": 0.25}),
+        (properties({"a": STRING}), {"allOf": [{"required": [EMPTY]}], "required": [EMPTY]}),
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
@@ -198,7 +200,8 @@ def test_what_is_refused_afterwards_is_a_fault_at_its_place() -> None:
         ({"enum": ["a", "b"]}, {"enum": ["a"]}, Kind.VALUE, ""),
         (STRING, {"enum": ["a"]}, Kind.VALUE, ""),
         (INTEGER, {**INTEGER, "minimum": 0}, Kind.BOUND, ""),
-        (properties({}), properties({"a": STRING}, "a"), Kind.REQUIRED, "a"),
+        (properties({}), properties({"a": STRING}, "a"), Kind.MISSING, "a"),
+        (properties({"a": STRING}), properties({"a": STRING}, "a"), Kind.REQUIRED, "a"),
         (
             properties({"a": STRING}),
             properties({}, additionalProperties=False),
@@ -309,6 +312,13 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
         (array(prefixItems=[STRING]), array(prefixItems=[STRING, INTEGER])),
         ({**INTEGER, "maximum": 2**63}, {**INTEGER, "maximum": 2**63 - 1}),
         ({"type": ["string", "null"]}, {**STRING, "nullable": True}),
+        # These are no schemas.
+        (STRING, {"type": [EMPTY]}),
+        (STRING, {"type": 5}),
+        (
+            properties({"a": STRING}, "a"),
+            {"type": [EMPTY], "required": [EMPTY], "dependencies": EMPTY},
+        ),
     )
     for narrow, wide in cases:
         with case((narrow, wide)):

@@ -241,6 +241,19 @@ def test_each_change_of_a_server_is_named_once() -> None:
             assert {change.code: change.item for change in changes(one, after)} == wanted
 
 
+def test_what_is_added_or_renamed_comes_by_its_name() -> None:
+    names = [f"tool{number}" for number in range(8)]
+    added = changes(contract_of(), contract_of(*map(tool, reversed(names))))
+    assert [one.item for one in added] == names
+    others = contract_of(*(tool(f"{name}_2", description=name) for name in names))
+    described = contract_of(*(tool(name, description=name) for name in names))
+    renamed = [(one.code, one.before, one.after) for one in changes(described, others)]
+    assert renamed == [("tool-renamed", name, f"{name}_2") for name in names]
+    # Which of them is which, nobody can say.
+    alike = contract_of(*(tool(name) for name in names)), contract_of(tool("one"), tool("two"))
+    assert {one.code for one in changes(*alike)} == {"tool-removed", "tool-added"}
+
+
 def test_every_code_of_the_table_can_happen() -> None:
     tested = {code for _, _, wanted in (*CASES, *OTHERS) for code in wanted}
     of_servers = {code for code in severities() if code.startswith(("server-", "tool-"))}

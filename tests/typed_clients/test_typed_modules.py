@@ -182,12 +182,27 @@ def hostile(text: str) -> tuple[Json, ...]:
 
 
 def test_references_to_elsewhere_are_not_followed() -> None:
-    for ref in ("http://127.0.0.1:1/x", "file:///etc/passwd", "other.json#/x", "#anchor", "#/no"):
+    for ref in (
+        "http://127.0.0.1:1/x",
+        "file:///etc/passwd",
+        "other.json#/x",
+        "#anchor",
+        "#/no",
+        "#/$defs/no",
+    ):
         with case(ref):
             looked = tool(properties={"x": {"$ref": ref}}, required=["x"])
             assert signature(module_of(looked), "look").startswith("(self, *, x: Any)")
-            (said,) = problems_of(looked)
-            assert said.endswith("is not followed")
+            assert problems_of(looked) == [f"the reference {ref!r} is not followed"]
+
+
+def test_members_that_are_called_like_keywords_are_members() -> None:
+    for name in ("const", "default", "enum", "examples", "properties"):
+        with case(name):
+            members = {name: {"$ref": "http://127.0.0.1:1/x"}, "size": {"type": "integer"}}
+            looked = tool(properties={"at": {"type": "object", "properties": members}})
+            assert problems_of(looked) == ["the reference 'http://127.0.0.1:1/x' is not followed"]
+            assert module_of(looked).LookAt(size=1).to_wire() == {"size": 1}
 
 
 def test_a_schema_that_is_no_type_is_any_value_and_others_stay() -> None:
@@ -197,6 +212,7 @@ def test_a_schema_that_is_no_type_is_any_value_and_others_stay() -> None:
         {"type": "x"},
         {"enum": []},
         {"anyOf": 3},
+        {"allOf": [{"type": "array"}, {"type": "integer"}]},
         7,
     )
     for broken in cases:
@@ -279,6 +295,14 @@ def test_a_lock_has_what_a_contract_has() -> None:
     assert read_contract(found.as_json(), "a.lock") == found
     assert "prompts" not in contract_of(ECHO).as_json()
     assert found.only(["echo"]).counts() == "1 tool"
+
+
+def test_null_can_be_sent_where_a_definition_accepts_it() -> None:
+    maybe = {"Maybe": {"type": ["string", "null"]}}
+    looked = tool(properties={"x": {"$ref": "#/$defs/Maybe"}}, **{"$defs": maybe})
+    assert "x: Maybe | Omitted = OMITTED" in text_of(looked)
+    needed = tool(properties={"x": {"type": ["string", "null"]}}, required=["x"])
+    assert "OMITTED" not in text_of(needed)
 
 
 def test_arguments_of_none_are_left_out_and_null_is_sent_where_it_is_a_value() -> None:

@@ -5,7 +5,7 @@ direction. Audits and test vectors have tables of the same form.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from mcp_protogen.findings.change import Category, Change, Reader, Severity
 from mcp_protogen.ir import OTHER, Role, Senders
 
 # Each row of a table but its head.
-_LINE = re.compile(r"^\| (?!code \|)(?P<code>\S+) \| (?P<rest>.*) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| (?!code \|)(.*) \|$", re.MULTILINE)
 _READERS: Final[Mapping[Role, Reader]] = {"client": Reader.CLIENT, "server": Reader.SERVER}
 
 
@@ -47,12 +47,17 @@ class SeverityRow:
 @cache
 def severity_table(file: Path) -> Mapping[str, SeverityRow]:
     """Return the table in a page, by code."""
-    found = _LINE.finditer(file.read_text(encoding="utf-8"))
-    return {line["code"]: _row(line["code"], line["rest"].split(" | ")) for line in found}
+    return {row.code: row for row in map(_row, table_rows(file))}
 
 
-def _row(code: str, cells: list[str]) -> SeverityRow:
-    about, *message, sender, receiver, sdk, gateway, why = cells
+def table_rows(file: Path) -> Iterator[list[str]]:
+    """Yield the cells of each row of the tables in a page whose first column is `code`."""
+    for found in _ROW.finditer(file.read_text(encoding="utf-8")):
+        yield found[1].split(" | ")
+
+
+def _row(cells: list[str]) -> SeverityRow:
+    code, about, *message, sender, receiver, sdk, gateway, why = cells
     ends = Severity(sender), Severity(receiver)
     others = Severity(sdk), Severity(gateway)
     return SeverityRow(code, Category(about), "".join(message), *ends, *others, why)

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
-from urllib.parse import unquote
 
-from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.typed_clients.dialects import is_strange, refers
+from mcp_protogen.typed_clients.dialects import is_ambiguous, refers
+from mcp_protogen.typed_clients.document import Document
 from mcp_protogen.typed_clients.faults import (
     Fault,
     Kind,
@@ -29,22 +28,24 @@ from mcp_protogen.typed_clients.faults import (
 )
 from mcp_protogen.typed_clients.keywords import (
     ANNOTATIONS,
+    UNIONS,
     accepts,
-    as_number,
-    both,
     common,
     enumerated,
+    identities,
     listed,
     may_be,
     meaning,
+    patterns_of,
     positions,
     properties_of,
-    shown,
-    spelled,
+    required_of,
     types_of,
     values_of,
 )
-from mcp_protogen.typed_clients.splitting import are_apart, pieces, written_out
+from mcp_protogen.typed_clients.ranges import ranges_are_disjoint
+from mcp_protogen.typed_clients.splitting import pieces, written_out
+from mcp_protogen.typed_clients.wording import shown, spelled
 
 Json = dict[str, Any]
 
@@ -57,7 +58,6 @@ _NESTED: Final = 5
 """How many members deep two schemas are looked at for a difference that keeps them apart."""
 _APPLIED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 """The keywords of schemas that are looked at one by one."""
-_ONE_OF: Final = ("anyOf", "oneOf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[Fault, ...]:
     Those of the kinds `EXTRA` and `FORMAT` are no faults.
     """
     unsure = Fault(Kind.UNKNOWN, "", "…", "…")
-    strange = is_strange(narrow) or is_strange(wide)
+    ambiguous = is_ambiguous(narrow) or is_ambiguous(wide)
     try:
         found = _Search(narrow, wide, ends).schema(narrow, wide, "")
-        if strange and canonical(narrow) != canonical(wide):
+        if ambiguous and canonical(narrow) != canonical(wide):
             found.append(unsure)
     except RecursionError:  # an intersection that refers to itself
         found = [unsure]
@@ -97,6 +97,7 @@ class _Search:
 
     def __init__(self, narrow: Json, wide: Json, ends: Ends) -> None:
         self._documents = (narrow, wide)
+        self._narrow, self._wide = Document(narrow), Document(wide)
         self._ends = ends
         self._open: dict[tuple[int, int], str] = {}
         self._kept: list[object] = []
@@ -110,31 +111,38 @@ class _Search:
             return [Fault(Kind.UNKNOWN, path, "…", "…")]
         if narrow is False or wide is True:
             return []
-        one, other = self._resolved(narrow, 0), self._resolved(wide, 1)
+        one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
         if one is None or other is None:
-            same = canonical([narrow]) == canonical([wide])
-            same = same and (not self._differ or self._leads_out(narrow))
-            return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
+            return self._unresolved(narrow, wide, path)
         if wide is False:
             return [Fault(Kind.TYPE, path, shown(types_of(one)), "nothing")]
         if not other.keys() - ANNOTATIONS or self._alike(one, other):
             return []
-        pair = (id(narrow), id(wide))
-        if pair in self._open:
-            # A reference that leads to itself without a step into the value says nothing.
-            again = self._open[pair] == path
-            return [Fault(Kind.UNKNOWN, path, spelled(one), spelled(other))] if again else []
         # What is made on the way must live as long as its id is in use.
         self._kept += (narrow, wide)
-        self._open[pair] = path
+        return self._examined((id(narrow), id(wide)), Pair(one, other, path))
+
+    def _examined(self, key: tuple[int, int], pair: Pair) -> list[Fault]:
+        """Return the faults of two schemas that differ, unless they are being examined already."""
+        if key in self._open:
+            # A reference that leads to itself without a step into the value says nothing.
+            unknown = pair.fault(Kind.UNKNOWN, spelled(pair.narrow), spelled(pair.wide))
+            return [unknown] if self._open[key] == pair.path else []
+        self._open[key] = pair.path
         try:
             return [
                 fault
-                for atom in self._atoms(one, 0)
-                for fault in self._atom(Pair(atom, other, path))
+                for arm in self._narrow.alternatives(pair.narrow)
+                for fault in self._alternative(replace(pair, narrow=arm))
             ]
         finally:
-            del self._open[pair]
+            del self._open[key]
+
+    def _unresolved(self, narrow: Any, wide: Any, path: str) -> list[Fault]:
+        """Return a fault unless two schemas have the same reference, to the same place."""
+        same = canonical(narrow) == canonical(wide)
+        same = same and (not self._differ or self._leads_out(narrow))
+        return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
 
     @cached_property
     def _differ(self) -> bool:
@@ -142,41 +150,12 @@ class _Search:
         one, other = (canonical(meaning(document, ordered=True)) for document in self._documents)
         return one != other
 
-    def _resolved(self, schema: Any, side: int) -> Json | None:
-        """Return a schema without a reference; None if it leads nowhere, or in a circle."""
-        if schema is True:
-            return {}
-        if not is_object(schema):
-            return {} if schema is False else None
-        seen: set[str] = set()
-        parts: list[Json] = []
-        while isinstance(schema.get("$ref"), str):
-            ref: str = schema["$ref"]
-            beside = {key: one for key, one in schema.items() if key != "$ref"}
-            if beside.keys() - ANNOTATIONS:
-                parts.append(beside)
-            found = self._target(ref, side)
-            if ref in seen or found is None:
-                return None
-            seen.add(ref)
-            schema = found
-        return {"allOf": [schema, *parts]} if parts else schema
-
     def _leads_out(self, schema: Any) -> bool:
         """Return whether a schema is nothing but a reference to another document."""
         if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
             return False
         ref, bases = schema["$ref"], [one for one in self._documents if "$id" in one]
         return isinstance(ref, str) and "://" in ref and not bases
-
-    def _target(self, ref: str, side: int) -> Json | None:
-        if ref != "#" and not ref.startswith("#/"):
-            return None
-        try:
-            found = jsonpointer.get(self._documents[side], unquote(ref[1:]))
-        except jsonpointer.Absent:
-            return None
-        return {} if found is True else found if is_object(found) else None
 
     def _alike(self, one: Json, other: Json) -> bool:
         """Return whether two schemas say the same, with all that they refer to."""
@@ -192,48 +171,18 @@ class _Search:
             self._texts[id(schema)] = canonical(meaning(own))
         return self._texts[id(schema)]
 
-    def _atoms(self, schema: Json, side: int) -> Iterator[Json]:
-        """Yield schemas of which each value of a schema is one of at least one.
-
-        They may accept more than the schema, which only makes the answer more careful.
-        """
-        whole = self._joined(schema, side)
-        for keyword in ("anyOf", "oneOf"):
-            arms = whole.get(keyword)
-            if is_array(arms) and arms:
-                rest = {key: one for key, one in whole.items() if key != keyword}
-                for arm in arms:
-                    if arm is not False:
-                        inner = self._resolved(arm, side) or {}
-                        beside = [rest] if rest.keys() - ANNOTATIONS else []
-                        yield from self._atoms({"allOf": [*beside, inner]}, side)
-                return
-        yield whole
-
-    def _joined(self, schema: Json, side: int) -> Json:
-        """Return a schema without `allOf`, which accepts at least what the schema accepts."""
-        parts = schema.get("allOf")
-        if not is_array(parts):
-            return schema
-        done = {key: one for key, one in schema.items() if key != "allOf"}
-        for part in parts:
-            inner = self._resolved(part, side)
-            if inner is not None:
-                done = both(done, self._joined(inner, side))
-        return done
-
-    def _atom(self, pair: Pair) -> Iterator[Fault]:
+    def _alternative(self, pair: Pair) -> Iterator[Fault]:
         """Yield the faults of a schema without alternatives against any other."""
         wide = pair.wide
         for part in listed(wide.get("allOf")):
             yield from self.schema(pair.narrow, part, pair.path)
-        for keyword in _ONE_OF:
+        for keyword in UNIONS:
             if not is_array(arms := wide.get(keyword)):
                 continue
             # A reader takes the first alternative that fits.
             alone = keyword == "oneOf" and not self._ends.reader_ignores
             if (values := enumerated(arms, alone=alone)) is not None:
-                yield from self._atom(replace(pair, wide={"enum": values}))
+                yield from self._alternative(replace(pair, wide={"enum": values}))
             else:
                 yield from self._alternatives(pair, arms, alone=alone)
         if "format" in wide and wide["format"] != pair.narrow.get("format"):
@@ -255,8 +204,8 @@ class _Search:
         refused = bool(refusals(found))
         if not refused and (not alone or self._is_alone(pair, arms)):
             return found
-        known = [one for one in (self._resolved(arm, 1) for arm in arms) if one is not None]
-        smaller = pieces(pair.narrow, [self._joined(one, 1) for one in known])
+        known = [one for one in map(self._wide.resolved, arms) if one is not None]
+        smaller = pieces(pair.narrow, [*map(self._wide.joined, known)])
         if len(smaller) > 1:
             parts = [
                 fault
@@ -282,57 +231,56 @@ class _Search:
         """Return whether a schema that one alternative accepts has no value of another one."""
         fits = [not refusals(self.schema(pair.narrow, arm, pair.path)) for arm in arms]
         return fits.count(True) == 1 and all(
-            fit or self._apart(pair.narrow, arm, _NESTED)
+            fit or self._are_disjoint(pair.narrow, arm, _NESTED)
             for fit, arm in zip(fits, arms, strict=True)
         )
 
-    def _apart(self, narrow: Any, wide: Any, depth: int) -> bool:
+    def _are_disjoint(self, narrow: Any, wide: Any, depth: int) -> bool:
         """Return whether no value can be one of both schemas."""
         if narrow is False or wide is False:
             return True
         self._left -= 1
-        one, other = self._resolved(narrow, 0), self._resolved(wide, 1)
+        one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
         if self._left < 0 or not depth or one is None or other is None:
             return False
-        one, other = self._joined(one, 0), self._joined(other, 1)
-        for arms in (listed(other.get(keyword)) for keyword in _ONE_OF):
-            if arms and all(self._apart(one, arm, depth - 1) for arm in arms):
+        one, other = self._narrow.joined(one), self._wide.joined(other)
+        for arms in (listed(other.get(keyword)) for keyword in UNIONS):
+            if arms and all(self._are_disjoint(one, arm, depth - 1) for arm in arms):
                 return True
         ours, theirs = values_of(one), values_of(other)
         if ours is not None and theirs is not None:
-            known = {canonical([as_number(value)]) for value in theirs}
-            return known.isdisjoint(canonical([as_number(value)]) for value in ours)
+            return identities(ours).isdisjoint(identities(theirs))
         return all(
-            self._apart_by_type(first, second, kind, depth)
+            self._are_disjoint_in(first, second, kind, depth)
             for first in ([one] if ours is None else map(written_out, ours))
             for second in ([other] if theirs is None else map(written_out, theirs))
             for kind in common(types_of(first), types_of(second))
         )
 
-    def _apart_by_type(self, one: Json, other: Json, kind: str, depth: int) -> bool:
-        if are_apart(one, other, kind):
+    def _are_disjoint_in(self, one: Json, other: Json, kind: str, depth: int) -> bool:
+        if ranges_are_disjoint(one, other, kind):
             return True
         if kind != "object":
             return False
         sides = (one, other)
         # A member that one side requires is in all values of both.
-        for name in {name for side in sides for name in listed(side.get("required"))}:
+        for name in {name for side in sides for name in required_of(side)}:
             ours, theirs = (properties_of(side).get(name, _rest_of(side)) for side in sides)
-            if self._apart(ours, theirs, depth - 1):
+            if self._are_disjoint(ours, theirs, depth - 1):
                 return True
         return False
 
     def _constants(self, pair: Pair, values: Sequence[Any]) -> Iterator[Fault]:
         """Yield a fault for each constant that the other schema refuses."""
         listed_ones = values_of(pair.wide)
-        known = {canonical([as_number(one)]) for one in listed_ones or ()}
+        known = identities(listed_ones or ())
         left_out = _APPLIED | {"const", "enum", "format"}
         wide = {key: one for key, one in pair.wide.items() if key not in left_out}
         self._left -= len(values) // _CONSTANTS
         for value in values:
             if not may_be(pair.narrow, value):
                 continue
-            fine = listed_ones is None or canonical([as_number(value)]) in known
+            fine = listed_ones is None or identities([value]) <= known
             whole = replace(pair, narrow=written_out(value), wide=wide)
             if not fine or (wide and refusals([*self._types(whole)])):
                 kind = Kind.TYPE if listed_ones is None else Kind.VALUE
@@ -373,10 +321,11 @@ class _Search:
 
     def _members(self, pair: Pair) -> Iterator[Fault]:
         ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
-        required = set(listed(pair.narrow.get("required")))
-        for name in listed(pair.wide.get("required")):
+        required = set(required_of(pair.narrow))
+        for name in required_of(pair.wide):
             if name not in required:
-                yield Fault(Kind.REQUIRED, _inside(pair.path, name), declared=name in ours)
+                kind = Kind.REQUIRED if name in ours else Kind.MISSING
+                yield Fault(kind, _inside(pair.path, name))
         rest, wide_rest = self._written(pair.narrow), self._read(pair.wide)
         for name, member in ours.items():
             place = _inside(pair.path, name)
@@ -384,20 +333,24 @@ class _Search:
                 yield from self.schema(member, theirs[name], place)
             elif member is not False:
                 yield from self._unknown(member, wide_rest, place)
+        yield from self._undeclared(pair, rest)
+        others = [rest] if rest is not False else []
+        if "patternProperties" not in pair.wide:  # else the two have to be equal
+            others += patterns_of(pair.narrow).values()
+        for other in others:
+            yield from self.schema(other, wide_rest, f"{pair.path}{{}}")
+
+    def _undeclared(self, pair: Pair, rest: Any) -> Iterator[Fault]:
+        """Yield the faults of members that only the wide schema declares."""
+        ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
         # What a pattern allows, this does not look at.
         other = True if pair.narrow.get("patternProperties") else rest
         for name in sorted(theirs.keys() - ours.keys()):
-            found = refusals(self.schema(other, theirs[name], _inside(pair.path, name)))
-            stated = "additionalProperties" in pair.narrow
-            if found and stated:
-                yield from found
-            elif found:
-                yield Fault(Kind.REMOVED, _inside(pair.path, name), "", spelled(theirs[name]))
-        if rest is not False:
-            yield from self.schema(rest, wide_rest, f"{pair.path}{{}}")
-        if "patternProperties" not in pair.wide:  # else the two have to be equal
-            for member in _values_of_object(pair.narrow.get("patternProperties")):
-                yield from self.schema(member, wide_rest, f"{pair.path}{{}}")
+            place = _inside(pair.path, name)
+            found = refusals(self.schema(other, theirs[name], place))
+            if found and "additionalProperties" not in pair.narrow:
+                found = [Fault(Kind.REMOVED, place, "", spelled(theirs[name]))]
+            yield from found
 
     def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[Fault]:
         """Yield what becomes of a member that the other schema does not declare."""
@@ -424,10 +377,6 @@ class _Search:
 def _rest_of(schema: Json) -> Any:
     """Return the schema of members that are not declared, if it is the same for all."""
     return True if "patternProperties" in schema else schema.get("additionalProperties", True)
-
-
-def _values_of_object(value: Any) -> Iterator[Any]:
-    yield from value.values() if is_object(value) else ()
 
 
 def _inside(path: str, name: str) -> str:

@@ -88,11 +88,15 @@ class Contract:
     def only(self, names: Iterable[str]) -> "Contract":
         """Return it with the tools of these names alone; raise `ProblemError` (`no-such-tool`)."""
         wanted = tuple(names)
-        unknown = [name for name in wanted if name not in self.tools]
-        if unknown:
-            raise ProblemError(*(_unknown(name, self.tools) for name in unknown))
+        self.require(wanted)
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
         return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in OFFERED})
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise `ProblemError` (`no-such-tool`) for names that no tool has."""
+        unknown = [name for name in names if name not in self.tools]
+        if unknown:
+            raise ProblemError(*(_unknown(name, self.tools) for name in unknown))
 
     def counts(self) -> str:
         """Return how many there are of each kind: `2 tools, 1 prompt`."""

@@ -4,12 +4,10 @@ Keywords have come and gone, and some have another meaning than before. A schema
 its own version does not know is read in other ways by other programs.
 """
 
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any, Final
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.typed_clients.keywords import ANNOTATIONS, NAMED, VALUES
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.typed_clients.keywords import ANNOTATIONS, strings, subschemas
 
 Json = dict[str, Any]
 
@@ -34,7 +32,7 @@ def refers(text: bytes) -> bool:
     return any(one in text for one in _REFERENCES)
 
 
-def is_strange(document: Json) -> bool:
+def is_ambiguous(document: Json) -> bool:
     """Return whether a schema may mean something else to programs than to this one.
 
     It does if it has a keyword of another version, or a base for references inside of it.
@@ -44,13 +42,13 @@ def is_strange(document: Json) -> bool:
     if not names:
         return True
     version = _VERSIONS.index(names[0])
-    whole = _is_strange(document, version)
-    return whole or any(
-        _is_strange(one, version) or one.keys() & {"$id", "$schema"} for one in _inside(document)
+    return any(
+        _is_ambiguous(one, version) or (one is not document and one.keys() & {"$id", "$schema"})
+        for one in subschemas(document)
     )
 
 
-def _is_strange(schema: Json, version: int) -> bool:
+def _is_ambiguous(schema: Json, version: int) -> bool:
     if any(_SINCE.get(key, 0) > version or _UNTIL.get(key, 4) < version for key in schema):
         return True
     # Up to draft 7, what is beside a reference has no meaning.
@@ -58,23 +56,10 @@ def _is_strange(schema: Json, version: int) -> bool:
     return (
         (beside and bool(schema.keys() - {"$ref"} - ANNOTATIONS))
         or (version == len(_VERSIONS) - 1 and is_array(schema.get("items")))
-        or schema.get("type") == []
+        or ("type" in schema and not _is_type(schema["type"]))
         or any(isinstance(schema.get(key), bool) for key in _EXCLUSIVE)
     )
 
 
-def _inside(schema: Json) -> Iterator[Json]:
-    """Yield all schemas inside of a schema."""
-    left: list[Any] = [schema]
-    while left:
-        for key, value in left.pop().items():
-            if key in VALUES:
-                continue
-            inner = value.values() if key in NAMED and is_object(value) else [value]
-            found = [
-                one
-                for one in chain(*(one if is_array(one) else [one] for one in inner))
-                if is_object(one)
-            ]
-            yield from found
-            left += found
+def _is_type(value: Any) -> bool:
+    return isinstance(value, str) or (value != [] and value == strings(value))

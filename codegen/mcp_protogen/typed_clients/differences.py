@@ -1,16 +1,19 @@
 """What has changed between two contracts of a server, and for whom it breaks."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.findings.change import Change, Comparison
-from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, Ends, faults
+from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
 from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
 from mcp_protogen.typed_clients.faults import Fault, Kind
-from mcp_protogen.typed_clients.keywords import VALUES, shown
+from mcp_protogen.typed_clients.keywords import VALUES
 from mcp_protogen.typed_clients.severities import READERS, rated
+from mcp_protogen.typed_clients.wording import shown
 
 Json = dict[str, Any]
 Place = Callable[[str], str]
@@ -22,22 +25,23 @@ VERSION: Final = "server-version-changed"
 """The code of a change that leaves the contract as it is."""
 
 # https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: what an absent
-# hint stands for, and the change of each that hosts have to know of. The second one is which value
-# is the safe one.
-_HINTS: Final[Mapping[str, tuple[bool, bool, str]]] = {
-    "readOnlyHint": (False, True, "security-read-only-lost"),
-    "destructiveHint": (True, False, "security-destructive"),
-    "idempotentHint": (False, True, "security-idempotent-lost"),
-    "openWorldHint": (True, False, "security-open-world"),
+# hint stands for, which is the less safe value, and the change to that value.
+_HINTS: Final[Mapping[str, tuple[bool, str]]] = {
+    "readOnlyHint": (False, "security-read-only-lost"),
+    "destructiveHint": (True, "security-destructive"),
+    "idempotentHint": (False, "security-idempotent-lost"),
+    "openWorldHint": (True, "security-open-world"),
 }
 # These have a meaning only for tools that are not said to read only.
 _OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
 
-# The codes of faults: those of what a change refuses, and those of what it allows.
+# The codes of faults: for arguments, of what the new schema refuses and of what it accepts as well.
 _REFUSED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "argument-type-narrowed",
     Kind.VALUE: "argument-value-removed",
     Kind.BOUND: "argument-bound-tightened",
+    Kind.REQUIRED: "argument-now-required",
+    Kind.MISSING: "argument-added-required",
     Kind.UNDECLARED: "argument-refused",
     Kind.REMOVED: "argument-rule-changed",
     Kind.EXTRA: "argument-ignored",
@@ -49,14 +53,18 @@ _ALLOWED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "argument-type-widened",
     Kind.VALUE: "argument-value-added",
     Kind.BOUND: "argument-bound-loosened",
+    Kind.REQUIRED: "argument-now-optional",
     Kind.UNDECLARED: "argument-added",
     Kind.EXTRA: "argument-added",
     Kind.RULE: "argument-rule-loosened",
 }
+# For results, of what the old schema does not expect, and of what the new one excludes.
 _UNEXPECTED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "result-type-widened",
     Kind.VALUE: "result-value-added",
     Kind.BOUND: "result-bound-loosened",
+    Kind.REQUIRED: "result-member-now-optional",
+    Kind.MISSING: "result-member-removed",
     Kind.REMOVED: "result-member-removed",
     Kind.EXTRA: "result-member-added",
     Kind.FORMAT: "result-format-changed",
@@ -67,8 +75,14 @@ _EXCLUDED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "result-type-narrowed",
     Kind.VALUE: "result-value-removed",
     Kind.BOUND: "result-bound-tightened",
+    Kind.REQUIRED: "result-member-now-required",
     Kind.RULE: "result-rule-added",
 }
+
+_REQUIRED: Final = (Kind.REQUIRED, Kind.MISSING)
+_ADDED: Final = (Kind.UNDECLARED, Kind.EXTRA)
+# What a change excludes is seen by the members that a schema declares: any others may still come.
+_KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
 
 
 def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
@@ -76,7 +90,8 @@ def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Compa
     changes = [*_of_server(before, after)]
     for kind in OFFERED:
         changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
-    return Comparison(*names, tuple(_once(changes)), readers=READERS)
+    once = {(one.code, one.item, one.before, one.after): one for one in changes}
+    return Comparison(*names, tuple(once.values()), readers=READERS)
 
 
 def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
@@ -88,18 +103,10 @@ def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
             yield rated(f"{what}-removed", name, name, name)
         else:
             yield from _of_offer(what, offer, after[name])
-    for name in after.keys() - before.keys() - {*renamed.values()}:
-        yield rated(f"{what}-added", name, name, "", name)
-
-
-def _once(changes: list[Change]) -> Iterator[Change]:
-    """Yield each change once, although they have no hash."""
-    seen: set[tuple[str, ...]] = set()
-    for one in changes:
-        key = (one.code, one.item, one.before, one.after)
-        if key not in seen:
-            seen.add(key)
-            yield one
+    known = {*before, *renamed.values()}
+    for name in after:
+        if name not in known:
+            yield rated(f"{what}-added", name, name, "", name)
 
 
 def differs(comparison: Comparison) -> bool:
@@ -120,21 +127,21 @@ def _of_server(before: Contract, after: Contract) -> Iterator[Change]:
 
 def _renamed(before: Offers, after: Offers) -> Mapping[str, str]:
     """Return the new names of what is otherwise the same, where there is no doubt."""
-    gone = {name: offer for name, offer in before.items() if name not in after}
-    came = {name: offer for name, offer in after.items() if name not in before}
-    found: dict[str, str] = {}
-    for name, offer in gone.items():
-        alike = [other for other in came if _content(came[other]) == _content(offer)]
-        same = [other for other in gone if _content(gone[other]) == _content(offer)]
-        if len(alike) == len(same) == 1:
-            found[name] = alike[0]
+    gone, came = _by_content(before, after), _by_content(after, before)
+    return {
+        names[0]: came[content][0]
+        for content, names in gone.items()
+        if len(names) == 1 and len(came[content]) == 1
+    }
+
+
+def _by_content(offers: Offers, others: Offers) -> Mapping[bytes, list[str]]:
+    """Return the names that only one side has, by what they have beside names and titles."""
+    found: defaultdict[bytes, list[str]] = defaultdict(list)
+    for name in offers.keys() - others.keys():
+        members = offers[name].as_json()
+        found[canonical({**members, "name": "", "title": ""})].append(name)
     return found
-
-
-def _content(offer: Offer) -> bytes:
-    return canonical(
-        {key: one for key, one in offer.as_json().items() if key not in ("name", "title")}
-    )
 
 
 def _of_offer(what: str, before: Offer, after: Offer) -> Iterator[Change]:
@@ -163,18 +170,12 @@ def _shortened(was: str, now: str) -> tuple[str, str]:
 
 def _hints(before: Offer, after: Offer) -> Iterator[Change]:
     only_reads = any(one.annotations.get("readOnlyHint", False) for one in (before, after))
-    for hint, (absent, safe, code) in _HINTS.items():
+    for hint, (absent, lost) in _HINTS.items():
         was, now = (one.annotations.get(hint, absent) for one in (before, after))
         if was == now or (only_reads and hint in _OF_WRITERS):
             continue
-        item = f"{before.name} {hint}"
-        yield rated(
-            "hint-safer" if now is safe else code, item, before.name, *map(_said, (was, now))
-        )
-
-
-def _said(value: bool) -> str:
-    return "true" if value else "false"
+        code = lost if now is absent else "hint-safer"
+        yield rated(code, f"{before.name} {hint}", before.name, str(was).lower(), str(now).lower())
 
 
 def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
@@ -183,21 +184,11 @@ def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
 
     was, now = _arguments_of(before), _arguments_of(after)
     refused = faults(was, now, ARGUMENTS)
-    for fault in refused:
-        code = _REFUSED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED:
-            code = f"argument-{'now' if fault.declared else 'added'}-required"
-        if code is not None:
-            yield _change(code, fault, before.name, place)
-    required = {fault.path for fault in refused if fault.kind is Kind.REQUIRED}
-    for fault in _other(faults(now, was, _turned(ARGUMENTS)), refused):
-        code = _ALLOWED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED and fault.declared:
-            code = "argument-now-optional"
-        if code == "argument-added" and fault.path in required:
-            continue
-        if code is not None:
-            yield _change(code, fault, before.name, place, turned=True)
+    allowed = _unsaid(faults(now, was, ARGUMENTS), refused)
+    needed = {fault.path for fault in refused if fault.kind in _REQUIRED}
+    allowed = [one for one in allowed if one.kind not in _ADDED or one.path not in needed]
+    yield from _coded(refused, _REFUSED, before.name, place)
+    yield from _coded(map(_turned, allowed), _ALLOWED, before.name, place)
     yield from _defaults(was, now, before.name, place)
     yield from _described("argument-text-changed", was, now, before.name, place)
 
@@ -206,60 +197,49 @@ def _results(before: Offer, after: Offer) -> Iterator[Change]:
     def place(path: str) -> str:
         return f"{before.name}().{path}" if path else f"{before.name}()"
 
-    if before.output is None or after.output is None:
-        if before.output is not after.output:
-            came = before.output is None
-            yield rated(f"result-schema-{'added' if came else 'removed'}", place(""), before.name)
-        return
     was, now = before.output, after.output
+    if was is None or now is None:
+        if was is not now:
+            code = f"result-schema-{'added' if was is None else 'removed'}"
+            yield rated(code, place(""), before.name)
+        return
     unexpected = faults(now, was, RESULTS)
+    excluded = _unsaid(faults(was, now, _KNOWN_RESULTS), unexpected)
     removed = {fault.path for fault in unexpected if fault.kind is Kind.REMOVED}
-    for fault in unexpected:
-        code = _UNEXPECTED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED:
-            code = "result-member-now-optional" if fault.declared else "result-member-removed"
-        if code is not None and not (fault.kind is Kind.REQUIRED and fault.path in removed):
-            yield _change(code, fault, before.name, place, turned=True)
-    for fault in _other(faults(was, now, _turned(RESULTS)), unexpected):
-        code = _EXCLUDED.get(fault.kind)
-        if fault.kind is Kind.REQUIRED and fault.declared:
-            code = "result-member-now-required"
-        if code is not None:
-            yield _change(code, fault, before.name, place)
+    told = [one for one in unexpected if one.kind not in _REQUIRED or one.path not in removed]
+    yield from _coded(map(_turned, told), _UNEXPECTED, before.name, place)
+    yield from _coded(excluded, _EXCLUDED, before.name, place)
     yield from _described("result-text-changed", was, now, before.name, place)
 
 
-def _turned(ends: Ends) -> Ends:
-    """Return who writes and reads where sides are exchanged, to see what a change allows."""
-    return Ends(writer_adds=False, reader_ignores=ends.reader_ignores)
-
-
-def _other(found: tuple[Fault, ...], said: tuple[Fault, ...]) -> Iterator[Fault]:
-    """Yield faults of the other direction that say something new.
+def _unsaid(found: Iterable[Fault], said: Iterable[Fault]) -> list[Fault]:
+    """Return faults of the other direction that say something new.
 
     That a type is another one is said once; that values came and others went, twice.
     """
     known = {(one.kind, one.path) for one in said if one.kind is not Kind.VALUE}
+    return [one for one in found if (one.kind, one.path) not in known]
+
+
+def _turned(fault: Fault) -> Fault:
+    """Return a fault of the other direction with the schema before the change first."""
+    return replace(fault, narrow=fault.wide, wide=fault.narrow)
+
+
+def _coded(
+    found: Iterable[Fault], codes: Mapping[Kind, str], tool: str, place: Place
+) -> Iterator[Change]:
+    """Yield the changes of the faults that have a code."""
     for one in found:
-        if (one.kind, one.path) not in known:
-            yield one
-
-
-def _change(code: str, fault: Fault, tool: str, place: Place, *, turned: bool = False) -> Change:
-    sides = (fault.wide, fault.narrow) if turned else (fault.narrow, fault.wide)
-    return rated(code, place(fault.path), tool, *sides)
+        if one.kind in codes:
+            yield rated(codes[one.kind], place(one.path), tool, one.narrow, one.wide)
 
 
 def _arguments_of(tool: Offer) -> Json:
     """Return the schema of arguments; one that declares none and allows no others has none."""
-    schema = _object(tool.input)
+    schema = {**tool.input, "type": "object"}
     declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
     return schema if schema.get("properties") or declares else {**schema, "properties": _NONE}
-
-
-def _object(schema: Json) -> Json:
-    """Return a schema as one of an object, which arguments always are."""
-    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
 def _defaults(was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
@@ -278,23 +258,21 @@ def _default(schema: Any) -> str:
 
 
 def _described(code: str, was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
-    """Yield the texts that differ, wherever both sides have one."""
-    ours, theirs = dict(_texts(was, "")), dict(_texts(now, ""))
+    """Yield the texts that differ or are new, at the places that both schemas have."""
+    ours, theirs = dict(_texts(was)), dict(_texts(now))
     for path, text in ours.items():
-        if path in theirs and theirs[path] != text:
+        if text and theirs.get(path, "") not in ("", text):
             yield rated(code, place(path), tool, *_shortened(text, theirs[path]))
-    members = {path for path, _ in _members(was, "")}
     for path, text in theirs.items():
-        if path not in ours and path in members:
+        if text and ours.get(path) == "":
             yield rated(code, place(path), tool, "", shown(" ".join(text.split())))
 
 
-def _texts(schema: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield all texts of a schema, by place; those of the places that are inside others, too."""
-    for place, one in _members(schema, path):
-        said = [str(one[key]) for key in ("title", "description") if isinstance(one.get(key), str)]
-        if said:
-            yield place, "\n".join(said)
+def _texts(schema: Any) -> Iterator[tuple[str, str]]:
+    """Yield the text at each place of a schema, which is empty at most of them."""
+    for place, one in _members(schema, ""):
+        said = (one.get(key) for key in ("title", "description"))
+        yield place, "\n".join(text for text in said if isinstance(text, str))
 
 
 def _members(schema: Any, path: str) -> Iterator[tuple[str, Json]]:

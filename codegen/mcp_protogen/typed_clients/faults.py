@@ -1,40 +1,32 @@
 """Where the values of one schema need not be values of another, keyword by keyword."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 from typing import Any, Final
 
-from mcp_protogen.base.canonical import canonical
-from mcp_protogen.typed_clients.keywords import (
-    ANNOTATIONS,
-    EDGES,
-    OF_ARRAYS,
-    OF_OBJECTS,
-    TOGETHER,
-    divides,
-    is_idle,
-    measure,
-    shown,
-    spelled,
-    spelled_keyword,
-    tighter,
-    values_of,
-)
-from mcp_protogen.typed_clients.splitting import LENGTHS
+from mcp_protogen.typed_clients.keywords import ANNOTATIONS, TOGETHER, identities, values_of
+from mcp_protogen.typed_clients.ranges import EDGES, LENGTHS, divides, measure, tighter
+from mcp_protogen.typed_clients.wording import shown, spelled, spelled_keyword
 
 Json = dict[str, Any]
 
-# The keywords that are compared one by one, by the type of values that they restrict.
-_COMPARED: Final = frozenset(
-    {"$ref", "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "enum"}
-    | {"exclusiveMaximum", "exclusiveMinimum", "items", "maxItems", "maxLength", "maxProperties"}
-    | {"maximum", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "oneOf"}
-    | {"prefixItems", "properties", "required", "type"}
-)
-_OF_STRINGS: Final = frozenset({"pattern"})
-_DYNAMIC: Final = frozenset({"$dynamicRef", "$recursiveRef"})
+_DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
+# The other keywords that refuse values: the type of those values, if it is one, and what each of
+# them may have without a meaning.
+_RULES: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = {
+    **dict.fromkeys(("if", "then", "else", *_DYNAMIC), ("", ())),
+    "not": ("", (False,)),
+    "pattern": ("string", ("", ".*")),
+    **dict.fromkeys(("contains", "minContains", "maxContains"), ("array", ())),
+    "uniqueItems": ("array", (False,)),
+    "unevaluatedItems": ("array", (True, {})),
+    **dict.fromkeys(("dependencies", "dependentRequired", "dependentSchemas"), ("object", ({},))),
+    "patternProperties": ("object", ({},)),
+    "propertyNames": ("object", (True, {}, {"type": "string"})),
+    "unevaluatedProperties": ("object", (True, {})),
+}
 
 
 class Kind(StrEnum):
@@ -47,7 +39,9 @@ class Kind(StrEnum):
     BOUND = "bound"
     """A value may be beyond a bound."""
     REQUIRED = "required"
-    """A member may be missing."""
+    """A declared member may be missing."""
+    MISSING = "missing"
+    """A required member is not declared."""
     UNDECLARED = "undeclared"
     """A member is not accepted at all."""
     REMOVED = "removed"
@@ -67,14 +61,13 @@ class Fault:
     """A place at which values of the one schema need not be values of the other.
 
     `path` leads there by members: `hours[].at`. `narrow` and `wide` are the two sides as short
-    text. `declared` says whether the one schema has the member of which this is about.
+    text.
     """
 
     kind: Kind
     path: str
     narrow: str = ""
     wide: str = ""
-    declared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +103,8 @@ def beside_constants(pair: Pair, kind: str) -> Iterator[Fault]:
     values = values_of(pair.wide)
     if values is None:
         return
-    known = [canonical(one) for one in values]
-    all_of = {"boolean": (b"true", b"false"), "null": (b"null",)}.get(kind)
-    if all_of is None or not set(all_of) <= set(known):
+    all_of = {"boolean": {b"true", b"false"}, "null": {b"null"}}.get(kind)
+    if all_of is None or not all_of <= identities(values):
         yield pair.fault(Kind.VALUE, spelled(pair.narrow), spelled(pair.wide))
 
 
@@ -143,8 +135,9 @@ def _ranges(pair: Pair, *, whole: bool) -> Iterator[Fault]:
 
 def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[Fault]:
     """Yield the other keywords of the wide schema that the narrow one does not have as well."""
-    for keyword in sorted(pair.wide.keys() - _COMPARED - ANNOTATIONS):
-        if not _concerns(keyword, kind) or is_idle(keyword, pair.wide[keyword]):
+    for keyword in sorted(pair.wide.keys() & _RULES.keys()):
+        type_, idle = _RULES[keyword]
+        if type_ not in ("", kind) or pair.wide[keyword] in idle:
             continue
         group = next((one for one in TOGETHER if keyword in one), frozenset({keyword}))
         if keyword.startswith("unevaluated"):
@@ -152,14 +145,3 @@ def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterato
         sides = [{key: one[key] for key in group if key in one} for one in (pair.narrow, pair.wide)]
         if not alike(*sides):
             yield pair.differing(Kind.UNKNOWN if keyword in _DYNAMIC else Kind.RULE, keyword)
-
-
-def _concerns(keyword: str, kind: str) -> bool:
-    """Return whether a keyword restricts values of a type; an unknown one restricts nothing."""
-    if keyword in OF_ARRAYS or keyword == "unevaluatedItems":
-        return kind == "array"
-    if keyword in _OF_STRINGS:
-        return kind == "string"
-    if keyword in OF_OBJECTS:
-        return kind == "object"
-    return keyword in ("if", "then", "else", "not", *_DYNAMIC)

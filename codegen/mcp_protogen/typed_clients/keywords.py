@@ -1,13 +1,13 @@
 """What the keywords of one schema say, without what they refer to."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from math import floor, inf, isnan, nan
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isnan, nan
+from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.calling.input_schemas import json_type
+from mcp_protogen.typed_clients.ranges import measure
 
 Json = dict[str, Any]
 
@@ -26,15 +26,12 @@ NAMED: Final = frozenset(
 """The keywords of objects whose members have names of their own."""
 VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 """The keywords whose values are no schemas, whatever they look like."""
+UNIONS: Final = ("anyOf", "oneOf")
+"""The keywords of alternatives."""
 # What of these is about a schema as a whole, or decides what references lead to.
 _SAID: Final = ANNOTATIONS - {"$anchor", "$defs", "$id", "$schema", "definitions", "format", "id"}
 _UNORDERED: Final = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
 
-OF_ARRAYS: Final = frozenset({"contains", "minContains", "maxContains", "uniqueItems"})
-OF_OBJECTS: Final = frozenset(
-    {"dependencies", "dependentRequired", "dependentSchemas", "patternProperties"}
-    | {"propertyNames", "unevaluatedProperties"}
-)
 # What any of these says depends on the others: two schemas agree on all of a group or on none.
 TOGETHER: Final = (
     frozenset({"if", "then", "else"}),
@@ -51,15 +48,19 @@ _OF_WHOLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
-def shown(value: object) -> str:
-    """Return a value as short text; a text stays as it is."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:79]}…"
-
-
 def listed(value: Any) -> list[Any]:
     """Return an array; an empty one for anything else."""
     return value if is_array(value) else []
+
+
+def strings(value: Any) -> list[str]:
+    """Return the strings of an array."""
+    return [one for one in listed(value) if isinstance(one, str)]
+
+
+def required_of(schema: Json) -> list[str]:
+    """Return the names of required members."""
+    return strings(schema.get("required"))
 
 
 def properties_of(schema: Json) -> Json:
@@ -68,10 +69,16 @@ def properties_of(schema: Json) -> Json:
     return found if is_object(found) else {}
 
 
+def patterns_of(schema: Json) -> Json:
+    """Return the schemas of members whose names match a pattern."""
+    found = schema.get("patternProperties")
+    return found if is_object(found) else {}
+
+
 def types_of(schema: Json) -> list[str]:
     """Return the types of values that a schema may accept."""
     kinds = schema.get("type")
-    found = [kinds] if isinstance(kinds, str) else listed(kinds) or list(_TYPES)
+    found = [kinds] if isinstance(kinds, str) else strings(kinds) or list(_TYPES)
     values = values_of(schema)
     if values is not None:
         found = [one for one in found if any(one in kinds_of(value) for value in values)]
@@ -91,21 +98,8 @@ def common(kinds: Sequence[str], more: Sequence[str]) -> list[str]:
 
 def kinds_of(value: Any) -> tuple[str, ...]:
     """Return the types of a value."""
-    match value:
-        case None:
-            return ("null",)
-        case bool():
-            return ("boolean",)
-        case int():
-            return ("integer", "number")
-        case float():
-            return ("integer", "number") if value.is_integer() else ("number",)
-        case str():
-            return ("string",)
-        case list():
-            return ("array",)
-        case _:
-            return ("object",)
+    kind = json_type(as_number(value))
+    return ("integer", "number") if kind == "integer" else (kind,)
 
 
 def values_of(schema: Json) -> list[Any] | None:
@@ -113,8 +107,7 @@ def values_of(schema: Json) -> list[Any] | None:
     found = schema.get("enum")
     if "const" not in schema:
         return found if is_array(found) else None
-    value = canonical([as_number(schema["const"])])
-    refused = is_array(found) and value not in [canonical([as_number(one)]) for one in found]
+    refused = is_array(found) and not identities(found) >= identities([schema["const"]])
     return [] if refused else [schema["const"]]
 
 
@@ -129,8 +122,7 @@ def enumerated(arms: Sequence[Any], *, alone: bool) -> list[Any] | None:
         if values is None or arm.keys() - ANNOTATIONS - {"const", "enum", "type"}:
             return None
         found += [value for value in values if may_be(arm, value)]
-    different = {canonical([as_number(value)]) for value in found}
-    return None if alone and len(different) < len(found) else found
+    return None if alone and len(identities(found)) < len(found) else found
 
 
 def may_be(schema: Json, value: Any) -> bool:
@@ -141,6 +133,11 @@ def may_be(schema: Json, value: Any) -> bool:
     return any(accepts(kinds, one) for one in kinds_of(value))
 
 
+def identities(values: Iterable[Any]) -> set[bytes]:
+    """Return what tells values apart: the same one for those that are equal in JSON Schema."""
+    return {canonical(as_number(value)) for value in values}
+
+
 def as_number(value: Any) -> Any:
     """Return a value with 1 for 1.0, wherever it is: they are the same in JSON Schema."""
     if is_object(value):
@@ -148,54 +145,6 @@ def as_number(value: Any) -> Any:
     if is_array(value):
         return [as_number(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def measure(schema: Json, keyword: str, otherwise: float) -> float:
-    """Return the number that a keyword has."""
-    value = schema.get(keyword)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
-
-
-class Edge(NamedTuple):
-    """The keywords of one end of a range, and 1 for the lower end."""
-
-    closed: str
-    opened: str
-    sign: int
-
-
-EDGES: Final = (
-    Edge("minimum", "exclusiveMinimum", 1),
-    Edge("maximum", "exclusiveMaximum", -1),
-)
-
-
-def tighter(schema: Json, edge: Edge, *, whole: bool) -> tuple[float, bool]:
-    """Return the tighter of two bounds, as if both were lower ones; true if it is excluded."""
-    edges: list[tuple[float, bool]] = [(-inf, False)]
-    for keyword, excluded in ((edge.closed, False), (edge.opened, True)):
-        value = schema.get(keyword)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            bound = edge.sign * value
-            edges.append((floor(bound) + 1, False) if excluded and whole else (bound, excluded))
-    return max(edges)
-
-
-def divides(step: Any, by: Any) -> bool:
-    """Return whether all multiples of `by` are multiples of `step`, as floating point has them."""
-    are_numbers = all(isinstance(one, int | float) and one is not True for one in (step, by))
-    if not are_numbers or not step:
-        return canonical([step]) == canonical([by])
-    return (Fraction(by) / Fraction(step)).denominator == 1
-
-
-def spelled_keyword(schema: Json, keyword: str) -> str:
-    """Return a keyword with its value, as short text."""
-    return (
-        f"{keyword} {json.dumps(schema[keyword], ensure_ascii=False)}"
-        if keyword in schema
-        else f"no {keyword}"
-    )
 
 
 def positions(schema: Json) -> tuple[list[Any], Any]:
@@ -215,24 +164,17 @@ def both(one: Json, other: Json) -> Json:
     first = {keyword for group in _GROUPS if one.keys() & group for keyword in group}
     rest = {key: value for key, value in other.items() if key not in first}
     done = {key: value for key, value in {**rest, **one}.items() if key not in _OF_WHOLE}
-    for keyword, tighter_of in _TIGHTER.items():
-        ends = [measure(side, keyword, nan) for side in (one, other) if keyword in side]
-        if len(ends) == 2 and not any(map(isnan, ends)):
-            done[keyword] = tighter_of(ends)
+    for keyword in _TIGHTER.keys() & one.keys() & other.keys():
+        ends = [measure(side, keyword, nan) for side in (one, other)]
+        if not any(map(isnan, ends)):
+            done[keyword] = _TIGHTER[keyword](ends)
     ours, theirs = properties_of(one), properties_of(other)
     if theirs and ours:
-        done["properties"] = {
-            name: (
-                {"allOf": [ours[name], theirs[name]]}
-                if name in ours and name in theirs
-                else ours.get(name, theirs.get(name))
-            )
-            for name in {**ours, **theirs}
-        }
-    if patterns := {**_patterns(other), **_patterns(one)}:
+        shared = {name: {"allOf": [ours[name], theirs[name]]} for name in ours.keys() & theirs}
+        done["properties"] = {**ours, **theirs, **shared}
+    if patterns := {**patterns_of(other), **patterns_of(one)}:
         done["patternProperties"] = patterns
-    needed = [*listed(one.get("required")), *listed(other.get("required"))]
-    if needed:
+    if needed := [*required_of(one), *required_of(other)]:
         done["required"] = list(dict.fromkeys(needed))
     if "type" in one and "type" in other:
         sides = (types_of({"type": side["type"]}) for side in (one, other))
@@ -240,61 +182,49 @@ def both(one: Json, other: Json) -> Json:
     return done
 
 
-def _patterns(schema: Json) -> Json:
-    found = schema.get("patternProperties")
-    return found if is_object(found) else {}
-
-
 def meaning(schema: Any, *, ordered: bool = False) -> Any:
     """Return a schema without its texts, to compare it.
 
     Unless it is `ordered`, what has no order comes in one: a reference may lead to a place in it.
     """
-    if not is_object(schema):
-        return [meaning(one, ordered=ordered) for one in schema] if is_array(schema) else schema
+
+    def change(one: Json) -> Json:
+        done: Json = {}
+        for key, value in one.items():
+            # Texts alone: the value of an unknown keyword may have members of these names.
+            if key not in _SAID or not isinstance(value, str):
+                done[key] = as_number(value) if key in VALUES else value
+            if key in _UNORDERED and is_array(value) and not ordered:
+                done[key] = sorted(done[key], key=canonical)
+        return done
+
+    return changed(schema, change)
+
+
+def changed(value: Any, change: Callable[[Json], Json]) -> Any:
+    """Return a schema, or what has schemas in it, with all of them changed: inner ones first."""
+    if is_array(value):
+        return [changed(one, change) for one in value]
+    if not is_object(value):
+        return value
     done: Json = {}
-    for key, value in schema.items():
-        # A schema has one of these words as a name only where nothing says that these are names.
-        if key in _SAID and isinstance(value, str):
-            continue
-        if key in NAMED and is_object(value):
-            done[key] = {name: meaning(one, ordered=ordered) for name, one in value.items()}
+    for key, one in value.items():
+        if key in NAMED and is_object(one):
+            done[key] = {name: changed(schema, change) for name, schema in one.items()}
         else:
-            done[key] = as_number(value) if key in VALUES else meaning(value, ordered=ordered)
-        if key in _UNORDERED and is_array(value) and not ordered:
-            done[key] = sorted(done[key], key=lambda one: canonical([one]))
-    return done
+            done[key] = one if key in VALUES else changed(one, change)
+    return change(done)
 
 
-def is_idle(keyword: str, value: Any) -> bool:
-    """Return whether a keyword refuses nothing with this value."""
-    match keyword:
-        case "uniqueItems":
-            return value is False
-        case "pattern":
-            return value in ("", ".*")
-        case "propertyNames":
-            return value in (True, {}, {"type": "string"})
-        case "unevaluatedItems" | "unevaluatedProperties":
-            return value in (True, {})
-        case "not":
-            return value is False
-        case _:
-            return keyword in OF_OBJECTS and value == {}
-
-
-def spelled(schema: Any) -> str:
-    """Return a schema in a few words."""
-    if not is_object(schema):
-        return "anything" if schema is not False else "nothing"
-    if (values := values_of(schema)) is not None:
-        return shown(" | ".join(json.dumps(one, ensure_ascii=False) for one in values))
-    if isinstance(schema.get("$ref"), str):
-        return shown(str(schema["$ref"]).rpartition("/")[2])
-    for keyword in ("anyOf", "oneOf"):
-        if is_array(schema.get(keyword)):
-            return shown(" | ".join(spelled(arm) for arm in schema[keyword]))
-    kinds = schema.get("type")
-    if kinds == "array":
-        return f"array of {spelled(schema.get('items', True))}"
-    return shown(" | ".join(map(str, kinds)) if is_array(kinds) else str(kinds or "anything"))
+def subschemas(value: Any) -> Iterator[Json]:
+    """Yield a schema, or the schemas in a value, each with those inside of it."""
+    if is_array(value):
+        for one in value:
+            yield from subschemas(one)
+    elif is_object(value):
+        yield value
+        for key, one in value.items():
+            if key in NAMED and is_object(one):
+                yield from subschemas([*one.values()])
+            elif key not in VALUES:
+                yield from subschemas(one)

@@ -36,6 +36,12 @@ class ClientLock:
     generator: str = __version__
     module: str = ""
 
+    def chosen_of(self, found: Contract) -> Contract:
+        """Return what a server offers now, of chosen tools alone if this has only some."""
+        if not self.chosen:
+            return found
+        return found.only(name for name in self.contract.tools if name in found.tools)
+
     def content(self) -> bytes:
         """Return the bytes of the file."""
         members = {

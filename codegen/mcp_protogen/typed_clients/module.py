@@ -16,7 +16,7 @@ from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
 from mcp_protogen.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
 from mcp_protogen.targets.python.annotations import hint
-from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
+from mcp_protogen.typed_clients.contract import OFFERED, Offer
 from mcp_protogen.typed_clients.naming import class_text
 from mcp_protogen.typed_clients.types import Argument, Method, TypedServer, cut
 
@@ -80,6 +80,7 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
     Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
     what the module consists of.
     """
+    contract = server.contract
     definitions: Mapping[str, Definition] = {}
     if server.types:
         definitions = defined(server.types, templates_folder())
@@ -91,8 +92,8 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
     filters: dict[str, Any] = environment.filters
     filters |= {"literal": literal, "docstring": docstring}
     source = environment.get_template(_TEMPLATE).render(
-        about=_about(server.contract),
-        title=_title(server.contract),
+        about=f"{contract.counts()}, listed in revision {contract.revision}.",
+        title=f"{contract.server} {contract.version}".strip(),
         names=names,
         classes=[*_classes(methods, names)],
         imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
@@ -109,14 +110,6 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
 def _sorted(names: Iterable[str]) -> list[str]:
     """Return names as import lines have them: constants, classes, functions."""
     return sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
-
-
-def _title(contract: Contract) -> str:
-    return f"{contract.server} {contract.version}".strip()
-
-
-def _about(contract: Contract) -> str:
-    return f"{contract.counts()}, listed in revision {contract.revision}."
 
 
 def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
@@ -137,7 +130,7 @@ def _view(method: Method, names: ModuleNames) -> Json:
     free = method.arguments is None
     how, whole, _ = _REQUESTS[method.offer.kind]
     result = whole if method.returns is None else hint(method.returns)
-    returns = result if method.unwrapped_type is None else hint(method.unwrapped_type)
+    returns = result if method.unwrapped is None else hint(method.unwrapped)
     hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
     return {
         "kind": method.offer.kind,
@@ -150,9 +143,9 @@ def _view(method: Method, names: ModuleNames) -> Json:
         "call": f'_result("{how}", ' if method.returns is None else "_call(",
         "result": _read_as(method.returns, result),
         "returns": returns,
-        "unwrapped": method.unwrapped,
+        "unwrapped": method.unwrapped is not None,
         "doc": _doc(method, free=free),
-        "short": _first(method.offer),
+        "short": _text(method.offer).partition("\n\n")[0],
         "uses": {*_words([*hints, _read_as(method.returns, result)]), *(["Any"] if free else [])},
     }
 
@@ -182,13 +175,14 @@ class _Parameter:
     @property
     def left_out(self) -> bool:
         """Return whether None stands for an argument that is not sent."""
-        one = self.argument
-        return not one.required and self.default == "None"
+        return self.default == "None"
 
     @property
     def default(self) -> str:
-        """The default as an expression."""
+        """The default as an expression; nothing for an argument that has to be given."""
         one = self.argument
+        if one.required:
+            return ""
         if one.has_default:
             return literal(one.default)
         return "OMITTED" if one.nullable and not isinstance(one.type, Anything) else "None"
@@ -207,7 +201,7 @@ class _Parameter:
     @property
     def text(self) -> str:
         """The whole parameter."""
-        default = "" if self.argument.required else f" = {self.default}"
+        default = f" = {self.default}" if self.default else ""
         return f"{self.argument.name}: {self.annotation}{default}"
 
     @property
@@ -219,11 +213,6 @@ class _Parameter:
 def _text(offer: Offer) -> str:
     usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
     return cut(offer.description.strip()) or offer.title or usual
-
-
-def _first(offer: Offer) -> str:
-    """Return the first paragraph about it."""
-    return _text(offer).partition("\n\n")[0]
 
 
 def _doc(method: Method, *, free: bool) -> str:

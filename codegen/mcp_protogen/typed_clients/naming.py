@@ -16,31 +16,15 @@ _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
 # What clients have beside these methods, and builtins that annotations name: inside a class,
 # a method hides them.
 RESERVED_METHODS: Final = frozenset(
-    {"client", "connect", "prompts", "resources", "with_options"}
+    {"CONNECT", "client", "connect", "prompts", "resources", "with_options"}
     | {"bool", "dict", "float", "int", "list", "str", "type"}
 )
 _OF_FUNCTIONS: Final = frozenset({"self"})
+_RESERVED: Final[Mapping[str, frozenset[str]]] = {"argument": _OF_FUNCTIONS, "member": frozenset()}
 _IMPORTED: Final = frozenset(
     {"CallToolResult", "Connect", "GetPromptResult", "OMITTED", "Omitted", "ReadResourceResult"}
     | {"SyncToolClient", "ToolClient"}
 )
-
-
-def method_names(
-    offers: Iterable[str], chosen: Mapping[str, str], what: str, place: str
-) -> "Names":
-    """Return the methods of tools, or `what` they are; `chosen` has those that the user wants."""
-    return _names(offers, chosen, what, RESERVED_METHODS, place)
-
-
-def argument_names(members: Iterable[str], place: str) -> "Names":
-    """Return the parameters of the arguments of a tool."""
-    return _names(members, {}, "argument", _OF_FUNCTIONS, place)
-
-
-def member_names(members: Iterable[str], place: str) -> "Names":
-    """Return the attributes of the members of a type."""
-    return _names(members, {}, "member", frozenset(), place)
 
 
 class Names(dict[str, FieldName]):
@@ -51,13 +35,16 @@ class Names(dict[str, FieldName]):
         self.problems: list[Problem] = []
 
 
-def _names(
-    given: Iterable[str],
-    chosen: Mapping[str, str],
-    what: str,
-    reserved: Collection[str],
-    place: str,
+def python_names(
+    given: Iterable[str], what: str, place: str, chosen: Mapping[str, str] | None = None
 ) -> Names:
+    """Return the names of parameters, attributes or methods, by what the server calls them.
+
+    `what` is `argument`, `member`, or what a method is for: `tool`. `chosen` has the names that
+    the user wants; `place` is that of warnings.
+    """
+    reserved = _RESERVED.get(what, RESERVED_METHODS)
+    chosen = chosen or {}
     found = Names()
     wanted = list(dict.fromkeys(given))
     taken = set(chosen.values()) | set(reserved)

@@ -18,6 +18,7 @@ from mcp_protogen.typed_clients.listing import listed_contract
 from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_lock
 from mcp_protogen.typed_clients.making import causes, write
 from mcp_protogen.typed_clients.module import class_of
+from mcp_protogen.typed_clients.naming import RESERVED_METHODS
 
 Generate: TypeAlias = Callable[[Path], tuple[Problem, ...]]
 """Generates a package for clients in a folder that has none, and returns what is to be said."""
@@ -55,8 +56,8 @@ class ClientJob:
         found = listed_contract(self.server, self.timeout)
         if self.tools:
             found = found.only(self.tools)
-        elif lock is not None and lock.chosen:
-            found = found.only(name for name in lock.contract.tools if name in found.tools)
+        elif lock is not None:
+            found = lock.chosen_of(found)
         # Some servers list members in another order each time.
         same = lock is not None and canonical(lock.contract.as_json()) == canonical(found.as_json())
         return lock.contract if lock is not None and same else found
@@ -94,18 +95,29 @@ def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool)
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
     problems = generate(job.with_package) if job.with_package is not None else ()
-    named = {**before.methods} if before is not None else dict[str, str]()
-    named |= job.methods
-    methods = {tool: name for tool, name in named.items() if tool in contract.tools}
     lock = ClientLock(
         contract=contract,
         package=package,
         revision_module=packages.revision_in(package, folder),
-        methods=methods,
+        methods=_methods(job, before, contract),
         chosen=bool(job.tools) or (before is not None and before.chosen),
     )
     changed, more = write(lock, job.module, force=force)
     return Made(job.module, contract.counts(), changed, (*problems, *more))
+
+
+def _methods(job: ClientJob, lock: ClientLock | None, contract: Contract) -> Mapping[str, str]:
+    """Return the methods that the user has named, by tool, now or in an earlier run."""
+    contract.require(job.methods)
+    named = {**(lock.methods if lock is not None else {}), **job.methods}
+    methods = {tool: name for tool, name in named.items() if tool in contract.tools}
+    names = [*methods.values()]
+    for name in names:
+        if name in RESERVED_METHODS or names.count(name) > 1:
+            message = f"--name: {name!r:.80} is the name of another method or attribute"
+            hint = "choose another one with --name TOOL=METHOD"
+            raise ProblemError(Problem("wrong-usage", message, str(job.module), hint=hint))
+    return methods
 
 
 def _package(
@@ -116,14 +128,13 @@ def _package(
     if job.with_package is not None:
         name = job.package or packages.import_name(job.with_package)
         return packages.checked(name), job.with_package
-    if job.package is not None:
-        known = own is not None and _name_of(own) == job.package
-        return packages.checked(job.package), own if known else None
-    if lock is not None:
-        return lock.package, own if own is not None and _name_of(own) == lock.package else None
-    if own is not None:
-        return packages.import_name(own), own
-    raise packages.missing()
+    named = lock.package if job.package is None and lock is not None else job.package
+    if named is not None:
+        known = own is not None and _name_of(own) == named
+        return packages.checked(named), own if known else None
+    if own is None:
+        raise packages.missing()
+    return packages.import_name(own), own
 
 
 def _name_of(folder: Path) -> str:
@@ -167,10 +178,8 @@ def between_locks(before: str, after: str) -> Comparison:
 
 
 def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
-    whole = listed_contract(server, timeout)
-    if lock.chosen:
-        whole = whole.only(name for name in lock.contract.tools if name in whole.tools)
-    return compared(lock.contract, whole, (name, server.shown))
+    found = lock.chosen_of(listed_contract(server, timeout))
+    return compared(lock.contract, found, (name, server.shown))
 
 
 def _locked(name: str) -> ClientLock:

@@ -4,18 +4,19 @@ Each schema becomes definitions of its own: the schema itself, and what it defin
 only to these; one that leads elsewhere is never followed, and stands for any value.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.graph import reached
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.typed_clients.keywords import VALUES
+from mcp_protogen.typed_clients.keywords import changed, required_of, subschemas
 from mcp_protogen.typed_clients.naming import class_text, numbered
 
 Json = dict[str, Any]
@@ -52,10 +53,10 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
             called[pointer], raw[safe] = safe, value
     above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
     rebasing = _Rebasing(called, root, place)
-    done = {name: rebasing.schema(value) for name, value in {root: above, **raw}.items()}
-    hoisted = references.hoisted({"$defs": done})["$defs"]
-    whole = {name: rebasing.resolved(value, hoisted) for name, value in hoisted.items()}
-    return Definitions(root, whole, tuple(rebasing.problems))
+    rebased = changed({"$defs": {root: above, **raw}}, rebasing.rebased)
+    hoisted = references.hoisted(rebased)
+    resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
+    return Definitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
 
 
 class _Rebasing:
@@ -67,32 +68,18 @@ class _Rebasing:
         self._place = place
         self.problems: list[Problem] = []
 
-    def schema(self, value: Any) -> Any:
-        """Return a schema with its references rebased."""
-        if is_array(value):
-            return [self.schema(one) for one in value]
-        if not is_object(value):
-            return value
+    def rebased(self, schema: Json) -> Json:
+        """Return a schema whose reference is rebased."""
         done = {
-            key: (
-                one
-                if key in VALUES
-                else self._members(one) if key == "properties" else self.schema(one)
-            )
-            for key, one in value.items()
+            key: one
+            for key, one in schema.items()
             # Models keep members that they do not know, also those of a later version.
             if key != "$ref" and (key, one) != ("additionalProperties", False)
         }
-        ref = value.get("$ref")
-        if ref is None:
-            return done
+        if "properties" in done and not is_object(done["properties"]):
+            done["properties"] = {}
+        ref = schema.get("$ref")
         return {**done, "$ref": self._rebased(ref)} if isinstance(ref, str) else done
-
-    def _members(self, value: Any) -> Any:
-        """Return the schemas of members, whose names are no keywords."""
-        if not is_object(value):
-            return {}
-        return {name: self.schema(one) for name, one in value.items()}
 
     def _rebased(self, ref: str) -> str:
         if ref in ("", "#", "#/"):
@@ -105,27 +92,19 @@ class _Rebasing:
                 return references.PREFIX + name + pointer.removeprefix(known)
         return f"{references.PREFIX}{self._root}{pointer}"
 
-    def resolved(self, value: Any, definitions: Json) -> Any:
-        """Return a schema without references that lead to none of the definitions."""
-        if is_array(value):
-            return [self.resolved(one, definitions) for one in value]
-        if not is_object(value):
-            return value
-        ref = value.get("$ref")
-        lost = isinstance(ref, str) and (
-            not ref.startswith(references.PREFIX) or references.target(ref) not in definitions
-        )
-        if lost:
-            message = f"the reference {ref!r:.80} is not followed"
-            hint = "any value is accepted in its place"
-            problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
-            if problem not in self.problems:
-                self.problems.append(problem)
-        return {
-            key: one if key in VALUES else self.resolved(one, definitions)
-            for key, one in value.items()
-            if not (lost and key == "$ref")
-        }
+    def resolved(self, schema: Json, definitions: Json) -> Json:
+        """Return a schema without a reference that leads to none of the definitions."""
+        ref: str = schema.get("$ref", "")
+        if not ref or (ref.startswith(references.PREFIX) and references.target(ref) in definitions):
+            return schema
+        own = f"{references.PREFIX}{self._root}/"
+        said = f"#/{ref.removeprefix(own)}" if ref.startswith(own) else ref
+        message = f"the reference {said!r:.80} is not followed"
+        hint = "any value is accepted in its place"
+        problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return {key: one for key, one in schema.items() if key != "$ref"}
 
 
 def normal(found: Definitions, place: str) -> Definitions:
@@ -150,48 +129,44 @@ def normal(found: Definitions, place: str) -> Definitions:
 def _normal(found: Definitions, place: str) -> Definitions:
     plain, unread = dialect.plain({"$defs": found.schemas}, (), place)
     done, loosened = normalise(plain, _NO_FACTS, place)
-    schemas: Json = done["$defs"]
-    needed = reached(graph(schemas), [found.root])
-    kept = {name: schema for name, schema in schemas.items() if name in needed}
+    kept = reachable(done["$defs"], [found.root])
     return Definitions(found.root, kept, (*found.problems, *unread, *loosened))
 
 
 def _with_members(above: Json, found: Definitions, place: str) -> Json:
     """Return the schema with those of its members that can be types, and others of any value."""
     members: Json = {}
+    needed = set(required_of(above))
     for name, value in above["properties"].items():
+        # An object that has to have a member of no value has no value itself.
         alone: Json = {"type": "object", "properties": {name: value}}
         try:
-            _normal(_with_root(found, alone), place)
+            _normal(_with_root(found, {**alone, "required": [*needed & {name}]}), place)
             members[name] = value
         except _FAULTS:
             members[name] = {}
-    listed: Any = above.get("required")
-    required = [name for name in listed if name in members] if is_array(listed) else []
-    return {"type": "object", "properties": members, "required": required}
+    return {"type": "object", "properties": members, "required": sorted(needed & members.keys())}
 
 
 def _with_root(found: Definitions, schema: Json) -> Definitions:
     # Definitions that cannot be types themselves would fail each time: only used ones stay.
-    schemas = {**found.schemas, found.root: schema}
-    needed = reached(graph(schemas), [found.root])
-    kept = {name: one for name, one in schemas.items() if name in needed}
+    kept = reachable({**found.schemas, found.root: schema}, [found.root])
     return Definitions(found.root, kept, found.problems)
 
 
-def graph(schemas: Json) -> Mapping[str, list[str]]:
+def reachable(schemas: Json, names: Iterable[str]) -> Json:
+    """Return the definitions of these names, and all that they refer to."""
+    needed = reached(_graph(schemas), names)
+    return {name: one for name, one in schemas.items() if name in needed}
+
+
+def _graph(schemas: Json) -> Mapping[str, list[str]]:
     """Return to which definitions each definition refers."""
-    return {name: list(_targets(schema)) for name, schema in schemas.items()}
-
-
-def _targets(schema: Any) -> Iterator[str]:
-    for _, value in jsonpointer.walk(schema):
-        if is_object(value) and isinstance(value.get("$ref"), str):
-            yield references.target(value["$ref"])
-
-
-def said(schema: Any) -> Iterator[Json]:
-    """Yield each schema of an object with members, wherever it is."""
-    for _, value in jsonpointer.walk(schema):
-        if is_object(value) and is_object(value.get("properties")):
-            yield value
+    return {
+        name: [
+            references.target(one["$ref"])
+            for one in subschemas(schema)
+            if isinstance(one.get("$ref"), str)
+        ]
+        for name, schema in schemas.items()
+    }

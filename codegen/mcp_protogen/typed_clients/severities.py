@@ -1,6 +1,5 @@
 """The severity of each change of a server's tools, by the table in `severities.md`."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -8,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from mcp_protogen.findings.change import Category, Change, Reader, Severity
+from mcp_protogen.findings.severities import table_rows
 
 READERS: Final[tuple[Reader, ...]] = (Reader.CALLER, Reader.MODEL, Reader.HOST)
-_LINE: Final = re.compile(r"^\| (?!code \|)(?P<cells>[a-z].*) \|$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +26,8 @@ class ToolSeverity:
 @cache
 def severities() -> Mapping[str, ToolSeverity]:
     """Return the table, by code."""
-    text = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
-    rows = (_row(line["cells"].split(" | ")) for line in _LINE.finditer(text))
-    return {row.code: row for row in rows}
+    rows = table_rows(Path(__file__).with_suffix(".md"))
+    return {row.code: row for row in map(_row, rows)}
 
 
 def _row(cells: list[str]) -> ToolSeverity:

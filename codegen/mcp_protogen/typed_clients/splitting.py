@@ -10,24 +10,17 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.typed_clients.keywords import (
-    EDGES,
-    listed,
+    kinds_of,
     may_be,
-    measure,
     properties_of,
-    tighter,
+    required_of,
     types_of,
     values_of,
 )
+from mcp_protogen.typed_clients.ranges import EDGES, LENGTHS, measure, tighter
 
 Json = dict[str, Any]
 
-LENGTHS: Final = {
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
-}
-"""The keywords of the least and the greatest length of a value, by its type."""
 _MOST: Final = 200
 _NUMBERS: Final = ("minimum", "maximum")
 
@@ -61,10 +54,8 @@ def _by_range(schema: Json, kinds: Sequence[str], arms: Sequence[Json]) -> Itera
         start, end = _whole_range(arm, least, most)
         for cut in (start, end + 1):
             if low < cut <= high and cut < inf:
-                rest = {key: one for key, one in schema.items() if not key.startswith("exclusive")}
-                rest |= {least: low, most: high}
-                yield _without_infinity({**rest, most: cut - 1})
-                yield _without_infinity({**rest, least: cut})
+                yield {**schema, most: cut - 1}
+                yield {**schema, least: cut}
                 return
 
 
@@ -75,26 +66,20 @@ def _whole_range(schema: Json, least: str, most: str) -> tuple[float, float]:
     return measure(schema, least, 0), measure(schema, most, inf)
 
 
-def _without_infinity(schema: Json) -> Json:
-    return {key: one for key, one in schema.items() if one not in (inf, -inf)}
-
-
 def _by_number(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
     (low, _), (high, _) = (tighter(schema, edge, whole=False) for edge in EDGES)
     for arm in arms:
         for edge in EDGES:
             cut = edge.sign * tighter(arm, edge, whole=False)[0]
             if low < cut < -high:
-                for end in EDGES:
-                    rest = {key: v for key, v in schema.items() if key not in end[:2]}
-                    yield {**rest, end.opened: cut}
+                yield from ({**schema, end.opened: cut} for end in EDGES)
                 yield {"const": cut}
                 return
 
 
 def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
     """Yield schemas by the values of a member that tells alternatives apart, such as `kind`."""
-    members, required = properties_of(schema), listed(schema.get("required"))
+    members, required = properties_of(schema), required_of(schema)
     for name, member in members.items():
         theirs = [properties_of(arm).get(name) for arm in arms]
         if not is_object(member) or not any(is_object(one) and values_of(one) for one in theirs):
@@ -111,47 +96,22 @@ def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
         return
 
 
-def are_apart(one: Json, other: Json, kind: str) -> bool:
-    """Return whether no value of a type is in the ranges of both schemas."""
-    if kind in LENGTHS:
-        least, most = LENGTHS[kind]
-        low = max(measure(side, least, 0) for side in (one, other))
-        return low > min(measure(side, most, inf) for side in (one, other))
-    if kind not in ("integer", "number"):
-        return False
-    ends = [
-        max(tighter(side, edge, whole=kind == "integer") for side in (one, other)) for edge in EDGES
-    ]
-    (low, low_is_out), (high, high_is_out) = ends
-    return low > -high or (low == -high and (low_is_out or high_is_out))
-
-
 def written_out(value: Any) -> Json:
     """Return a schema of one value in other words than `const`."""
-    match value:
-        case None:
-            return {"type": "null"}
-        case bool():
-            return {"type": "boolean", "const": value}
-        case int() | float():
-            kind = "integer" if value == floor(value) else "number"
-            return {"type": kind, "minimum": value, "maximum": value, "multipleOf": value}
-        case str():
-            return {"type": "string", "minLength": len(value), "maxLength": len(value)}
+    kind = kinds_of(value)[0]
+    schema: Json = {"type": kind}
+    for keyword in LENGTHS.get(kind, ()):
+        schema[keyword] = len(value)
+    match kind:
+        case "boolean":
+            schema["const"] = value
+        case "integer" | "number":
+            schema |= {"minimum": value, "maximum": value, "multipleOf": value}
+        case "array":
+            schema |= {"prefixItems": [{"const": one} for one in value], "items": False}
+        case "object":
+            members = {name: {"const": one} for name, one in value.items()}
+            schema |= {"properties": members, "required": [*value], "additionalProperties": False}
         case _:
-            return _structure(value)
-
-
-def _structure(value: Any) -> Json:
-    least, most = LENGTHS["object" if is_object(value) else "array"]
-    size = {least: len(value), most: len(value)}
-    if not is_object(value):
-        first = [{"const": one} for one in value]
-        return {"type": "array", "prefixItems": first, "items": False, **size}
-    return {
-        "type": "object",
-        "properties": {name: {"const": one} for name, one in value.items()},
-        "required": [*value],
-        "additionalProperties": False,
-        **size,
-    }
+            pass
+    return schema

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import digest
-from mcp_protogen.base.graph import reached
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import ClassName, FieldName, pascal
 from mcp_protogen.base.printable import listed
@@ -32,14 +31,9 @@ from mcp_protogen.ir import (
 from mcp_protogen.ir import Json as JsonScalar
 from mcp_protogen.normalise import references
 from mcp_protogen.typed_clients.contract import Contract, Offer
-from mcp_protogen.typed_clients.naming import (
-    TypeNames,
-    argument_names,
-    class_text,
-    member_names,
-    method_names,
-)
-from mcp_protogen.typed_clients.schemas import Definitions, collected, graph, normal, said
+from mcp_protogen.typed_clients.keywords import subschemas
+from mcp_protogen.typed_clients.naming import TypeNames, class_text, python_names
+from mcp_protogen.typed_clients.schemas import Definitions, collected, normal, reachable
 
 Json = dict[str, Any]
 
@@ -70,15 +64,14 @@ class Method:
     """The method for a tool, a prompt or a resource template.
 
     `arguments` is None for a tool that takes an object with free members. `returns` is None for one
-    without an output schema; `unwrapped` is the member of the model that is returned.
+    without an output schema; `unwrapped` is the type of its member `result` if that is returned.
     """
 
     offer: Offer
     name: FieldName
     arguments: tuple[Argument, ...] | None
     returns: TypeExpr | None
-    unwrapped: FieldName | None = None
-    unwrapped_type: TypeExpr | None = None
+    unwrapped: TypeExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +99,8 @@ def typed_server(
     found: list[Method] = []
     problems: list[Problem] = []
     for kind, offers in contract.offers.items():
-        own: Mapping[str, str] = chosen if kind is Kind.TOOLS else {}
-        names = method_names(offers, own, kind.singular, contract.server)
+        own = chosen if kind is Kind.TOOLS else None
+        names = python_names(offers, kind.singular, contract.server, own)
         problems += names.problems
         for offer in offers.values():
             given, *results = (side for side in sides if side.offer is offer)
@@ -118,7 +111,7 @@ def typed_server(
     problems += [*module.problems, *module.loosened(contract.server)]
     for method in found:
         wires = (one.wire for one in method.arguments or ())
-        problems += argument_names(wires, method.offer.name).problems
+        problems += python_names(wires, "argument", method.offer.name).problems
     return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
 
 
@@ -129,12 +122,12 @@ class _Side:
     offer: Offer
     is_output: bool
     raw: Json
+    place: str
     found: Definitions
 
     def content(self, name: str) -> str:
         """Return a digest of a definition with everything that it leads to."""
-        schemas = self.found.schemas
-        return digest({one: schemas[one] for one in sorted(reached(graph(schemas), [name]))})
+        return digest(reachable(self.found.schemas, [name]))
 
 
 _ROOT: Final = "ToolSchema"
@@ -146,7 +139,7 @@ def _sides(offers: Iterable[Offer]) -> Iterator[_Side]:
         for is_output, raw in ((False, offer.input), (True, offer.output)):
             if raw is not None:
                 place = f"{offer.name} ({'output' if is_output else 'input'})"
-                yield _Side(offer, is_output, raw, collected(raw, _ROOT, place))
+                yield _Side(offer, is_output, raw, place, collected(raw, _ROOT, place))
 
 
 def _shared(sides: Iterable[_Side]) -> Collection[str]:
@@ -177,11 +170,15 @@ def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[st
 
 @dataclass(slots=True)
 class _Added:
-    """A schema of a tool in the module: the name of its definition, and both forms of it."""
+    """A schema of a tool in the module: the name of its definition, and both forms of it.
+
+    `nulls` are the names of types that accept null.
+    """
 
     root: str
     schema: Json
     raw: Json
+    nulls: Container[str]
 
 
 class _Module:
@@ -208,9 +205,8 @@ class _Module:
                 self._given[name] = self._names.give(name)
             called.setdefault(name, self._given.get(name, ""))
         schemas = references.renamed(found.schemas, called)
-        place = f"{side.offer.name} ({'output' if side.is_output else 'input'})"
         root = called[found.root]
-        done = normal(Definitions(root, schemas, found.problems), place)
+        done = normal(Definitions(root, schemas, found.problems), side.place)
         # Nothing checks arguments here, so that it does not matter what models would not check.
         for problem in done.problems if side.is_output else found.problems:
             if problem.code == _LOOSENED:
@@ -224,7 +220,7 @@ class _Module:
         for name, schema in final.items():
             self.schemas.setdefault(name, schema)
             self._docs.setdefault(name, docs)
-        return _Added(root, final[root], schemas[root])
+        return _Added(root, final[root], schemas[root], nullable_names(final))
 
     def loosened(self, place: str) -> Iterator[Problem]:
         """Yield what the models do not check, each with the tools that it is about."""
@@ -235,7 +231,7 @@ class _Module:
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
         """Return the types that are used, and what they lead to, by name."""
-        needed = sorted(reached(graph(self.schemas), used))
+        needed = sorted(reachable(self.schemas, used))
         nulls = nullable_names(self.schemas)
         return tuple(self._type(name, nulls) for name in needed)
 
@@ -262,7 +258,7 @@ class _Module:
     def _fields(
         self, schema: Json, docs: "_Docs", nulls: Container[str], owner: str
     ) -> Iterator[FieldIR]:
-        names = member_names(schema["properties"], owner)
+        names = python_names(schema["properties"], "member", owner)
         self.problems += names.problems
         required = frozenset(schema.get("required", ()))
         for wire, value in schema["properties"].items():
@@ -291,7 +287,9 @@ class _Docs:
     def __init__(self, schemas: Json) -> None:
         self._types: defaultdict[frozenset[str], set[str]] = defaultdict(set)
         self._members: defaultdict[tuple[frozenset[str], str], set[str]] = defaultdict(set)
-        for schema in said(schemas):
+        for schema in subschemas([*schemas.values()]):
+            if not is_object(schema.get("properties")):
+                continue
             members = frozenset(schema["properties"])
             self._types[members].add(_described(schema))
             for name, value in schema["properties"].items():
@@ -321,12 +319,11 @@ def cut(text: str) -> str:
 
 
 def _method(offer: Offer, name: FieldName, given: _Added, result: _Added | None) -> Method:
-    unwrapped = unwrapped_type = None
+    unwrapped = None
     if result is not None and _is_wrapper(result.schema):
-        unwrapped = member_names([_WRAPPED], offer.name)[_WRAPPED]
-        unwrapped_type = expression(result.schema["properties"][_WRAPPED])
+        unwrapped = expression(result.schema["properties"][_WRAPPED])
     returns = None if result is None else _returned(result)
-    return Method(offer, name, _arguments(given, offer), returns, unwrapped, unwrapped_type)
+    return Method(offer, name, _arguments(given, offer), returns, unwrapped)
 
 
 def _returned(result: _Added) -> TypeExpr:
@@ -347,37 +344,34 @@ def _arguments(given: _Added, offer: Offer) -> tuple[Argument, ...] | None:
         free = expression(schema)
         none_at_all = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
         return () if none_at_all and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
-    names = argument_names(schema["properties"], offer.name)
+    names = python_names(schema["properties"], "argument", offer.name)
     required = frozenset(schema.get("required", ()))
     members: Any = raw.get("properties", {})
-    found = [
-        _argument(
-            wire,
-            names[wire],
-            value,
-            members.get(wire) if is_object(members) else None,
+    found: list[Argument] = []
+    for wire, value in schema["properties"].items():
+        about = members.get(wire) if is_object(members) else None
+        expr = expression(value)
+        default = _default(about, expr) if wire not in required else ()
+        argument = Argument(
+            wire=wire,
+            name=names[wire],
+            type=expr,
             required=wire in required,
+            nullable=nullable(expr, given.nulls),
+            has_default=bool(default),
+            default=default[0] if default else None,
+            doc=_described(about),
         )
-        for wire, value in schema["properties"].items()
-    ]
+        found.append(argument)
     return tuple(sorted(found, key=lambda one: not one.required))
 
 
-def _argument(wire: str, name: FieldName, value: Json, raw: Any, *, required: bool) -> Argument:
-    expr = expression(value)
-    default = raw.get("default") if is_object(raw) else None
-    optional = not required and is_object(raw) and "default" in raw
-    usable = optional and fits(expr, default) and len(repr(default)) <= _LONGEST_DEFAULT
-    return Argument(
-        wire=wire,
-        name=name,
-        type=expr,
-        required=required,
-        nullable=fits(expr, None),
-        has_default=usable,
-        default=default if usable else None,
-        doc=_described(raw),
-    )
+def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
+    """Return the default of an argument if it is a short one of its type, and nothing else."""
+    if not is_object(raw) or "default" not in raw:
+        return ()
+    value = raw["default"]
+    return (value,) if fits(expr, value) and len(repr(value)) <= _LONGEST_DEFAULT else ()
 
 
 def fits(expr: TypeExpr, value: object) -> bool:

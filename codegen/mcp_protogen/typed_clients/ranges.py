@@ -1,0 +1,70 @@
+"""The ranges of numbers, and of the lengths of strings, arrays and objects."""
+
+from fractions import Fraction
+from math import floor, inf
+from typing import Any, Final, NamedTuple
+
+from mcp_protogen.base.canonical import canonical
+
+Json = dict[str, Any]
+
+LENGTHS: Final = {
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
+"""The keywords of the least and the greatest length of a value, by its type."""
+
+
+class Edge(NamedTuple):
+    """The keywords of one end of a range, and 1 for the lower end."""
+
+    closed: str
+    opened: str
+    sign: int
+
+
+EDGES: Final = (
+    Edge("minimum", "exclusiveMinimum", 1),
+    Edge("maximum", "exclusiveMaximum", -1),
+)
+
+
+def tighter(schema: Json, edge: Edge, *, whole: bool) -> tuple[float, bool]:
+    """Return the tighter of two bounds, as if both were lower ones; true if it is excluded."""
+    edges: list[tuple[float, bool]] = [(-inf, False)]
+    for keyword, excluded in ((edge.closed, False), (edge.opened, True)):
+        value = schema.get(keyword)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            bound = edge.sign * value
+            edges.append((floor(bound) + 1, False) if excluded and whole else (bound, excluded))
+    return max(edges)
+
+
+def measure(schema: Json, keyword: str, otherwise: float) -> float:
+    """Return the number that a keyword has."""
+    value = schema.get(keyword)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+
+
+def divides(step: Any, by: Any) -> bool:
+    """Return whether all multiples of `by` are multiples of `step`, as floating point has them."""
+    are_numbers = all(isinstance(one, int | float) and one is not True for one in (step, by))
+    if not are_numbers or not step:
+        return canonical([step]) == canonical([by])
+    return (Fraction(by) / Fraction(step)).denominator == 1
+
+
+def ranges_are_disjoint(one: Json, other: Json, kind: str) -> bool:
+    """Return whether no value of a type is in the ranges of both schemas."""
+    if kind in LENGTHS:
+        least, most = LENGTHS[kind]
+        low = max(measure(side, least, 0) for side in (one, other))
+        return low > min(measure(side, most, inf) for side in (one, other))
+    if kind not in ("integer", "number"):
+        return False
+    ends = [
+        max(tighter(side, edge, whole=kind == "integer") for side in (one, other)) for edge in EDGES
+    ]
+    (low, low_is_out), (high, high_is_out) = ends
+    return low > -high or (low == -high and (low_is_out or high_is_out))
