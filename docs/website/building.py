@@ -1,22 +1,18 @@
 """Builds the site: a staging folder, zensical, and what is added to its output."""
 
-import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
 
 from website import explorer, llms, navigation
 from website.drawings.svg import UndrawnError
 from website.finishing import finished
 from website.links import DeadLinkError
 from website.places import address
+from website.scripts import run
 from website.staging import stage
-
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class BuildError(Exception):
@@ -44,7 +40,8 @@ def build(
 def _built(folder: Path, url: str) -> Path:
     """Build in a folder, and return the folder of the site in it."""
     pages = stage(folder, url)
-    _zensical(folder)
+    # A warning, such as one about a dead link, is an error.
+    run(sys.executable, "-m", "zensical", "build", "--strict", folder=folder)
     built = folder / "built"
     edits = _edits(address("Source"))
     for name in pages:
@@ -61,16 +58,3 @@ def _edits(source: str) -> dict[str, str]:
     """Where the text of each page can be edited, as GitHub has it; of none without a repository."""
     written = (page for page in navigation.pages() if source and not page.made)
     return {page.name: f"{source}/edit/main/{page.file}" for page in written}
-
-
-def _zensical(folder: Path) -> None:
-    """Run zensical; a warning, such as one about a dead link, is an error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "zensical", "build", "--strict"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(_COLOUR.sub("", done.stdout + done.stderr))

@@ -8,6 +8,10 @@ _HEAD: Final = re.compile(
     r'<meta name="description" content="(?P<about>[^"]*)">.*?<title>(?P<title>[^<]*)</title>', re.S
 )
 _ROW: Final = re.compile(r"(?P<row><tr>\s*)<td(?P<attributes>[^>]*)>(?P<text>.*?)</td>", re.S)
+_ROWS: Final = re.compile(
+    r'<th scope="row">(?P<text><strong>[^<]*</strong>)</th>'
+    r"(?P<rest>(?:\s*<td[^>]*></td>)+)(?=\s*</tr>)"
+)
 
 
 def finished(name: str, page: str, edit: str = "") -> str:
@@ -20,10 +24,17 @@ def finished(name: str, page: str, edit: str = "") -> str:
     """
     page = _COLUMN.sub('<th scope="col"', page)
     page = _ROW.sub(r'\g<row><th scope="row"\g<attributes>>\g<text></th>', page)
+    page = _ROWS.sub(_across, page)
     if edit:
         page = page.replace("</article>", f'<p><a rel="edit" href="{edit}">Edit</a></p></article>')
     link = f'<link rel="alternate" type="text/markdown" href="{name}.md">'
     return page.replace("</head>", f"{_shown(page)}{link}</head>", 1)
+
+
+def _across(row: re.Match[str]) -> str:
+    """The only cell of a row that says what the rows below it are about."""
+    columns = 1 + row["rest"].count("<td")
+    return f'<th scope="rowgroup" colspan="{columns}">{row["text"]}</th>'
 
 
 def _shown(page: str) -> str:

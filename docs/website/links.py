@@ -2,12 +2,13 @@
 
 In the checkout, pages link to files beside them. In the site, each page is in one flat folder, and
 other files are copied to `files/`. Folders have a heading in the page that lists what is there.
+A link whose text is the file of a page has its title in the site.
 """
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Final
 
 from website.navigation import EXPLORER, pages
@@ -18,6 +19,7 @@ _EXPLORER: Final = "docs/website/explorer"
 """What pages link to where they mean the explorer: there is no page of it in the checkout."""
 _CODE: Final = re.compile(r"^ *(?P<fence>```+|~~~+).*?^ *(?P=fence) *$|`+[^`]+`+", re.M | re.S)
 _LINK: Final = re.compile(r"(?<=\]\()(?P<target>[^)\s]+)(?=[)\s])")
+_NAMED: Final = re.compile(r"\[[\w./-]+\.md\]\((?P<path>[^)#\s]+)")
 _ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|#")
 
 
@@ -36,8 +38,12 @@ class Links:
     def changed(self, text: str, file: str) -> str:
         """Return the text of a file, whose links are those of the site."""
 
+        def titled(link: re.Match[str]) -> str:
+            page = _PAGES.get(_place(link["path"], file))
+            return f"[{page.title}]({link['path']}" if page else link[0]
+
         def change(prose: str) -> str:
-            return _LINK.sub(lambda link: self._target(link[0], file), prose)
+            return _LINK.sub(lambda link: self._target(link[0], file), _NAMED.sub(titled, prose))
 
         return outside_code(text, change)
 
@@ -45,9 +51,9 @@ class Links:
         if _ELSEWHERE.match(target):
             return target
         path, mark, anchor = target.partition("#")
-        place = _normal(PurePosixPath(file).parent / path)
-        if place in _NAMES:
-            return f"{_NAMES[place]}.md{mark}{anchor}"
+        place = _place(path, file)
+        if place in _PAGES:
+            return f"{_PAGES[place].name}.md{mark}{anchor}"
         if place == _EXPLORER:
             return EXPLORER.address
         if (ROOT / place).is_dir():
@@ -78,14 +84,9 @@ def _parts(text: str) -> Iterator[tuple[bool, str]]:
     yield False, text[end:]
 
 
-def _normal(path: PurePosixPath) -> str:
-    parts: list[str] = []
-    for part in path.parts:
-        if part == "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return "/".join(parts)
+def _place(path: str, file: str) -> str:
+    """Where a path leads that stands in a file, both from the root of the checkout."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
 
 
-_NAMES: Final = {page.file: page.name for page in pages() if not page.made}
+_PAGES: Final = {page.file: page for page in pages() if not page.made}

@@ -6,6 +6,7 @@ for each lock, by the registry that npm is set up for, and never run while they 
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 _HERE: Final = Path(__file__).parent
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _PACKAGE: Final = ("package.json", "package-lock.json")
 _BUILD: Final = _HERE.parents[1] / "build" / "website"
 # What browsers since 2022 know: no older one has all that the style of the page uses.
@@ -29,9 +31,9 @@ def bundled(scripts: Mapping[Path, Path], options: Sequence[str] = _OPTIONS) -> 
     Raise `RuntimeError` if a module cannot be read, or if nothing can be installed.
     """
     modules = libraries()
+    esbuild, environment = modules / ".bin" / "esbuild", {"NODE_PATH": str(modules)}
     for module, script in scripts.items():
-        esbuild = modules / ".bin" / "esbuild"
-        _run((esbuild, module, f"--outfile={script}", *options), {"NODE_PATH": str(modules)})
+        run(esbuild, module, f"--outfile={script}", *options, environment=environment)
 
 
 def libraries() -> Path:
@@ -55,14 +57,22 @@ def _install(folder: Path) -> None:
     for name in _PACKAGE:
         shutil.copyfile(_HERE / name, folder / name)
     quietly = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-    _run(["npm", "ci", *quietly, "--prefix", folder], {})
+    run("npm", "ci", *quietly, "--prefix", folder)
 
 
-def _run(command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
+def run(
+    *command: str | Path,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    given: str = "",
+) -> str:
+    """Return what a command writes when it is given a text; raise `RuntimeError` if it fails."""
     try:
         done = subprocess.run(
             command,
-            env={**os.environ, **environment},
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            input=given,
             capture_output=True,
             text=True,
             check=False,
@@ -70,4 +80,6 @@ def _run(command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
     except FileNotFoundError as error:
         raise RuntimeError(f"{command[0]} is not installed; the site needs Node and npm") from error
     if done.returncode:
-        raise RuntimeError(f"{command[0]} failed: {done.stderr.strip()}")
+        said = _COLOUR.sub("", done.stdout + done.stderr).strip()
+        raise RuntimeError(f"{command[0]} failed: {said}")
+    return done.stdout

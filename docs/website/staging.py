@@ -40,7 +40,7 @@ def stage(folder: Path, url: str) -> Mapping[str, str]:
         shutil.copy(ROOT / file, copied)
     scripts = staged / "assets" / "libraries"
     scripts.mkdir(parents=True)
-    for name in ("site.css", "favicon.svg"):
+    for name in ("site.css", "favicon.svg", "search-on-demand.js"):
         shutil.copy(ASSETS / name, staged / "assets")
     shutil.copy(libraries() / "iframe-worker/shim/index.js", scripts / "iframe-worker.js")
     (folder / "zensical.toml").write_text(_settings(url), encoding="utf-8")

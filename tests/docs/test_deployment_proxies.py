@@ -1,4 +1,7 @@
-"""The proxies of the page about deployment, with its configurations, before a server."""
+"""The proxies of the page about deployment, with its configurations, before a server.
+
+HAProxy has the file of new projects, to which the page adds TLS and the addresses of workers.
+"""
 
 import asyncio
 import re
@@ -7,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx2
 import pytest
@@ -16,7 +19,8 @@ from mcp_revisions import v2026_07_28 as mcp
 from support.auth.certificates import certificate
 from support.docs.pages import shown
 from support.engines import ending_with_us, wait_until_listening
-from support.http.serving import Site, booted, text_in
+from support.folders import ROOT
+from support.http.serving import Site, asked, booted, posted, text_in
 from support.installed import installed
 from support.missing import untested
 from support.ports import free_port
@@ -38,17 +42,19 @@ PROXIES: Final = {
     "haproxy": (("-db", "-f"), "CONFIGURATION"),
 }
 PAGE: Final = "deployment.md"
-SHOWN: Final = {
-    "nginx": shown(PAGE, "nginx"),
-    "caddy": shown(PAGE, "caddyfile"),
-    "haproxy": shown(PAGE, "haproxy"),
-}
+(NGINX,) = shown(PAGE, "nginx")
+(CADDY,) = shown(PAGE, "caddyfile")
+(HAPROXY,) = shown(PAGE, "haproxy")
+(ENTRANCE,) = re.findall(r"^ +bind .+\n(?: +http-request .+\n)*", HAPROXY, re.M)
+WORKERS: Final = "".join(re.findall(r"^ +server .+\n?", HAPROXY, re.M))
+NEW: Final = (ROOT / "templates/scaffold/server/haproxy.cfg.jinja").read_text(encoding="utf-8")
+WITH_TLS: Final = re.sub(r"^ +bind .+\n", ENTRANCE, NEW, flags=re.M) + WORKERS
+SHOWN: Final = {"nginx": NGINX, "caddy": CADDY, "haproxy": WITH_TLS}
 
 
 def configuration(proxy: str, key: Path, port: int, workers: tuple[int, int]) -> str:
     """Return what the page has, with places of this machine."""
-    (text,) = SHOWN[proxy]
-    text = PROXIES[proxy][1].replace("CONFIGURATION", text).replace("mcp.example.com", NAME)
+    text = PROXIES[proxy][1].replace("CONFIGURATION", SHOWN[proxy]).replace("mcp.example.com", NAME)
     text = re.sub(r"/etc/ssl/\S+\.(pem|key)", str(key), text)
     text = text.replace(f"{NAME} {{\n\t", f"{NAME} {{\n\ttls {key} {key}\n\t")
     text = re.sub(r"(listen |bind :)443", rf"\g<1>{port}", text).replace("PORT", str(port))
@@ -95,6 +101,24 @@ async def refusing(asked: Counter[str]) -> AsyncGenerator[int, None]:
         yield server.sockets[0].getsockname()[1]
 
 
+def whole_call(name: str, **more: Any) -> bytes:
+    """Return the bytes of a request that calls a tool."""
+    sent = posted(*asked("tools/call", name=name, **more))
+    fields = {b"host": NAME.encode(), b"content-length": b"%d" % len(sent["content"])}
+    lines = (b"%s: %s\r\n" % one for one in {**fields, **sent["headers"]}.items())
+    return b"".join((b"POST /mcp HTTP/1.1\r\n", *lines, b"\r\n", sent["content"]))
+
+
+def test_the_file_of_new_projects_is_that_of_the_page_but_for_tls_and_addresses() -> None:
+    page, new = (set(re.findall(r"^ *([^\s#].*)", text, re.M)) for text in (HAPROXY, WITH_TLS))
+    assert page - new == set()
+    assert {one.partition(" ")[0] for one in new - page} == {
+        "resolvers",
+        "nameserver",
+        "server-template",
+    }
+
+
 @pytest.mark.parametrize("proxy", PROXIES)
 async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: Path) -> None:
     program = installed("proxies", proxy) or untested(proxy, "its configuration for deployment")
@@ -114,11 +138,11 @@ async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: 
         return session.http_request.headers.get(name, "")
 
     key, trusting = certificate(tmp_path, NAME)
-    port, asked = free_port(), Counter[str]()
+    port, requests = free_port(), Counter[str]()
     async with (
         asyncio.timeout(30),
         booted(app.http(http=HttpOptions(keep_alive=600))) as worker,
-        refusing(asked) as other,
+        refusing(requests) as other,
         httpx2.AsyncClient(base_url=f"https://{NAME}:{port}", verify=trusting) as client,
     ):
         text = configuration(proxy, key, port, (other, worker))
@@ -138,9 +162,12 @@ async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: 
                     "tools/call", name="field", arguments={"name": name}, headers=sent
                 )
                 assert text_in(answer) == value, name
-            held = site.modern_stream("tools/call", name="hold", meta={**META, "progressToken": 1})
-            async with held as events:
-                # The stream goes on, so nobody has waited for its end.
-                assert (await events.take())["method"] == "notifications/progress"
+            reader, writer = await asyncio.open_connection(NAME, port, ssl=trusting)
+            # In one piece: if it comes in two, HAProxy still reads when the client goes.
+            writer.write(whole_call("hold", meta={**META, "progressToken": 1}))
+            # The stream goes on, so nobody has waited for its end.
+            await reader.readuntil(b"notifications/progress")
+            # Otherwise it would wait for the goodbye of TLS.
+            writer.transport.abort()
             await cancelled.wait()
-    assert (proxy == "haproxy") == (asked["POST"] > 0)
+    assert (proxy == "haproxy") == (requests["POST"] > 0)

@@ -14,9 +14,10 @@ from support.tables import case
 from support.website.built import WHOLE, content, content_of, dead, page, search_index, site
 from website import marks, navigation, speed
 from website.finishing import finished
+from website.links import Links
 from website.places import address
 from website.reference import declared, names
-from website.reference.topics import TOPICS
+from website.reference.topics import PAGES
 
 STRUCTURE = ("h1", "h2", "h3", "h4", "li", "table", "tr", "pre", "blockquote")
 HTML = [f"{one.name}.html" for one in navigation.pages()]
@@ -84,9 +85,8 @@ def test_pages_have_the_headings_lists_and_code_that_git_hosts_show(built: Path)
 def test_every_public_name_has_a_place_in_the_reference(built: Path) -> None:
     assert names.unlisted() == set()
     package = {one for one in pkg.__all__ if not one.startswith("v2")}
-    named = {name: topic.page for topic in TOPICS for one in topic.headings for name in one.names}
-    assert package <= named.keys()
-    for name, where in named.items():
+    assert package <= PAGES.keys()
+    for name, where in PAGES.items():
         with case(name):
             assert name in content(built / f"{where}.html").ids
 
@@ -132,6 +132,25 @@ def test_drawings_say_what_they_show_and_tables_what_heads_a_cell(built: Path) -
             assert {one for pair in drawings for one in pair} <= content(built / name).ids
             assert "mermaid" not in text
             assert re.findall(r"<th(?! scope)[ >]", text) == []
+
+
+def test_a_row_that_says_what_those_below_it_are_about_has_one_cell() -> None:
+    head = '<meta name="description" content="a"><title>b</title></head>'
+    row = "<tr>\n<td>{}</td>\n<td></td>\n<td>{}</td>\n</tr>"
+    page = finished("x.html", head + row.format("<strong>c</strong>", ""))
+    assert '<tr>\n<th scope="rowgroup" colspan="3"><strong>c</strong></th>\n</tr>' in page
+    page = finished("x.html", head + row.format("<strong>c</strong>", "d"))
+    assert '<th scope="row"><strong>c</strong></th>\n<td></td>\n<td>d</td>' in page
+
+
+def test_what_names_the_file_of_a_page_names_its_title() -> None:
+    links = Links()
+    text = "[http.md](http.md#health), [a](http.md), `[http.md](http.md)`, [../LICENSE](../LICENSE)"
+    changed = (
+        "[HTTP](http.md#health), [a](http.md), `[http.md](http.md)`, [../LICENSE](files/LICENSE)"
+    )
+    assert links.changed(text, "docs/call.md") == changed
+    assert links.dead == []
 
 
 def test_pages_can_be_edited_once_the_project_has_an_address(tmp_path: Path) -> None:

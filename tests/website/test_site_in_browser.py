@@ -1,5 +1,11 @@
 """The built site in a real browser, opened as files: width, landmarks, keyboard and search."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -43,15 +49,58 @@ def test_a_page_fits_any_width_and_the_keyboard_first_leads_to_its_text(chromium
 def test_search_finds_a_word_in_pages_that_are_files(chromium: Page) -> None:
     opened(chromium, "index.html")
     fits(chromium)
+    assert indexes(chromium) == []
     for width, button in SEARCH.items():
         with case(width):
             chromium.size(width)
             chromium.click(button)
-            assert waited(chromium, "seen('input').map(e => [e.select(), e])")
-            chromium("Input.insertText", text="OPEN_PENDING")
-            found = waited(chromium, "seen('a').map(e => e.getAttribute('href'))")
-            assert any("protocol.html" in one for one in found), found
+            finds(chromium)
             chromium.press("Escape", 27)
+    assert len(indexes(chromium)) == 1
+
+
+def test_the_search_index_is_loaded_when_a_reader_begins_to_search(chromium: Page) -> None:
+    with web_server(site()) as address:
+        chromium.size(WIDE)
+        chromium.open(f"{address}/index.html")
+        assert indexes(chromium) == []
+        chromium.press("k", 75, control=True)
+        finds(chromium)
+        assert indexes(chromium) == [f"{address}/search.json"]
+        # The word is marked in the page that was found.
+        chromium.open(f"{address}/protocol.html?h=OPEN_PENDING")
+        assert waited(chromium, "[...document.querySelectorAll('mark')]")
+
+
+def indexes(page: Page) -> list[str]:
+    """The requests for the search index."""
+    return [one for one in page.requests if one.endswith(("/search.js", "/search.json"))]
+
+
+def finds(page: Page) -> None:
+    """The open search finds a word."""
+    assert waited(page, "seen('input').map(e => [e.select(), e])")
+    page("Input.insertText", text="OPEN_PENDING")
+    found = waited(page, "seen('a').map(e => e.getAttribute('href'))")
+    assert any("protocol.html" in one for one in found), found
+
+
+@contextmanager
+def web_server(folder: Path) -> Generator[str, None, None]:
+    """Serve a folder, and give its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Write no log."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def waited(page: Page, expression: str) -> list[Any]:

@@ -1,10 +1,7 @@
 """Drawings as SVG for the pages of the site, drawn by Graphviz when the site is built."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from functools import cache
 from html import escape
@@ -13,7 +10,7 @@ from typing import Final
 
 from website.drawings.drawn import DRAWN, MARKED
 from website.drawings.graphs import LARGE, SMALL, START, Graph, as_table, dot
-from website.scripts import libraries
+from website.scripts import libraries, run
 
 _DRAW: Final = Path(__file__).with_name("draw.cjs")
 _HEAD: Final = re.compile(r'.*?<svg width="(?P<width>\d+)pt" height="\d+pt"\n', re.S)
@@ -49,21 +46,10 @@ def drawing(name: str) -> str:
 @cache
 def _svgs() -> Mapping[str, str]:
     """Every drawing, all drawn by one process; raise `RuntimeError`."""
-    node = shutil.which("node")
-    if node is None:
-        raise RuntimeError("node is needed: it runs the library that draws")
     graphs = {name: graph() for name, graph in DRAWN.items()}
-    done = subprocess.run(
-        [node, _DRAW],
-        input=json.dumps([dot(graph) for graph in graphs.values()]),
-        env={**os.environ, "NODE_PATH": str(libraries())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"nothing could be drawn:\n{done.stderr}")
-    drawn = zip(graphs.items(), json.loads(done.stdout), strict=True)
+    texts = json.dumps([dot(graph) for graph in graphs.values()])
+    done = run("node", _DRAW, environment={"NODE_PATH": str(libraries())}, given=texts)
+    drawn = zip(graphs.items(), json.loads(done), strict=True)
     return {name: _accessible(name, graph, svg) for (name, graph), svg in drawn}
 
 

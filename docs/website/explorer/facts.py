@@ -48,47 +48,26 @@ class Writer:
 
     def gate(self, gate: RequirementIR) -> Json:
         """Return the capability that a method needs, and under which conditions."""
-        return {
-            "role": gate.role,
-            "path": list(gate.path),
-            "level": gate.level,
-            "sender": gate.sender,
-            "when": [
-                {
-                    "member": one.member,
-                    "oneOf": list(one.one_of) if one.one_of is not None else None,
-                    "orAbsent": one.or_absent,
-                }
-                for one in gate.when
-            ],
-            **self.source(gate.source),
-        }
+        when = [
+            {
+                "member": one.member,
+                "oneOf": list(one.one_of) if one.one_of is not None else None,
+                "orAbsent": one.or_absent,
+            }
+            for one in gate.when
+        ]
+        return {**self._said(gate, "role", "path", "level", "sender"), "when": when}
 
     def capabilities(self, capabilities: Iterable[CapabilityIR]) -> list[Json]:
         """Return the capabilities that each role may declare."""
-        return [
-            {
-                "role": one.role,
-                "path": list(one.path),
-                "flag": one.flag,
-                "implied": one.implied,
-                "doc": one.doc,
-                **self.source(one.source),
-            }
-            for one in capabilities
-        ]
+        return [self._said(one, "role", "path", "flag", "implied", "doc") for one in capabilities]
 
     def errors(self, errors: Iterable[ErrorIR], facts: Mapping[str, Json]) -> list[Json]:
         """Return error codes; their statuses over HTTP are in the `facts`, by code."""
         return [
             {
-                "code": one.code,
-                "name": one.name,
-                "data": one.data,
-                "emit": one.emit,
+                **self._said(one, "code", "name", "data", "emit", "doc"),
                 "status": facts.get(str(one.code), {}).get("http_status"),
-                "doc": one.doc,
-                **self.source(one.source),
             }
             for one in errors
         ]
@@ -107,19 +86,13 @@ class Writer:
 
     def meta_keys(self, keys: Iterable[MetaKeyIR]) -> list[Json]:
         """Return the keys of `_meta` that have a meaning."""
-        return [
-            {
-                "key": one.key,
-                "on": list(one.on),
-                "of": list(one.of),
-                "type": one.type,
-                "required": one.required,
-                **self.source(one.source),
-            }
-            for one in keys
-        ]
+        return [self._said(one, "key", "on", "of", "type", "required") for one in keys]
 
     def source(self, source: str) -> Json:
         """Return a source with the address of its page, if that is known."""
         url = page_of(source, self.revision, self.extension)
         return {"source": source, "url": url} if url else {"source": source}
+
+    def _said(self, one: CapabilityIR | ErrorIR | MetaKeyIR | RequirementIR, *names: str) -> Json:
+        """Fields of a fact by their names, and its source."""
+        return {**{name: getattr(one, name) for name in names}, **self.source(one.source)}

@@ -20,7 +20,7 @@ from website.reference.reading import (
     stubs,
 )
 from website.reference.rendering import Options, fields, heading, rendered, text
-from website.reference.topics import TOPICS, Topic
+from website.reference.topics import PAGES, TOPICS, Topic
 
 GENERATOR: Final = ("mcp_protogen.target", "mcp_protogen.ir")
 """The modules of the generator that others import."""
@@ -58,10 +58,9 @@ def index() -> str:
             named = ", ".join(f"[`{name}`]({topic.page}.md#{name})" for name in one.names)
             lines.append(f"- {one.title}: {named}")
         lines.append("")
-    where = {name: topic.page for topic in TOPICS for one in topic.headings for name in one.names}
     rows = (
-        (f"[`{name}`]({where[name]}.md#{name})", _comes_with(name))
-        for name in sorted(where, key=str.lower)
+        (f"[`{name}`]({PAGES[name]}.md#{name})", _comes_with(name))
+        for name in sorted(PAGES, key=str.lower)
     )
     lines += ["## By letter\n", table(("name", "comes with"), rows)]
     return "\n".join(lines)
@@ -105,8 +104,7 @@ def messages() -> str:
 
 def unlisted() -> set[str]:
     """Return the public names that no topic has, and those that topics have in vain."""
-    listed = [name for topic in TOPICS for one in topic.headings for name in one.names]
-    return {*places()} ^ {*listed}
+    return {*places()} ^ {*PAGES}
 
 
 def _entry(name: str, options: Options) -> Iterator[str]:

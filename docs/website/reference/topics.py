@@ -131,3 +131,8 @@ TOPICS: Final = (
         ),
     ),
 )
+
+PAGES: Final = {
+    name: topic.page for topic in TOPICS for one in topic.headings for name in one.names
+}
+"""The page of each name."""

@@ -168,10 +168,11 @@ class Page:
         self.click(selector)
         self("Input.insertText", text=text)
 
-    def press(self, key: str, code: int) -> None:
+    def press(self, key: str, code: int, *, control: bool = False) -> None:
         """Press a key that writes nothing, such as Tab."""
+        what = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": 2 * control}
         for kind in ("rawKeyDown", "keyUp"):
-            self("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+            self("Input.dispatchKeyEvent", type=kind, **what)
 
     def picture(self, file: Path, *, whole: bool = False) -> None:
         """Take a picture, to look at while working on the page."""
