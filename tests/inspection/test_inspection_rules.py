@@ -83,6 +83,23 @@ def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method()
     assert "wrong-log-level-code" in codes(session(served, revision=STATELESS))
 
 
+def test_log_messages_are_not_unasked_where_the_request_names_a_level_that_does_not_exist() -> None:
+    params = {"_meta": {"io.modelcontextprotocol/logLevel": "none"}}
+    logged = note("notifications/message", {"level": "info", "data": "x"})
+    served = exchange("wrong log level", request("tools/list", params), logged, result())
+    assert "log-unasked" not in codes(session(served, revision=STATELESS))
+
+
+def test_a_server_is_not_held_to_a_revision_that_it_does_not_speak() -> None:
+    logged = note("notifications/message", {"level": "info", "data": "x"})
+    events = {"status": 200, "answered": {"content-type": "text/event-stream"}}
+    discover = request("server/discover", id=1)
+    for code in (-32021, -32022, -32601):
+        with case(str(code)):
+            refused = exchange("open", discover, logged, error(code, id=1), **events)
+            assert codes(session(revision=STATELESS, transport=HTTP, opening=refused)) == set()
+
+
 def test_an_error_about_what_is_missing_names_it_wherever_it_comes() -> None:
     refused = asked("resources/read", "resources/read", error(-32021))
     assert "missing-capability-data" in codes(session(refused, revision=STATELESS))
