@@ -76,6 +76,11 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
     ):
         with case(f"{revision} {transport}"):
             assert codes(session(refused, revision=revision, transport=transport)) == {code}
+    served = session(
+        asked("unknown method", "none", result(), status=200), revision=STATELESS, transport=HTTP
+    )
+    (found,) = (one for one in judged([served]) if one.rule.code == "error-status")
+    assert found.number == 1
 
 
 def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:

@@ -17,6 +17,7 @@ from mcp_protogen.runtime.core.errors import (
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
 )
+from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
 
 NO_RESOURCE: Final = -32002
@@ -37,9 +38,6 @@ _ERROR_DATA: Final = (
     (MISSING_CLIENT_CAPABILITY, "requiredCapabilities", is_object, "missing-capability-data"),
 )
 """Errors with the member of their data that lists something, its kind, and the rule."""
-_LEVELS: Final = (
-    *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
-)
 
 
 def opening(session: Session) -> Iterator[Fault]:
@@ -94,6 +92,8 @@ def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str)
     found = code_of(exchange)
     if found in wanted or not (exchange.answer or found is not None):
         return
+    if code == "error-status" and exchange.status != 404:
+        return  # The status is a finding, of the same rule.
     what = "a result" if found is None else f"the error {found}"
     message = f"{what} in place of the error {wanted[0]}"
     yield fault(code, item or exchange.rpc_method, message, exchange)
@@ -206,7 +206,7 @@ def logging(session: Session) -> Iterator[Fault]:
             if session.revision == STATELESS and not names_level:
                 message = "the request names no log level"
                 yield fault("log-unasked", "notifications/message", message, exchange, got=one)
-            elif is_set and members(one, "params").get("level") in _LEVELS[:-1]:
+            elif is_set and members(one, "params").get("level") in LEVELS[:-1]:
                 message = "the level is emergency, and this is below it"
                 yield fault("log-below-level", "notifications/message", message, exchange, got=one)
 
