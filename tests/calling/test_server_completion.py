@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.calling import completing, remembered
-from mcp_protogen.calling.completing import Word, fitting
+from mcp_protogen.calling.completing import Word, fitting, tool_arguments
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli.bash_words import rejoin
 from mcp_protogen.connecting.server_target import ServerTarget
@@ -158,6 +158,11 @@ def test_what_a_shell_could_act_on_is_never_offered() -> None:
     )
     words = [Word(name, "It's $(x) `y` \\$(z); (ok)\n: [a]") for name in names]
     assert fitting(words, "") == [Word("a", "It s x y z ok a")]
+
+
+def test_a_name_that_only_json_can_give_is_not_offered() -> None:
+    schema = {"properties": {"a=b": {"type": "string"}, "c": {"type": "string"}}}
+    assert [*tool_arguments({"inputSchema": schema}, ())] == [Word("c=")]
 
 
 def test_too_much_is_not_remembered(fresh: None) -> None:

@@ -194,7 +194,13 @@ async def test_a_body_that_is_compressed_twice_is_not_unpacked() -> None:
 async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_there() -> None:
     agreed: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}
     answer = b"data: %b\n\n" % json.dumps({"id": 1, "result": agreed}).encode()
-    for primer, broken in ((b"id: a\ndata:\n\n", False), (b"", True)):
+    alone = b"id: a\ndata:\n\n"
+    rows = (
+        (alone, False),
+        (b"retry: 1000\n\n" + alone, False),
+        (b"", True),
+    )
+    for primer, broken in rows:
         with case(str(primer)):
             body = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n%bid: b\n" % primer + answer
             async with answering(always(body)) as url:

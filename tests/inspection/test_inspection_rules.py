@@ -76,11 +76,33 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
     ):
         with case(f"{revision} {transport}"):
             assert codes(session(refused, revision=revision, transport=transport)) == {code}
+    served = session(
+        asked("unknown method", "none", result(), status=200), revision=STATELESS, transport=HTTP
+    )
+    (found,) = (one for one in judged([served]) if one.rule.code == "error-status")
+    assert found.number == 1
 
 
 def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:
     served = asked("wrong log level", "tools/list", result({"tools": []}))
     assert "wrong-log-level-code" in codes(session(served, revision=STATELESS))
+
+
+def test_log_messages_are_not_unasked_where_the_request_names_a_level_that_does_not_exist() -> None:
+    params = {"_meta": {"io.modelcontextprotocol/logLevel": "none"}}
+    logged = note("notifications/message", {"level": "info", "data": "x"})
+    served = exchange("wrong log level", request("tools/list", params), logged, result())
+    assert "log-unasked" not in codes(session(served, revision=STATELESS))
+
+
+def test_a_server_is_not_held_to_a_revision_that_it_does_not_speak() -> None:
+    logged = note("notifications/message", {"level": "info", "data": "x"})
+    events = {"status": 200, "answered": {"content-type": "text/event-stream"}}
+    discover = request("server/discover", id=1)
+    for code in (-32021, -32022, -32601):
+        with case(str(code)):
+            refused = exchange("open", discover, logged, error(code, id=1), **events)
+            assert codes(session(revision=STATELESS, transport=HTTP, opening=refused)) == set()
 
 
 def test_an_error_about_what_is_missing_names_it_wherever_it_comes() -> None:

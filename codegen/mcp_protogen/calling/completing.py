@@ -68,6 +68,8 @@ def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[Word]:
     schema: Schema = tool.get("inputSchema") or {}
     named = {word.partition("=")[0].removesuffix(":") for word in given}
     for name, part in input_schemas.members(schema).items():
+        if "=" in name:
+            continue  # Only a JSON object can name it.
         if name in named and "array" not in input_schemas.types_of(part, schema):
             continue
         help = str(part.get("description", ""))

@@ -29,6 +29,10 @@ _NOTHING: Final[Mapping[str, Hearer]] = {}
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _NAME: Final = "person-at-terminal"
 """The model that is said to have written what a person typed in its place."""
+_UNSAFE: Final = (
+    "The server wants to open a page. mcp-gen has refused: only addresses of https with a host and"
+    " without a user name are opened, and those of this machine."
+)
 
 
 class Person(Protocol):
@@ -190,7 +194,7 @@ class Questions:
         url = str(params["url"])
         host = _safe_host(url)
         if host is None:
-            self.person.tell("The server wants to open a page without https. mcp-gen has refused.")
+            self.person.tell(_UNSAFE)
             raise _GivenUp(DECLINED)
         self.person.tell(f"The server asks: {params.get('message', '')}")
         self.person.tell(f"It wants to open a page at {host}:\n  {url}")

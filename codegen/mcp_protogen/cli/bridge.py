@@ -63,11 +63,14 @@ def bridge(
         typer.Option(metavar="ORIGIN", help="With --http: an origin of web pages that may call."),
     ] = None,
     max_sessions: Annotated[
-        int, typer.Option(metavar="N", min=1, help="With --http: most connections to the server.")
+        int,
+        typer.Option(metavar="N", min=1, help="With --http: largest number of sessions at a time."),
     ] = 100,
     session_lifetime: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=1, help="With --http: end of what nobody uses."),
+        typer.Option(
+            metavar="SECONDS", min=1, help="With --http: time after which an unused session ends."
+        ),
     ] = 1800.0,
     revision: Annotated[
         list[str] | None,

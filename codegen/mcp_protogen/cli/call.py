@@ -39,7 +39,7 @@ class CallOptions(AskingOptions):
     ] = None
     sampling: Annotated[
         bool,
-        typer.Option("--sampling", help="Let the server ask for texts of a model; you type them."),
+        typer.Option("--sampling", help="Let the server ask a model for texts; you write them."),
     ] = False
     as_task: Annotated[
         bool, typer.Option("--as-task", help="Ask the server to work on it as a task.")

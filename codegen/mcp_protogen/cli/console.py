@@ -21,7 +21,7 @@ _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this 
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
 _DOING = {
     "inspect": "inspecting",
-    "protocol": "preparing the first run of this version",
+    "protocol": "preparing mcp-gen (the first run of this version)",
 }
 
 

@@ -227,7 +227,8 @@ class _Incoming:
             intake.room = -1
             events = []
         for event in events:
-            if self.primed is None:
+            # One with neither sets the delay before a new connection.
+            if self.primed is None and (event.id or event.data):
                 self.primed = bool(event.id) and not event.data
             if event.id and event.id not in self.ids[-1:]:
                 self.ids.append(event.id)

@@ -35,8 +35,9 @@ class Exchange:
     `probe` is the name of the step. `messages` are those of both sides, in order; the first is what
     the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
     method and header fields, the status, and the header fields of the answer; `events` are the ids
-    of the events in it, and `primed` is whether the first of them had an id and no data, None if
-    none came. `outcome` is empty if all went as hoped, and `detail` says more about it.
+    of the events in it, and `primed` is whether the first of them that has an id or data has only
+    an id, None if none came. `outcome` is empty if all went as hoped, and `detail` says more about
+    it.
     """
 
     probe: str

@@ -17,6 +17,8 @@ from mcp_protogen.runtime.core.errors import (
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
 )
+from mcp_protogen.runtime.core.subscriptions import LEVELS
+from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
 
 NO_RESOURCE: Final = -32002
 _OR_NO_METHOD: Final = (INVALID_PARAMS, METHOD_NOT_FOUND)
@@ -36,9 +38,6 @@ _ERROR_DATA: Final = (
     (MISSING_CLIENT_CAPABILITY, "requiredCapabilities", is_object, "missing-capability-data"),
 )
 """Errors with the member of their data that lists something, its kind, and the rule."""
-_LEVELS: Final = (
-    *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
-)
 
 
 def opening(session: Session) -> Iterator[Fault]:
@@ -93,6 +92,8 @@ def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str)
     found = code_of(exchange)
     if found in wanted or not (exchange.answer or found is not None):
         return
+    if code == "error-status" and exchange.status != 404:
+        return  # The status is a finding, of the same rule.
     what = "a result" if found is None else f"the error {found}"
     message = f"{what} in place of the error {wanted[0]}"
     yield fault(code, item or exchange.rpc_method, message, exchange)
@@ -100,6 +101,8 @@ def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str)
 
 def error_data(session: Session) -> Iterator[Fault]:
     """Yield errors that do not say which revisions there are, or what the client has to declare."""
+    if not session.is_spoken:
+        return  # Earlier revisions leave these codes to servers.
     for exchange in session.exchanges:
         data = members(exchange.error, "data")
         for number, member, fits, code in _ERROR_DATA:
@@ -191,16 +194,19 @@ def batch(session: Session) -> Iterator[Fault]:
 
 def logging(session: Session) -> Iterator[Fault]:
     """Yield log messages below the level that was set, or without a level in the request."""
+    if not session.is_spoken:
+        return
     is_set = False
     for exchange in session.exchanges:
         if exchange.probe == SET_LEVEL:
             is_set = exchange.result is not None
             continue
+        names_level = LOG_LEVEL in members(exchange.request, "params", "_meta")
         for one in exchange.notified("notifications/message"):
-            if session.revision == STATELESS:
+            if session.revision == STATELESS and not names_level:
                 message = "the request names no log level"
                 yield fault("log-unasked", "notifications/message", message, exchange, got=one)
-            elif is_set and members(one, "params").get("level") in _LEVELS[:-1]:
+            elif is_set and members(one, "params").get("level") in LEVELS[:-1]:
                 message = "the level is emergency, and this is below it"
                 yield fault("log-below-level", "notifications/message", message, exchange, got=one)
 

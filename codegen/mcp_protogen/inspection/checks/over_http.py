@@ -138,13 +138,15 @@ def accepted(session: Session) -> Iterator[Fault]:
 
 def beginnings(session: Session) -> Iterator[Fault]:
     """Yield streams that may be held back, and those that cannot be resumed from the beginning."""
+    if not session.is_spoken:
+        return
     for exchange in session.exchanges:
         buffered = exchange.answered.get("x-accel-buffering", "").lower() != "no"
         if exchange.status and _media(exchange) == EVENTS and buffered:
             message = "a stream of events without X-Accel-Buffering: no"
             yield fault("stream-buffered", "X-Accel-Buffering", message, exchange)
         # Without the version header, a request is of 2025-03-26, which does not know this.
-        primes = session.is_spoken and exchange.probe != "no version header"
+        primes = exchange.probe != "no version header"
         if primes and exchange.method == "POST" and exchange.events and exchange.primed is False:
             message = "the first event of a stream has no id, or data"
             yield fault("stream-not-primed", "id", message, exchange, got=exchange.events[0])
