@@ -20,6 +20,7 @@ from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
 from mcp_protogen.runtime.http.auth.client.oauth import OAuth
 from mcp_protogen.runtime.http.auth.client.storage import FileStorage, MemoryStorage
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from support.running import Ran, Run
 from support.tables import case
 
 URL = "https://mcp.example/mcp"
@@ -178,3 +179,18 @@ def test_a_server_is_shown_without_what_may_be_secret() -> None:
     for name, shown in rows.items():
         with case(name):
             assert ServerTarget(name=name).shown == shown
+
+
+def test_options_of_a_bridge_that_would_have_no_effect_are_refused(mcp_gen: Run) -> None:
+    wrong = {
+        ("--to", "x", "--path", "/y"): "--path needs --http",
+        ("--to", "x", "--max-sessions", "3"): "--max-sessions needs --http",
+        ("--to", "x", "--allow-host", "y"): "--allow-host needs --http",
+        ("--to", "x", "--redact", "token"): "--redact needs --record",
+        ("--replay", "x", "--inherit"): "--replay takes no options for a server",
+        (): "bridge needs either --to or --replay",
+    }
+    for given, message in wrong.items():
+        with case(given):
+            ran = mcp_gen("bridge", *given)
+            assert ran == Ran(2, "", f"error[conflicting-options]: {message}\n")

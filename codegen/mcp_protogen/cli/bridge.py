@@ -1,6 +1,6 @@
 """`mcp-gen bridge`: pass on what clients ask to a server, between transports and revisions."""
 
-from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, prepare_protocol
 
 if TYPE_CHECKING:
+    from mcp_protogen.bridging.process import HttpSide
     from mcp_protogen.bridging.recorder import RecordOptions
     from mcp_protogen.connecting.server_target import ServerTarget
 
@@ -35,43 +36,102 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-@with_groups
-def bridge(
-    to: Annotated[
-        str | None,
-        typer.Option(metavar="TARGET", help=f"The server: {A_SERVER}."),
-    ] = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOptions:
+    """How clients come over HTTP, as it was given."""
+
     http: Annotated[
         str | None,
         typer.Option(
             metavar="[HOST:]PORT",
             help="Serve clients over Streamable HTTP; without it, one over standard input.",
         ),
-    ] = None,
+    ] = None
     path: Annotated[
         str, typer.Option(metavar="PATH", help="With --http: path of the endpoint.")
-    ] = "/mcp",
+    ] = "/mcp"
     sse: Annotated[
         bool, typer.Option("--sse", help="With --http: serve HTTP+SSE of 2024-11-05, too.")
-    ] = False,
+    ] = False
     allow_host: Annotated[
         list[str] | None,
         typer.Option(metavar="HOST", help="With --http: a name of this server; repeat it."),
-    ] = None,
+    ] = None
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(metavar="ORIGIN", help="With --http: an origin of web pages that may call."),
-    ] = None,
+    ] = None
     max_sessions: Annotated[
         int,
         typer.Option(metavar="N", min=1, help="With --http: largest number of sessions at a time."),
-    ] = 100,
+    ] = 100
     session_lifetime: Annotated[
         float,
         typer.Option(
             metavar="SECONDS", min=1, help="With --http: time after which an unused session ends."
         ),
-    ] = 1800.0,
+    ] = 1800.0
+
+    def side(self) -> "HttpSide | None":
+        """Return the side of clients over HTTP, if there is one; raise `ProblemError`."""
+        from mcp_protogen.bridging.process import HttpSide, address
+
+        if self.http is None:
+            _require_default(self, "http")
+            return None
+        return HttpSide(
+            address=address(self.http),
+            path=self.path,
+            allowed_hosts=tuple(self.allow_host or ()),
+            allowed_origins=tuple(self.allow_origin or ()),
+            sse=self.sse,
+            max_sessions=self.max_sessions,
+            session_lifetime=self.session_lifetime,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingOptions:
+    """What is recorded, as it was given."""
+
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append all messages to a file.")
+    ] = None
+    record_limit: Annotated[
+        int, typer.Option(metavar="MIB", min=1, help="Largest size of that file.")
+    ] = 100
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|POINTER", help="Replace these members in the recording; repeat it."
+        ),
+    ] = None
+
+    def options(self) -> "RecordOptions | None":
+        """Return what is recorded, if anything is; raise `ProblemError`."""
+        from mcp_protogen.bridging.recorder import RecordOptions
+
+        if self.record is None:
+            _require_default(self, "record")
+            return None
+        redact = tuple(self.redact or ())
+        return RecordOptions(file=self.record, limit=self.record_limit * _MIB, redact=redact)
+
+
+def _require_default(options: HttpOptions | RecordingOptions, needed: str) -> None:
+    """Raise `ProblemError` for an option that has no effect without another one."""
+    for one in fields(options):
+        # Without values, a list is empty or None, as the version of Typer has it.
+        if getattr(options, one.name) not in (one.default, []):
+            raise _wrong(f"--{one.name.replace('_', '-')} needs --{needed}")
+
+
+@with_groups
+def bridge(
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="TARGET", help=f"The server: {A_SERVER}."),
+    ] = None,
     revision: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,21 +150,11 @@ def bridge(
     ] = None,
     *,
     server: ServerOptions,
+    clients: HttpOptions,
+    recording: RecordingOptions,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")
     ] = 600.0,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Append all messages to a file.")
-    ] = None,
-    record_limit: Annotated[
-        int, typer.Option(metavar="MIB", min=1, help="Largest size of that file.")
-    ] = 100,
-    redact: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME|POINTER", help="Replace these members in the recording; repeat it."
-        ),
-    ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Play back the server of a recording, in place of --to."),
@@ -119,30 +169,17 @@ def bridge(
     standard error.
     """
     from mcp_protogen.bridging.logs import begin_log
-    from mcp_protogen.bridging.process import BridgeOptions, HttpSide, address, run_bridge
+    from mcp_protogen.bridging.process import BridgeOptions, run_bridge
 
     begin_log(log_level.value, log_format.value)
-    side = None
-    if http is not None:
-        side = HttpSide(
-            address=address(http),
-            path=path,
-            allowed_hosts=tuple(allow_host or ()),
-            allowed_origins=tuple(allow_origin or ()),
-            sse=sse,
-            max_sessions=max_sessions,
-            session_lifetime=session_lifetime,
-        )
-    elif sse or allow_host or allow_origin:
-        raise _wrong("--sse, --allow-host and --allow-origin need --http")
     options = BridgeOptions(
         target=_target(to, replay, server),
         replay=replay,
-        http=side,
+        http=clients.side(),
         revisions=tuple(revision or ()),
         server_revisions=tuple(server_revision or ()),
         timeout=timeout,
-        record=_recording(record, record_limit * _MIB, redact),
+        record=recording.options(),
     )
     prepare_protocol()
     run_bridge(options)
@@ -157,18 +194,6 @@ def _target(to: str | None, replay: Path | None, options: ServerOptions) -> "Ser
     if options != ServerOptions():
         raise _wrong("--replay takes no options for a server")
     return None
-
-
-def _recording(
-    file: Path | None, limit: int, redact: Iterable[str] | None
-) -> "RecordOptions | None":
-    from mcp_protogen.bridging.recorder import RecordOptions
-
-    if file is None:
-        if redact:
-            raise _wrong("--redact needs --record")
-        return None
-    return RecordOptions(file=file, limit=limit, redact=tuple(redact or ()))
 
 
 def _wrong(message: str) -> ProblemError:
