@@ -176,7 +176,14 @@ def redis() -> Generator[Redis, None, None]:
 def children(pid: int) -> set[int]:
     """The workers of a process: those of its children that are not a helper of Python's."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return {int(one) for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()}
+    return {int(one) for one in found if b"spawn_main" in command_of(one)}
+
+
+def command_of(pid: str) -> bytes:
+    try:
+        return Path("/proc", pid, "cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""  # it has ended since it was listed
 
 
 async def pid_of(site: Site) -> int:
