@@ -105,6 +105,20 @@ def test_every_command_that_connects_says_that_it_is_made(
             assert ran.err.startswith("preparing") and ran.err.count("preparing") == 1
 
 
+def test_what_cannot_be_imported_is_not_taken_for_the_package_later(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(options: GenerationOptions) -> Package:
+        file = GeneratedFile("__init__.py", b"import that_is_not_there", "test")
+        return Package((file,), read_inputs(options), ())
+
+    monkeypatch.setattr(generate, "generate", broken)
+    monkeypatch.delitem(sys.modules, module.NAME, raising=False)
+    for _ in range(2):
+        with pytest.raises(ModuleNotFoundError, match="that_is_not_there"):
+            module.protocol()
+
+
 def test_what_was_not_used_for_long_goes_and_what_may_be_in_use_stays(cache: Path) -> None:
     others = [cache / f"protocol-{number}" for number in range(protocol._KEPT + 2)]
     unfinished, abandoned = cache / ".protocol-now", cache / ".protocol-then"

@@ -69,7 +69,12 @@ def protocol(making: Making = nullcontext) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[NAME] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        # Half of it would be taken for the whole the next time.
+        del sys.modules[NAME]
+        raise
     return module
 
 
