@@ -12,10 +12,10 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.runtime.transports.subprocess import stdio_client
 
-GRACE: Final = 5.0
-"""How long a process may take to end after its input was closed, in seconds."""
+GRACE: Final = 15.0
+"""How long a process may take to end on a busy machine after its input was closed, in seconds."""
 _LAST_LINES: Final = 20
-_SOON: Final = 1.0
+SOON: Final = 1.0
 """How long answers may come after that to a later request, in seconds."""
 
 
@@ -29,8 +29,11 @@ def encoded(message: Any) -> bytes:
 class StreamProbing:
     """A stream of messages in each direction: a process, or HTTP+SSE."""
 
-    def __init__(self, opener: Opener, clock: Clock, errors: list[str]) -> None:
+    def __init__(
+        self, opener: Opener, clock: Clock, errors: list[str], grace: float = GRACE
+    ) -> None:
         self._opener = opener
+        self._grace = grace
         self._clock = clock
         self._errors = errors
         self._transport: Transport | None = None
@@ -39,7 +42,7 @@ class StreamProbing:
 
     @classmethod
     def of(
-        cls, words: Sequence[str], clock: Clock, errors: list[str], **settings: Any
+        cls, words: Sequence[str], clock: Clock, errors: list[str], grace: float, **settings: Any
     ) -> "StreamProbing":
         """Return the steps of a session with a program, which is started at the first one."""
 
@@ -47,8 +50,8 @@ class StreamProbing:
             errors.append(text)
             del errors[:-_LAST_LINES]
 
-        opener = stdio_client(words, stderr=kept, grace=GRACE, limit=LONGEST, **settings)
-        return cls(opener, clock, errors)
+        opener = stdio_client(words, stderr=kept, grace=grace, limit=LONGEST, **settings)
+        return cls(opener, clock, errors, grace)
 
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Write the messages of a step, and read until they are answered."""
@@ -94,7 +97,7 @@ class StreamProbing:
                 if intake.is_flooded:
                     return FLOOD
             if intake.is_last_answered and not late:
-                limit.reschedule(asyncio.get_running_loop().time() + _SOON)
+                limit.reschedule(asyncio.get_running_loop().time() + SOON)
                 late = True
         return ""
 
@@ -106,5 +109,5 @@ class StreamProbing:
         await self._transport.close()
         if self._ended:
             return None
-        stubborn = self._clock() - begun >= GRACE
+        stubborn = self._clock() - begun >= self._grace
         return Exchange(probe="close", outcome=KILLED if stubborn else "")
