@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from mcp_protogen.inspection.intake import BYTES, LONGEST, Clock, Intake
@@ -68,11 +69,22 @@ class StreamProbing:
             outcome = TIMEOUT
         except Disconnected as error:
             outcome = UNREACHABLE if self._transport is None else CLOSED
+            await self._take_last(intake)
             detail = str(error).partition("\n")[0].partition(";")[0]
         self._room = intake.room
         self._ended = self._ended or outcome == CLOSED
         messages = tuple(intake.messages)
         return Exchange(probe=probe.name, messages=messages, outcome=outcome, detail=detail)
+
+    async def _take_last(self, intake: Intake) -> None:
+        """Take in what a process wrote before it ended."""
+        with suppress(Disconnected, TimeoutError):
+            async with asyncio.timeout(SOON):
+                while self._transport and (received := await self._transport.receive()):
+                    for message in received:
+                        if isinstance(message, bytes) and not intake.is_flooded:
+                            intake.room -= len(message)
+                            list(intake.take(message))
 
     async def _send(self, message: Any, intake: Intake) -> None:
         assert self._transport is not None

@@ -92,7 +92,7 @@ class Exchange:
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
-        """What the server sent without any message in it."""
+        """The part of what the server sent without any message in it."""
         found = self._values("server")
         return tuple(
             data for data, value in found if not any(map(self._is_message, _objects(value)))

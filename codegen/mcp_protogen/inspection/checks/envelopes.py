@@ -9,6 +9,7 @@ from mcp_protogen.inspection.faults import Fault, fault
 from mcp_protogen.inspection.messages import Protocol, protocol_of
 from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, Exchange, Session, same_id
+from mcp_protogen.runtime.core.connection_errors import is_frame
 from mcp_protogen.runtime.http.headers import EVENTS, media_type
 
 _LINES: Final = 3
@@ -29,7 +30,9 @@ def noise(session: Session) -> Iterator[Fault]:
             continue
         if exchange.noise:
             text = b" ".join(exchange.noise[:_LINES]).decode("utf-8", "backslashreplace")
-            message = "the server writes something else than a message"
+            frames = any(map(is_frame, exchange.noise))
+            what = "Content-Length frames, as in LSP," if frames else "something else"
+            message = f"the server writes {what} where messages are expected"
             yield fault("not-a-message", session.transport, message, exchange, got=text)
 
 
