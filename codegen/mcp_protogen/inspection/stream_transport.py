@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from mcp_protogen.inspection.intake import BYTES, LONGEST, Clock, Intake
@@ -12,10 +13,10 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.runtime.transports.subprocess import stdio_client
 
-GRACE: Final = 5.0
-"""How long a process may take to end after its input was closed, in seconds."""
+GRACE: Final = 15.0
+"""How long a process may take to end on a busy machine after its input was closed, in seconds."""
 _LAST_LINES: Final = 20
-_SOON: Final = 1.0
+SOON: Final = 1.0
 """How long answers may come after that to a later request, in seconds."""
 
 
@@ -29,8 +30,11 @@ def encoded(message: Any) -> bytes:
 class StreamProbing:
     """A stream of messages in each direction: a process, or HTTP+SSE."""
 
-    def __init__(self, opener: Opener, clock: Clock, errors: list[str]) -> None:
+    def __init__(
+        self, opener: Opener, clock: Clock, errors: list[str], grace: float = GRACE
+    ) -> None:
         self._opener = opener
+        self._grace = grace
         self._clock = clock
         self._errors = errors
         self._transport: Transport | None = None
@@ -39,7 +43,7 @@ class StreamProbing:
 
     @classmethod
     def of(
-        cls, words: Sequence[str], clock: Clock, errors: list[str], **settings: Any
+        cls, words: Sequence[str], clock: Clock, errors: list[str], grace: float, **settings: Any
     ) -> "StreamProbing":
         """Return the steps of a session with a program, which is started at the first one."""
 
@@ -47,8 +51,8 @@ class StreamProbing:
             errors.append(text)
             del errors[:-_LAST_LINES]
 
-        opener = stdio_client(words, stderr=kept, grace=GRACE, limit=LONGEST, **settings)
-        return cls(opener, clock, errors)
+        opener = stdio_client(words, stderr=kept, grace=grace, limit=LONGEST, **settings)
+        return cls(opener, clock, errors, grace)
 
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Write the messages of a step, and read until they are answered."""
@@ -65,11 +69,22 @@ class StreamProbing:
             outcome = TIMEOUT
         except Disconnected as error:
             outcome = UNREACHABLE if self._transport is None else CLOSED
+            await self._take_last(intake)
             detail = str(error).partition("\n")[0].partition(";")[0]
         self._room = intake.room
         self._ended = self._ended or outcome == CLOSED
         messages = tuple(intake.messages)
         return Exchange(probe=probe.name, messages=messages, outcome=outcome, detail=detail)
+
+    async def _take_last(self, intake: Intake) -> None:
+        """Take in what a process wrote before it ended."""
+        with suppress(Disconnected, TimeoutError):
+            async with asyncio.timeout(SOON):
+                while self._transport and (received := await self._transport.receive()):
+                    for message in received:
+                        if isinstance(message, bytes) and not intake.is_flooded:
+                            intake.room -= len(message)
+                            list(intake.take(message))
 
     async def _send(self, message: Any, intake: Intake) -> None:
         assert self._transport is not None
@@ -94,7 +109,7 @@ class StreamProbing:
                 if intake.is_flooded:
                     return FLOOD
             if intake.is_last_answered and not late:
-                limit.reschedule(asyncio.get_running_loop().time() + _SOON)
+                limit.reschedule(asyncio.get_running_loop().time() + SOON)
                 late = True
         return ""
 
@@ -106,5 +121,5 @@ class StreamProbing:
         await self._transport.close()
         if self._ended:
             return None
-        stubborn = self._clock() - begun >= GRACE
+        stubborn = self._clock() - begun >= self._grace
         return Exchange(probe="close", outcome=KILLED if stubborn else "")

@@ -13,7 +13,13 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import Disconnected, RequestTimeout
+from ..core.connection_errors import (
+    Disconnected,
+    RequestTimeout,
+    Strays,
+    quoting,
+    with_stray,
+)
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
@@ -48,6 +54,7 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`, which gives the client."""
 
 _log: Final = getLogger(__name__)
+_LAST_WORDS: Final = 0.2
 USUAL: Final = Options()
 
 
@@ -109,6 +116,7 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._log = Throttle(_log)
+        self._strays: Strays = ()
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """What came after the last answer."""
@@ -131,6 +139,7 @@ class Negotiator:
                 case rules.Restart(then):
                     await self.close()
                     self.left.clear()
+                    self._strays = ()
                     self._transport = await self._open()
                     step = then
                 case rules.Ask(method, version) if method == DISCOVER:
@@ -171,9 +180,13 @@ class Negotiator:
                 await self.transport.send([call])
                 return await self._answer(id)
         except TimeoutError:
-            return RequestTimeout(method, within)
+            return RequestTimeout(method, within, self._strays)
         except OSError as error:
-            return Disconnected(str(error))
+            # What a process wrote before it ended may still wait to be read.
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await self._answer(id)
+            return Disconnected(quoting(str(error), self._strays))
 
     async def _answer(self, id: int) -> Outcome:
         while True:
@@ -183,7 +196,7 @@ class Negotiator:
                     return outcome
             received = await self.transport.receive()
             if not received:
-                return Disconnected("the server closed the connection")
+                raise Disconnected("the server closed the connection")
             self.left.extend(received)
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
@@ -206,6 +219,8 @@ class Negotiator:
                 raise message.error
         except RemoteError as error:
             self._log.warning("the server sent what is no message: %s", error)
+            if isinstance(received, bytes) and not isinstance(error, InvalidAnswer):
+                self._strays = with_stray(self._strays, received)
             # It was meant as the answer, so there will be no other.
             meant = isinstance(error, InvalidAnswer) and error.id == id
             return error if meant else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from .errors import (
     MISSING_CLIENT_CAPABILITY,
@@ -18,6 +18,34 @@ from .errors import (
     Untranslatable,
 )
 
+EXPECTED: Final = "where messages are expected"
+"""In the text of each error that quotes what came in place of messages."""
+_MOST: Final = 3
+_LONGEST: Final = 80
+
+Strays: TypeAlias = tuple[bytes, ...]
+"""The beginnings of the first lines on a connection that were not messages."""
+
+
+def with_stray(strays: Strays, line: bytes) -> Strays:
+    """Return the lines with a further one, if it is among the first."""
+    return strays if len(strays) == _MOST else (*strays, line.strip()[:_LONGEST])
+
+
+def is_frame(line: bytes) -> bool:
+    """Return whether a line begins a message as in the Language Server Protocol."""
+    return line.strip().lower().startswith(b"content-length:")
+
+
+def quoting(text: str, strays: Strays) -> str:
+    """Return the text of an error, after a quotation of what came in place of messages."""
+    if not strays:
+        return text
+    quoted = ", ".join(repr(line.decode("utf-8", "replace")) for line in strays)
+    framed = any(map(is_frame, strays))
+    why = " (Content-Length frames, as in LSP; here a message is one line)" if framed else ""
+    return f"the server wrote {quoted} {EXPECTED}{why}; {text}"
+
 
 class Disconnected(ConnectionError):
     """The connection could not be made, broke, or ended before the answer came."""
@@ -26,8 +54,8 @@ class Disconnected(ConnectionError):
 class RequestTimeout(LocalError, TimeoutError):
     """No answer came in time; the peer got a cancellation, if the protocol allows one."""
 
-    def __init__(self, method: str, seconds: float) -> None:
-        super().__init__(f"{method} was not answered within {seconds:g} s")
+    def __init__(self, method: str, seconds: float, strays: Strays = ()) -> None:
+        super().__init__(quoting(f"{method} was not answered within {seconds:g} s", strays))
         self.method: Final = method
         self.seconds: Final = seconds
 
@@ -49,11 +77,15 @@ class NegotiationError(ProtocolError):
 
 
 class HttpError(RemoteError):
-    """The answer to a request was an HTTP status, without a message of the protocol."""
+    """The answer to a request was an HTTP status, without a message of the protocol.
 
-    def __init__(self, status: int, message: str) -> None:
+    `retry_after` is when to try again, in seconds, if the answer says so.
+    """
+
+    def __init__(self, status: int, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.status: Final = status
+        self.retry_after: Final = retry_after
 
 
 class StatusError(McpError):

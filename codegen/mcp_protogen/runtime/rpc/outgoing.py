@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
-from ..core.connection_errors import Disconnected, RequestTimeout
+from ..core.connection_errors import Disconnected, RequestTimeout, Strays, quoting
 from ..core.errors import McpError, RequestId
 from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Progress
@@ -63,6 +63,7 @@ class PendingCalls:
         "_timer",
         "_timer_at",
         "broken",
+        "strays",
     )
 
     def __init__(self, connection: Connection, options: Options, tasks: Tasks) -> None:
@@ -74,6 +75,8 @@ class PendingCalls:
         self._reports: OrderedDict[RequestId, OnProgress] | None = None
         self.broken: Disconnected | None = None
         """The reason why no answers will come any more."""
+        self.strays: Strays = ()
+        """What came in place of messages."""
         self._timer: TimerHandle | None = None
         self._timer_at = inf
 
@@ -180,7 +183,7 @@ class PendingCalls:
 
     def abort(self, error: Disconnected) -> None:
         """Fail what waits, and what is called from now on: no answer will come any more."""
-        self.broken = self.broken or error
+        self.broken = self.broken or Disconnected(quoting(str(error), self.strays))
         if self._timer is not None:
             self._timer.cancel()
         for call in self._calls.values():
@@ -197,7 +200,7 @@ class PendingCalls:
         for id, pending in self._connection.overdue(self._loop.time()):
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
-            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds))
+            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds, self.strays))
         self._timer, self._timer_at = None, inf
         self._watch(self._connection.deadline())
 

@@ -5,7 +5,13 @@ from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
 from ..connection import Connection
-from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
+from ..core.errors import (
+    InvalidAnswer,
+    InvalidRequest,
+    LocalError,
+    MethodNotFound,
+    RemoteError,
+)
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
 from ..core.middleware import (
@@ -27,6 +33,7 @@ from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
+from ..messages.jsonrpc import Malformed
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
@@ -88,7 +95,10 @@ class ClientConnection:
         endpoint = self.endpoint
         try:
             if isinstance(received, bytes):
-                endpoint.receive(jsonrpc.read(received))
+                message = jsonrpc.read(received)
+                if type(message) is Malformed and isinstance(message.error, InvalidRequest):
+                    endpoint.stray(received)
+                endpoint.receive(message)
             elif isinstance(received, Unanswered):
                 endpoint.fail(received.id, received.error)
             elif isinstance(received, Held):
@@ -97,6 +107,8 @@ class ClientConnection:
                 raise received
         except RemoteError as error:
             endpoint.log.warning("the server sent what is no message: %s", error)
+            if isinstance(received, bytes):
+                endpoint.stray(received)
         return not endpoint.crowded
 
     async def request(

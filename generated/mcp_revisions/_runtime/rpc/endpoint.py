@@ -22,7 +22,7 @@ from ..connection import (
     Progressed,
     Refusal,
 )
-from ..core.connection_errors import Disconnected
+from ..core.connection_errors import Disconnected, with_stray
 from ..core.errors import InvalidAnswer, RemoteError, RequestId, Untranslatable
 from ..core.http_request import Principal
 from ..core.options import CallOptions, Options
@@ -161,6 +161,10 @@ class Endpoint:
         reply = BatchReply(self._single, len(batch.members))
         for member in batch.members:
             self.receive(member, reply)
+
+    def stray(self, line: bytes) -> None:
+        """Take note of what came in place of a message; errors quote it."""
+        self._calls.strays = with_stray(self._calls.strays, line)
 
     def check_batch(self, batch: Batch) -> None:
         """Raise `RemoteError` for a batch that may not be; answers in it are none."""
