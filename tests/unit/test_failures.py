@@ -5,8 +5,8 @@ from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
     HttpError,
     RequestTimeout,
-    quoting,
 )
+from mcp_protogen.runtime.core.strays import Strays
 from support.tables import case
 
 URL = "check the URL of the server; it often ends in /mcp"
@@ -40,8 +40,8 @@ def test_each_http_status_has_its_hint() -> None:
 
 
 def test_lines_in_place_of_messages_have_a_hint_and_the_last_errors_stay_apart() -> None:
-    strays = (b"usage: server --stdio",)
-    ended = Disconnected(quoting("the server ended; the last it wrote:\nno such option", strays))
+    strays = Strays(lines=(b"usage: server --stdio",))
+    ended = Disconnected(strays.explain("the server ended; the last it wrote:\nno such option"))
     for error in (ended, RequestTimeout("initialize", 5, strays)):
         with case(str(error)):
             problem = failure_of(error, "here").problem

@@ -7,7 +7,6 @@ from typing import Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import (
-    EXPECTED,
     Disconnected,
     HttpError,
     NegotiationError,
@@ -19,6 +18,7 @@ from mcp_protogen.runtime.core.errors import (
     McpError,
     ProtocolError,
 )
+from mcp_protogen.runtime.core.strays import EXPECTED
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
 

@@ -9,7 +9,7 @@ from mcp_protogen.inspection.faults import Fault, fault
 from mcp_protogen.inspection.messages import Protocol, protocol_of
 from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, Exchange, Session, same_id
-from mcp_protogen.runtime.core.connection_errors import is_frame
+from mcp_protogen.runtime.core.strays import is_frame
 from mcp_protogen.runtime.http.headers import EVENTS, media_type
 
 _LINES: Final = 3

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from .errors import (
     MISSING_CLIENT_CAPABILITY,
@@ -17,34 +17,7 @@ from .errors import (
     RequestId,
     Untranslatable,
 )
-
-EXPECTED: Final = "where messages are expected"
-"""In the text of each error that quotes what came in place of messages."""
-_MOST: Final = 3
-_LONGEST: Final = 80
-
-Strays: TypeAlias = tuple[bytes, ...]
-"""The beginnings of the first lines on a connection that were not messages."""
-
-
-def with_stray(strays: Strays, line: bytes) -> Strays:
-    """Return the lines with a further one, if it is among the first."""
-    return strays if len(strays) == _MOST else (*strays, line.strip()[:_LONGEST])
-
-
-def is_frame(line: bytes) -> bool:
-    """Return whether a line begins a message as in the Language Server Protocol."""
-    return line.strip().lower().startswith(b"content-length:")
-
-
-def quoting(text: str, strays: Strays) -> str:
-    """Return the text of an error, after a quotation of what came in place of messages."""
-    if not strays:
-        return text
-    quoted = ", ".join(repr(line.decode("utf-8", "replace")) for line in strays)
-    framed = any(map(is_frame, strays))
-    why = " (Content-Length frames, as in LSP; here a message is one line)" if framed else ""
-    return f"the server wrote {quoted} {EXPECTED}{why}; {text}"
+from .strays import NO_STRAYS, Strays
 
 
 class Disconnected(ConnectionError):
@@ -54,8 +27,14 @@ class Disconnected(ConnectionError):
 class RequestTimeout(LocalError, TimeoutError):
     """No answer came in time; the peer got a cancellation, if the protocol allows one."""
 
-    def __init__(self, method: str, seconds: float, strays: Strays = ()) -> None:
-        super().__init__(quoting(f"{method} was not answered within {seconds:g} s", strays))
+    def __init__(
+        self,
+        method: str,
+        seconds: float,
+        strays: Strays = NO_STRAYS,
+        id: RequestId | None = None,
+    ) -> None:
+        super().__init__(strays.explain(f"{method} was not answered within {seconds:g} s", id))
         self.method: Final = method
         self.seconds: Final = seconds
 

@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
-from ..core.connection_errors import Disconnected, RequestTimeout, Strays, quoting
+from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import McpError, RequestId
 from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Progress
@@ -63,7 +63,6 @@ class PendingCalls:
         "_timer",
         "_timer_at",
         "broken",
-        "strays",
     )
 
     def __init__(self, connection: Connection, options: Options, tasks: Tasks) -> None:
@@ -75,8 +74,6 @@ class PendingCalls:
         self._reports: OrderedDict[RequestId, OnProgress] | None = None
         self.broken: Disconnected | None = None
         """The reason why no answers will come any more."""
-        self.strays: Strays = ()
-        """What came in place of messages."""
         self._timer: TimerHandle | None = None
         self._timer_at = inf
 
@@ -90,7 +87,7 @@ class PendingCalls:
     ) -> R:
         """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
-            raise Disconnected(*self.broken.args)
+            raise Disconnected(self._connection.strays.explain(str(self.broken)))
         on_progress = options.get("on_progress")
         id, data = self._connection.request(
             spec,
@@ -151,6 +148,8 @@ class PendingCalls:
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
+            if isinstance(error, Disconnected):
+                error = Disconnected(self._connection.strays.explain(str(error), id))
             call.fail(error)
 
     def hold(self, id: RequestId, held: bool) -> None:
@@ -183,11 +182,11 @@ class PendingCalls:
 
     def abort(self, error: Disconnected) -> None:
         """Fail what waits, and what is called from now on: no answer will come any more."""
-        self.broken = self.broken or Disconnected(quoting(str(error), self.strays))
+        self.broken = self.broken or error
         if self._timer is not None:
             self._timer.cancel()
-        for call in self._calls.values():
-            call.fail(Disconnected(*self.broken.args))
+        for id in self._calls:
+            self.fail(id, Disconnected(*self.broken.args))
 
     def _watch(self, due: float) -> None:
         if due < self._timer_at:
@@ -200,7 +199,8 @@ class PendingCalls:
         for id, pending in self._connection.overdue(self._loop.time()):
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
-            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds, self.strays))
+            strays = self._connection.strays
+            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds, strays, id))
         self._timer, self._timer_at = None, inf
         self._watch(self._connection.deadline())
 
