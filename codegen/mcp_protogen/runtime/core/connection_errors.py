@@ -49,11 +49,19 @@ class NegotiationError(ProtocolError):
 
 
 class HttpError(RemoteError):
-    """The answer to a request was an HTTP status, without a message of the protocol."""
+    """The answer to a request was an HTTP status, without a message of the protocol.
 
-    def __init__(self, status: int, message: str) -> None:
+    `retry_after` is in how many seconds the server wants to be asked again, if it says so.
+    `excerpt` is the beginning of the body, if that is text.
+    """
+
+    def __init__(
+        self, status: int, message: str, *, retry_after: float | None = None, excerpt: str = ""
+    ) -> None:
         super().__init__(message)
         self.status: Final = status
+        self.retry_after: Final = retry_after
+        self.excerpt: Final = excerpt
 
 
 class StatusError(McpError):

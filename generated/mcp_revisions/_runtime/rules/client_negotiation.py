@@ -6,10 +6,12 @@ returns the next one, until it adopts a revision or fails. Its rules:
 * a server that answers `server/discover` as the page says, or with one of the errors that only
   servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
   handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
-* a silent server is taken for an old one, if the client knows a handshake; after a broken
-  connection a new one is opened once;
-* over HTTP an answer may be a status, of which 4xx is an old server's; but 401 and 403 are about
-  who asks, and they, other statuses, silence and a broken connection are reported (2026-07-28,
+* a silent server is taken for an old one, if the client knows a handshake; a program that may hang
+  is started afresh for it, and after a broken connection a new one is opened, both once;
+* over HTTP an answer may be a status. 4xx and 5xx are an old server's: some answer a method that
+  they do not have with 500. The failure is reported as well if the handshake fails too;
+* but 401 and 403 are about who asks, and a 429 that says when to ask again is about how often: they
+  are reported, as are other statuses, silence and a broken connection (2026-07-28,
   basic/transports/streamable-http, "Backward Compatibility");
 * only what the offer holds is ever adopted, and nothing is tried twice.
 """
@@ -82,10 +84,18 @@ _MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
 
 
 class Negotiation:
-    """The search for what to speak with a server, within `offer`; `known` is an earlier result."""
+    """The search for what to speak with a server, within `offer`; `known` is an earlier result.
+
+    `restartable` is whether a new connection starts the server afresh.
+    """
 
     def __init__(
-        self, offer: Offer, known: NegotiatedRevision | None = None, *, over_http: bool = False
+        self,
+        offer: Offer,
+        known: NegotiatedRevision | None = None,
+        *,
+        over_http: bool = False,
+        restartable: bool = False,
     ) -> None:
         if not offer.eras:
             raise ValueError("a client needs at least one revision")
@@ -98,8 +108,11 @@ class Negotiation:
         self._method = ""
         self._tried: set[Ask] = set()
         self._corrections: set[str] = set()
+        self._restartable = restartable
         self._restarted = False
         self._probed_again = False
+        self._trouble: HttpError | None = None
+        """The failure of the server at the probe."""
 
     @property
     def silence_means_old(self) -> bool:
@@ -125,6 +138,13 @@ class Negotiation:
 
     def next(self, outcome: Outcome) -> Step:
         """Return the step after `outcome`, which came of the last one."""
+        step = self._step(outcome)
+        if isinstance(step, Exception) and self._trouble is not None:
+            # Whatever its class and its members are, its text tells of both failures.
+            step.args = (f"{step}; before that, {self._trouble}",)
+        return step
+
+    def _step(self, outcome: Outcome) -> Step:
         if isinstance(outcome, Exception) and self._settles_nothing(outcome):
             return outcome
         discovers = self._method == DISCOVER
@@ -143,6 +163,10 @@ class Negotiation:
                 return not self.silence_means_old
             case Disconnected():
                 return self._over_http
+            case HttpError(status=status) if _is_trouble(error):
+                # Without a handshake to try, or after an earlier result, that is trouble alone.
+                decided = not self._offer.handshake or self._known is not None
+                return decided or (status == 429 and error.retry_after is not None)
             case HttpError(status=status):
                 # A success without a message is no answer of the stateless era. 401 and 403 are
                 # about who asks, and would answer any request alike.
@@ -165,15 +189,22 @@ class Negotiation:
                 return self._common_handshake(supported)
             case McpError(code=code, data=data) if code in self._modern_errors:
                 return self._corrected(outcome, _names(data, "supported") or ())
+            case RequestTimeout() if self._restartable and not self._restarted:
+                return self._restart()
             case McpError() | RequestTimeout():
                 return self._old()
             case Disconnected() if self._restarted or not self._offer.handshake:
                 return outcome
             case Disconnected():
-                self._restarted = True
-                return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
+                return self._restart()
             case error:
+                if isinstance(error, HttpError) and _is_trouble(error):
+                    self._trouble = error
                 return self._old(f" ({error})")
+
+    def _restart(self) -> Step:
+        self._restarted = True
+        return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
     def _corrected(self, refused: McpError, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
@@ -238,6 +269,10 @@ class Negotiation:
             if refused.code == INVALID_PARAMS and other in supported and not tried:
                 return Restart(self._ask(INITIALIZE, other))
         return self._nothing_in_common(supported)
+
+
+def _is_trouble(error: HttpError) -> bool:
+    return error.status == 429 or error.status >= 500
 
 
 def _names(value: object, member: str) -> Sequence[str] | None:
