@@ -103,6 +103,11 @@ class TestHandshake:
         assert step == Restart(Ask(INITIALIZE, "2024-11-05"))
         assert isinstance(failure(after(LEGACY, refused, refused, refused)), NegotiationError)
 
+    def test_HC05_refusal_with_any_code_that_names_revisions_is_followed(self) -> None:
+        for code in (-32022, -32600, -32000):
+            refused = McpError(code, "Unsupported", {"supported": ["2025-03-26"]})
+            assert after(LEGACY, refused) == Restart(Ask(INITIALIZE, "2025-03-26"))
+
     def test_HC05_nothing_in_common_is_reported(self) -> None:
         refused = McpError(-32602, "Unsupported", {"supported": ["1999-01-01"]})
         assert failure(after(LEGACY, refused)).supported == ("1999-01-01",)
@@ -149,6 +154,23 @@ class TestStateless:
         assert (error.offered, error.supported) == (DUAL.all, (NEXT,))
         assert NEXT in str(error)
         assert NEW in str(error)
+
+    def test_SC05_common_revision_is_never_said_not_to_be_common(self) -> None:
+        contradictions: list[tuple[Offer, list[Outcome]]] = [
+            (DUAL, [unsupported(NEW)]),
+            (DUAL, [unsupported(NEW, NEXT)]),
+            (MODERN, [unsupported(NEW)]),
+            (LEGACY, [unsupported("2025-11-25")]),
+            (DUAL, [SILENCE, unsupported("2025-11-25")]),
+            (DUAL, [SILENCE, agreed(NEW)]),
+            (DUAL, [SILENCE, unsupported(NEW), Answered({"supportedVersions": ["2025-11-25"]})]),
+        ]
+        for of_client, outcomes in contradictions:
+            with case((of_client.all, outcomes)):
+                error = failure(after(of_client, *outcomes))
+                assert isinstance(error, NegotiationError)
+                assert "in common" not in str(error)
+                assert all(version in str(error) for version in error.supported)
 
     def test_PS02_discovered_handshake_revisions_mean_the_handshake(self) -> None:
         step = after(DUAL, Answered({"supportedVersions": [NEXT, "2025-03-26"]}))

@@ -23,7 +23,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..core.connection_errors import Disconnected, HttpError, NegotiationError, RequestTimeout
 from ..core.errors import (
     HEADER_MISMATCH,
-    INVALID_PARAMS,
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
     InvalidAnswer,
@@ -225,11 +224,14 @@ class Negotiation:
         for version in self._offer.handshake:
             if version in supported and Ask(INITIALIZE, version) not in self._tried:
                 return self._ask(INITIALIZE, version)
-        return self._nothing_in_common(supported)
+        return self._no_agreement(supported)
 
-    def _nothing_in_common(self, supported: Sequence[str]) -> NegotiationError:
+    def _no_agreement(self, supported: Sequence[str]) -> NegotiationError:
         theirs = ", ".join(supported) or "none that it names"
+        common = ", ".join(version for version in self._offer.all if version in supported)
         message = f"no revision in common: {self._allowed}; the server supports {theirs}"
+        if common:
+            message = f"the server refuses {common}, and says that it supports {theirs}"
         return NegotiationError(message, self._offer.all, supported)
 
     # The handshake era.
@@ -251,8 +253,11 @@ class Negotiation:
         if not isinstance(agreed, str):
             problem = ("/result/protocolVersion", "Input should be a string")
             return InvalidAnswer("Invalid result of initialize", [problem])
+        if agreed in self._offer.stateless:
+            message = f"the server answers initialize with {agreed}, which has no handshake"
+            return NegotiationError(message, self._offer.all, [agreed])
         if agreed not in self._offer.handshake:
-            return self._nothing_in_common([agreed])
+            return self._no_agreement([agreed])
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
     def _refused(self, refused: McpError) -> Step:
@@ -265,10 +270,9 @@ class Negotiation:
                 self._probed_again = True
                 return self._ask(DISCOVER, other)
         for other in self._offer.handshake:
-            tried = Ask(INITIALIZE, other) in self._tried
-            if refused.code == INVALID_PARAMS and other in supported and not tried:
+            if other in supported and Ask(INITIALIZE, other) not in self._tried:
                 return Restart(self._ask(INITIALIZE, other))
-        return self._nothing_in_common(supported)
+        return self._no_agreement(supported)
 
 
 def _is_trouble(error: HttpError) -> bool:
