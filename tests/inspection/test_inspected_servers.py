@@ -29,6 +29,15 @@ from support.tables import case
 FAULTY = Path(faulty_server.__file__)
 PATHS = {"PYTHONPATH": folders.environment()["PYTHONPATH"]}
 QUICK = conversation.InspectOptions(timeout=1.0)
+AGREED: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "result": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "serverInfo": {"name": "made up", "version": "1"},
+    },
+}
 PATIENT = conversation.InspectOptions(timeout=20.0)
 
 
@@ -206,6 +215,57 @@ async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_
             async with answering(always(body)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
             assert ("stream-not-primed" in {code for code, _ in found(sessions)}) is broken
+
+
+async def test_client_follows_redirect_to_same_origin_only() -> None:
+    moved: list[bytes] = []
+
+    def redirecting(place: bytes) -> Callable[[bytes], bytes]:
+        def respond(asked: bytes) -> bytes:
+            if asked.startswith(b"POST /mcp "):
+                return b"307 Moved\r\nlocation: %b" % place
+            moved.append(asked)
+            return b"401 No\r\nwww-authenticate: Bearer"
+
+        return respond
+
+    for place, status in ((b"/there", 401), (b"http://127.0.0.1:1/there", 307)):
+        with case(place.decode()):
+            async with answering(redirecting(place)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert {one.beginning.status for one in sessions} == {status}
+            assert any(one.startswith(b"POST /there ") for one in moved) is (status == 401)
+            moved.clear()
+
+
+async def test_session_over_streamable_http_does_not_go_on_over_sse() -> None:
+    seen: list[bytes] = []
+
+    def respond(asked: bytes) -> bytes:
+        seen.append(asked)
+        return b"405 No"
+
+    async with answering(respond) as url:
+        session, *_ = await quickly(Server(url=url), "2025-11-25")
+    assert (session.beginning.status, session.is_spoken) == (405, False)
+    assert seen and not any(one.startswith(b"GET") for one in seen)
+
+
+async def test_messages_on_stream_of_server_are_judged() -> None:
+    pushed = b'data: {"jsonrpc": "2.0", "method": "notifications/made-up"}\n\n'
+    asked_for = {"jsonrpc": "2.0", "id": 9, "method": "roots/list"}
+    stream = pushed + b"data: %b\n\n" % json.dumps(asked_for).encode()
+
+    def respond(asked: bytes) -> bytes:
+        if asked.startswith(b"GET"):
+            return b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + stream
+        return b"200 OK\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
+
+    async with answering(respond) as url:
+        sessions = await quickly(Server(url=url), "2025-11-25")
+    assert ("client-capability-assumed", "roots/list") in found(sessions)
+    first, *_ = (one for one in sessions if one.is_spoken)
+    assert [one.status for one in first.all("GET")] == [200]
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.inspection.intake import BYTES, Clock, Intake
+from mcp_protogen.inspection.intake import Clock, Intake
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
 from mcp_protogen.inspection.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
 from mcp_protogen.inspection.transcript import KILLED, UNKNOWN_REVISION
@@ -174,7 +174,8 @@ def test_a_method_of_tasks_that_is_missing_has_no_wrong_code() -> None:
 
 
 def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
-    intake = Intake(Step(waits=(7,)), Clock(), BYTES)
+    intake = Intake(Clock())
+    intake.begin(Step(waits=(7,)))
     for value, answered in ((note(""), False), (result(id="7"), False), (result(id=7), True)):
         with case(str(value)):
             assert [*intake.take(json.dumps(value).encode())] == []
