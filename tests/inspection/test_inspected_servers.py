@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import json
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,14 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.connecting.authorization import Bearer
 from mcp_protogen.connecting.server_target import ServerTarget
-from mcp_protogen.inspection import conversation, inspecting, profile, recording, stream_transport
+from mcp_protogen.inspection import conversation, inspecting, profile, recording
+from mcp_protogen.inspection.intake import Intake
 from mcp_protogen.inspection.rules import judged
 from mcp_protogen.inspection.server import Server, server_of
-from mcp_protogen.inspection.steps import HTTP, SSE
-from mcp_protogen.inspection.transcript import Session
+from mcp_protogen.inspection.steps import HTTP, SSE, Probe, SessionClient, awaiting
+from mcp_protogen.inspection.stream_transport import StreamProbing
+from mcp_protogen.inspection.transcript import KILLED, Session
+from mcp_protogen.runtime.transports.base import Transport
 from support import folders
 from support.examples.ported import loaded, source
 from support.http.serving import serving
@@ -93,7 +96,7 @@ def test_the_faults_of_a_server_are_found_and_no_others() -> None:
 
 
 def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_transport, "GRACE", 0.2)
+    monkeypatch.setattr(inspecting, "GRACE", 0.2)
     rows = {
         "flood": {"too-much", "unknown-method-sent"},
         "long-line": {"too-much"},
@@ -106,6 +109,47 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
             breaches = judged(sessions)
             assert codes & {one.rule.code for one in breaches}
             assert sum(len(one.messages) for s in sessions for one in s.exchanges) < 4000
+
+
+def test_what_a_program_writes_in_place_of_messages_is_judged() -> None:
+    code = "import sys; print('usage: server --stdio', flush=True); sys.stdin.read()"
+    written = Server(words=(sys.executable, "-c", code))
+    sessions = inspecting.inspect(written, conversation.InspectOptions(timeout=1.0))
+    (found,) = judged(sessions)
+    assert (found.rule.code, found.example.got) == ("not-a-message", "usage: server --stdio")
+
+
+class SlowProcess:
+    """The transport of a process that takes `seconds` to end."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Take messages."""
+
+    async def receive(self) -> Sequence[bytes]:
+        return [b'{"jsonrpc":"2.0","id":1,"result":{}}']
+
+    async def close(self) -> None:
+        await asyncio.sleep(self._seconds)
+
+
+@pytest.mark.skips_time
+async def test_process_that_takes_seconds_to_end_is_not_stubborn() -> None:
+    ping = Probe(name="ping", make=SessionClient.begin)
+    for seconds, outcome in ((6.0, ""), (60.0, KILLED)):
+        with case(str(seconds)):
+
+            async def start(seconds: float = seconds) -> Transport:
+                return SlowProcess(seconds)
+
+            clock: Any = asyncio.get_running_loop().time
+            probing = StreamProbing(start, Intake(clock))
+            step = awaiting({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+            await probing.exchange(ping, step, 1.0)
+            ended = await probing.close()
+            assert ended is not None and ended.outcome == outcome
 
 
 def test_a_server_that_says_nothing_is_no_server() -> None:

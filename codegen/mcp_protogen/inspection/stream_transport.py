@@ -13,10 +13,10 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Received, Transport
 from mcp_protogen.runtime.transports.subprocess import stdio_client
 
-GRACE: Final = 5.0
-"""How long a process may take to end after its input was closed, in seconds."""
+GRACE: Final = 15.0
+"""How long a process may take to end on a busy machine after its input was closed, in seconds."""
 _LAST_LINES: Final = 20
-_SOON: Final = 1.0
+SOON: Final = 1.0
 """How long answers may come after that to a later request, in seconds."""
 
 
@@ -30,15 +30,16 @@ def encoded(message: Any) -> bytes:
 class StreamProbing:
     """The steps of a session over a transport, which shows `intake` each message."""
 
-    def __init__(self, opener: Opener, intake: Intake) -> None:
+    def __init__(self, opener: Opener, intake: Intake, grace: float = GRACE) -> None:
         self._opener = opener
         self._intake = intake
+        self._grace = grace
         self._transport: Transport | None = None
         self._ended = False
 
     @classmethod
     def of(
-        cls, words: Sequence[str], intake: Intake, errors: list[str], **settings: Any
+        cls, words: Sequence[str], intake: Intake, errors: list[str], grace: float, **settings: Any
     ) -> "StreamProbing":
         """Return the steps of a session with a program, which is started at the first one."""
 
@@ -46,8 +47,8 @@ class StreamProbing:
             errors.append(text)
             del errors[:-_LAST_LINES]
 
-        opener = stdio_client(words, stderr=kept, grace=GRACE, limit=LONGEST, **settings)
-        return cls(tapped(opener, intake.note), intake)
+        opener = stdio_client(words, stderr=kept, grace=grace, limit=LONGEST, **settings)
+        return cls(tapped(opener, intake.note), intake, grace)
 
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Send the messages of a step, and read until they are answered."""
@@ -82,7 +83,7 @@ class StreamProbing:
             for message in received:
                 await self._take(message, limit)
             if self._intake.is_last_answered and not late:
-                limit.reschedule(asyncio.get_running_loop().time() + _SOON)
+                limit.reschedule(asyncio.get_running_loop().time() + SOON)
                 late = True
 
     async def _send(self, message: Any) -> None:
@@ -104,5 +105,5 @@ class StreamProbing:
         await self._transport.close()
         if self._ended:
             return None
-        stubborn = self._intake.clock() - begun >= GRACE
+        stubborn = self._intake.clock() - begun >= self._grace
         return Exchange(probe="close", outcome=KILLED if stubborn else "")

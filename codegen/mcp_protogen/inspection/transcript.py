@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
@@ -58,8 +59,8 @@ class Exchange:
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """The first message of the client; empty if it is no JSON object."""
-        value = next(iter(self.sent), None)
+        """The first message of the client; empty if it is not a JSON object."""
+        value = next((value for _, value in self._values("client")), None)
         return value if is_object(value) else {}
 
     @property
@@ -87,13 +88,15 @@ class Exchange:
     @cached_property
     def received(self) -> tuple[dict[str, Any], ...]:
         """The messages of the server, also those that came in an array."""
-        return tuple(one for value in self.values for one in _objects(value))
+        return tuple(filter(self._is_message, chain.from_iterable(map(_objects, self.values))))
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
-        """The part of what the server sent that is no JSON object or array."""
+        """What the server sent without any message in it."""
         found = self._values("server")
-        return tuple(data for data, value in found if not is_object(value) and not is_array(value))
+        return tuple(
+            data for data, value in found if not any(map(self._is_message, _objects(value)))
+        )
 
     def notified(self, method: str) -> Iterator[dict[str, Any]]:
         """Yield the notifications of a method, except for those that may have come before."""
@@ -120,6 +123,11 @@ class Exchange:
         answers = [self.answer, *(one for one in self.received if one.get("id") is None)]
         found: dict[str, Any] = {}
         return next((one["error"] for one in answers if is_object(one.get("error"))), found)
+
+    def _is_message(self, value: Mapping[str, Any]) -> bool:
+        """Return whether an object claims to be JSON-RPC; a refusal over HTTP may have any body."""
+        usual = "method" in value or ("id" in value and ("result" in value or "error" in value))
+        return "jsonrpc" in value or (usual and self.status < 300)
 
     def _values(self, sender: str) -> Iterator[tuple[bytes, Any]]:
         for message in self.messages:

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.inspection.faults import Fault, fault
 from mcp_protogen.inspection.messages import Protocol, protocol_of
 from mcp_protogen.inspection.steps import STATELESS
 from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, Exchange, Session, same_id
+from mcp_protogen.runtime.http.headers import EVENTS, media_type
 
+_LINES: Final = 3
 _UNANSWERED: Final = (
     *("initialized", "unknown notification", "request without id"),
     "unknown request cancelled",
@@ -17,15 +20,17 @@ _UNANSWERED: Final = (
 
 
 def noise(session: Session) -> Iterator[Fault]:
-    """Yield what is no message, on standard output or in a body that says it is one."""
+    """Yield what is not a message: on standard output, or in the answer to a request over HTTP."""
     for exchange in session.exchanges:
-        said_json = "json" in exchange.answered.get("content-type", "")
-        if exchange.status and not (said_json and exchange.status < 300):
+        media = media_type(exchange.answered.get("content-type"))
+        asks = any("id" in call for call in exchange.calls)
+        expected = media == EVENTS or ("json" in media and asks)
+        if exchange.status and not (expected and exchange.status < 300):
             continue
-        for data in exchange.noise:
-            text = data.decode("utf-8", "backslashreplace")
-            message = "what the server writes here is no message"
-            yield fault("not-a-message", session.transport, message, exchange, got=text[:200])
+        if exchange.noise:
+            text = b" ".join(exchange.noise[:_LINES]).decode("utf-8", "backslashreplace")
+            message = "the server writes something else than a message"
+            yield fault("not-a-message", session.transport, message, exchange, got=text)
 
 
 def answers(session: Session) -> Iterator[Fault]:
@@ -56,9 +61,11 @@ def _unanswered(session: Session) -> Iterator[Fault]:
     if not session.is_spoken:
         return
     for exchange in session.exchanges:
-        method = exchange.request.get("method")
+        # After what is not JSON, only the ping that is sent with it wants an answer.
+        first = exchange.request or next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
+        method = first.get("method")
         # A subscription is not answered as long as it is open.
-        asked = "id" in exchange.request and method not in (None, "subscriptions/listen")
+        asked = "id" in first and method not in (None, "subscriptions/listen")
         if exchange.outcome == TIMEOUT and asked:
             item = exchange.probe if exchange.probe.startswith("id ") else str(method)
             yield fault("no-answer", item, "a request is not answered in time", exchange)
