@@ -5,9 +5,11 @@ answer: a handler raises it, and the client's request then raises it.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 RequestId: TypeAlias = str | int
+Meant: TypeAlias = Literal["answer", "call", "message", "text"]
+"""What a text that cannot be read was meant as: a message of either kind, or a line for people."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -77,9 +79,13 @@ class RemoteError(ProtocolError):
 
 
 class ParseError(RemoteError):
-    """The received text is not JSON."""
+    """The received text is not JSON; `meant` is what can still be seen of its kind."""
 
     CODE = PARSE_ERROR
+
+    def __init__(self, message: str, *, id: RequestId | None = None, meant: Meant = "text") -> None:
+        super().__init__(message, id=id)
+        self.meant: Final = meant
 
 
 class InvalidRequest(RemoteError):

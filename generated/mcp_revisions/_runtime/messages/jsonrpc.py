@@ -51,12 +51,13 @@ class Response(NamedTuple):
 
 @final
 class Malformed(NamedTuple):
-    """A value that is no message, though it may have `_meta`; `error` says why.
+    """A value that is not a message, though it may have `_meta`; `error` gives the reason.
 
-    The error is an `InvalidAnswer` if the value was meant as an answer.
+    The error is an `InvalidAnswer` if the value was meant as an answer, and a `ParseError` if it
+    could not be read.
     """
 
-    error: InvalidRequest | InvalidAnswer
+    error: InvalidRequest | InvalidAnswer | ParseError
     meta: Mapping[str, Any] = _NOTHING
 
 
