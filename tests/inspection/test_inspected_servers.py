@@ -158,6 +158,16 @@ def test_a_server_that_says_nothing_is_no_server() -> None:
     assert [one.code for one in caught.value.problems] == ["request-timeout"]
 
 
+def test_server_whose_answers_cannot_be_read_speaks_no_revision() -> None:
+    revisions = "2025-11-25", "2026-07-28"
+    sessions = inspecting.inspect(program(FAULTY, "utf-16"), PATIENT, revisions)
+    assert found(sessions) == {("not-utf-8", "stdio")}
+    spoken = profile.profile_of(sessions).spoken
+    assert {(one.spoken, one.outcome) for one in spoken} == {
+        (False, "not readable: UTF-16; messages must be UTF-8")
+    }
+
+
 def test_the_python_sdk_does_not_serve_batches() -> None:
     words = (str(python_with("mcp-1")), str(PROGRAMS / "mcp1_server.py"))
     sessions = inspecting.inspect(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))

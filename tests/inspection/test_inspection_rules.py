@@ -86,6 +86,20 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
     assert found.number == 1
 
 
+def test_message_that_clients_repair_is_judged_as_they_read_it() -> None:
+    broken = json.dumps(result({"tools": [tool(description=5)]})).encode("utf-8-sig")
+    listed = exchange("tools/list", request("tools/list"), broken)
+    assert codes(session(listed)) == {"byte-order-mark", "invalid-message"}
+
+
+def test_step_ends_with_answer_that_cannot_be_read() -> None:
+    intake = Intake(Clock())
+    intake.begin(Step(waits=(7,)))
+    answer = json.dumps(result(id=7)).replace("{}", "NaN").encode()
+    assert [*intake.take(answer)] == []
+    assert intake.is_complete
+
+
 def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:
     served = asked("wrong log level", "tools/list", result({"tools": []}))
     assert "wrong-log-level-code" in codes(session(served, revision=STATELESS))

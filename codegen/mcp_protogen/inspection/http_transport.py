@@ -131,6 +131,8 @@ class HttpProbing(StreamProbing):
                 raise received.error
             if not isinstance(received.error, HttpError):
                 self._error = received.error
+        elif isinstance(received, RemoteError):
+            self._intake.settle(received.id)
 
     async def close(self) -> None:
         """End the session, and close the connections."""

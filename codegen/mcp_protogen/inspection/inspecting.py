@@ -85,7 +85,7 @@ def _probing(
 
 def _has_answer(session: Session) -> bool:
     first = session.beginning
-    return bool(first.received or first.status or first.outcome == FLOOD)
+    return bool(first.received or first.flawed or first.status or first.outcome == FLOOD)
 
 
 def _no_server(session: Session, shown: str) -> ProblemError:

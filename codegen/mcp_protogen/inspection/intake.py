@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from mcp_protogen.connecting.traffic import Message
 from mcp_protogen.inspection.steps import Step, reply_to
-from mcp_protogen.inspection.transcript import objects_in, same_id
+from mcp_protogen.inspection.transcript import same_id, text_of
+from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.core.spec import Role
 
 MESSAGES: Final = 1000
@@ -60,7 +61,11 @@ class Intake:
 
     def take(self, data: bytes) -> Iterator[dict[str, Any]]:
         """Take in a message that the client got; yield the replies that it wants."""
-        for value in objects_in(data):
+        text = text_of(data)
+        for flaw in text.flaws:
+            if isinstance(flaw, ParseError):
+                self.settle(flaw.id)
+        for value in text.objects:
             if "method" in value:
                 self.is_complete |= value["method"] == self._until != ""
                 reply = reply_to(value)

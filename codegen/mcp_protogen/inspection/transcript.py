@@ -3,16 +3,18 @@
 Rules read it, and nothing else.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.connecting.traffic import Message
+from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
+from mcp_protogen.runtime.messages.reading import Repair, read_values
 
 UNKNOWN_REVISION: Final = "1999-01-01"
 """A revision that does not exist, which is asked for to see what is offered."""
@@ -60,7 +62,8 @@ class Exchange:
     @cached_property
     def request(self) -> dict[str, Any]:
         """The first message of the client; empty if it is not a JSON object."""
-        value = next((value for _, value in self._values("client")), None)
+        first = next(self._texts("client"), None)
+        value = first.values[0] if first and first.values else None
         return value if is_object(value) else {}
 
     @property
@@ -72,31 +75,35 @@ class Exchange:
     @cached_property
     def sent(self) -> tuple[Any, ...]:
         """All that the client sent, where it is JSON."""
-        return tuple(value for _, value in self._values("client") if value is not None)
+        return tuple(value for text in self._texts("client") for value in text.values)
 
     @property
     def calls(self) -> Iterator[dict[str, Any]]:
         """All messages that the client sent, also those in an array."""
-        for value in self.sent:
-            yield from _objects(value)
+        for text in self._texts("client"):
+            yield from text.objects
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """All that the server sent, where it is JSON, as it came."""
-        return tuple(value for _, value in self._values("server") if value is not None)
+        """All that the server sent, where it can be read, as it came."""
+        return tuple(value for text in self._texts("server") for value in text.values)
 
     @cached_property
     def received(self) -> tuple[dict[str, Any], ...]:
         """The messages of the server, also those that came in an array."""
-        return tuple(filter(self._is_message, chain.from_iterable(map(_objects, self.values))))
+        texts = self._texts("server")
+        return tuple(filter(self._is_message, chain.from_iterable(text.objects for text in texts)))
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
-        """What the server sent without any message in it."""
-        found = self._values("server")
-        return tuple(
-            data for data, value in found if not any(map(self._is_message, _objects(value)))
-        )
+        """What the server sent without any message in it, not even one that cannot be read."""
+        return tuple(text.data for text in self._texts("server") if not self._has_message(text))
+
+    @cached_property
+    def flawed(self) -> tuple["Text", ...]:
+        """The messages of the server that are not strict JSON."""
+        texts = self._texts("server")
+        return tuple(text for text in texts if text.flaws and self._has_message(text))
 
     def notified(self, method: str) -> Iterator[dict[str, Any]]:
         """Yield the notifications of a method, except for those that may have come before."""
@@ -129,31 +136,45 @@ class Exchange:
         usual = "method" in value or ("id" in value and ("result" in value or "error" in value))
         return "jsonrpc" in value or (usual and self.status < 300)
 
-    def _values(self, sender: str) -> Iterator[tuple[bytes, Any]]:
-        for message in self.messages:
-            if message.sender == sender:
-                yield message.data, _value(message.data)
+    def _has_message(self, text: "Text") -> bool:
+        if any(isinstance(flaw, ParseError) and flaw.meant != "text" for flaw in text.flaws):
+            return True
+        return any(map(self._is_message, text.objects))
+
+    def _texts(self, sender: Role) -> Iterator["Text"]:
+        return (text_of(message.data) for message in self.messages if message.sender == sender)
+
+
+class Text(NamedTuple):
+    """What one side sent in one piece: its JSON values, and what was repaired or kept it unread."""
+
+    data: bytes
+    values: tuple[Any, ...]
+    flaws: tuple[Repair | ParseError, ...] = ()
+
+    @property
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """The objects among the values, also those in an array."""
+        members = (value if is_array(value) else [value] for value in self.values)
+        return filter(is_object, chain.from_iterable(members))
+
+
+def text_of(data: bytes) -> Text:
+    """Return a text as clients read it: what they forgive is repaired."""
+    try:
+        return Text(data, *read_values(data))
+    except ParseError as error:
+        return Text(data, (), (error,))
+
+
+def reason_of(flaw: Repair | ParseError) -> str:
+    """Return what is wrong with a text."""
+    return str(flaw).removeprefix("Parse error: ")
 
 
 def same_id(one: object, other: object) -> bool:
     """Return whether two ids are the same: 1 is neither "1" nor true."""
     return type(one) is type(other) and one == other
-
-
-def objects_in(data: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the messages in what one side sent, also those in an array."""
-    return _objects(_value(data))
-
-
-def _objects(value: object) -> Iterator[dict[str, Any]]:
-    return filter(is_object, value if is_array(value) else [value])
-
-
-def _value(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
 
 
 @dataclass(slots=True, kw_only=True)
