@@ -86,6 +86,18 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
     assert found.number == 1
 
 
+def test_page_that_comes_again_lists_nothing_twice() -> None:
+    cursors: tuple[Any, ...] = "", "same"
+    for cursor in cursors:
+        with case(cursor):
+            listed = {"tools": [tool(), tool(name="b")], "nextCursor": cursor}
+            asks = request("tools/list", id=8), request("tools/list", {"cursor": cursor}, id=9)
+            pages = [exchange("tools/list", ask, result(listed, ask["id"])) for ask in asks]
+            (found,) = judged([session(*pages)])
+            assert found.rule.code == "pages-without-end"
+            assert found.example.message.startswith("the cursor does not advance")
+
+
 def test_message_that_clients_repair_is_judged_as_they_read_it() -> None:
     broken = json.dumps(result({"tools": [tool(description=5)]})).encode("utf-8-sig")
     listed = exchange("tools/list", request("tools/list"), broken)

@@ -245,9 +245,17 @@ class Session:
 def listed(
     session: Session, method: str, member: str
 ) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
-    """Yield the items that a method lists, from all pages, each with its page and place there."""
+    """Yield the items that a method lists, from all pages, each with its page and place there.
+
+    A page that comes again, entry for entry, is one page.
+    """
+    pages: list[Any] = []
     for exchange in session.all(method):
         items = (exchange.result or {}).get(member)
+        # A cursor that does not advance brings the same page again.
+        if items in pages:
+            continue
+        pages.append(items)
         for index, item in enumerate(items if is_array(items) else ()):
             if is_object(item):
                 yield item, exchange, f"/result/{member}/{index}"
