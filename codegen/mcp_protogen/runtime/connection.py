@@ -12,7 +12,7 @@ Which role it plays is a value. In the stateless era the same class serves: its 
 envelope, its state never changes, and what a client declares is looked up for each request.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -21,11 +21,13 @@ from pydantic_core import from_json, to_json
 
 from .core.connection_errors import MissingClientCapability
 from .core.errors import (
+    METHOD_NOT_FOUND,
     InvalidAnswer,
     InvalidParams,
     InvalidRequest,
     LocalError,
     MethodNotFound,
+    ParseError,
     ProtocolError,
     RemoteError,
     RequestId,
@@ -49,6 +51,10 @@ INITIALIZED: Final = "notifications/initialized"
 
 _NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
+
+# How many stray answers are kept for the errors of requests, and how long their texts may be.
+MOST_STRAYS: Final = 3
+_LONGEST_STRAY: Final = 200
 
 
 # The events: what the messages of the peer come to, besides requests, notifications, results and
@@ -194,8 +200,10 @@ class Connection:
         "_asked",
         "_declared_by_request",
         "_everything_passes",
+        "_notified_peer",
         "_open",
         "_reported",
+        "_strays",
         "declared",
         "envelope",
         "identity",
@@ -242,6 +250,10 @@ class Connection:
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self._reported: frozenset[RequestId] = _NO_REQUESTS
+        # The latest answers that fit no request, with the requests that were open then.
+        self._strays: tuple[tuple[str, frozenset[RequestId]], ...] = ()
+        # Whether the peer may still answer a notification, which some do by mistake.
+        self._notified_peer = False
         self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
 
@@ -300,6 +312,7 @@ class Connection:
         """
         self.table.admit(spec.method, self.role)
         self._check(spec, params, None if about is None else self._declared(about))
+        self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)
 
     def _check(
@@ -359,6 +372,10 @@ class Connection:
         pending = self._asked.get(id)
         if pending is not None:
             pending.hold(held, now)
+
+    def meanwhile(self, id: RequestId) -> str:
+        """Return what came while the request `id` was open and fits no request, for its error."""
+        return meanwhile(self.peer, [text for text, open in self._strays if id in open])
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
         """Return what is overdue; it still has to be cancelled or forgotten."""
@@ -461,20 +478,53 @@ class Connection:
         return None if pending is None else pending.spec
 
     def _fault(self, error: RemoteError) -> Event:
-        if not isinstance(error, InvalidAnswer):
+        unread = error if isinstance(error, ParseError) else None
+        # Where the kind cannot be seen, it is an answer: servers send little else.
+        is_guess = unread is not None and unread.meant == "message" and self.role == "client"
+        if not error.is_answer and not is_guess:
             # The first request of that id is still to be answered, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
-        if error.id is None or self._asked.pop(error.id, None) is None:
+        id = self._only() if error.id is None else error.id
+        pending = None if id is None else self._asked.pop(id, None)
+        if id is None or pending is None:
+            self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
-        return Failure(error.id, error)
+        return Failure(id, error if unread is None else unread.in_answer(pending.spec.method))
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
-        pending = None if answer.id is None else self._asked.pop(answer.id, None)
-        if pending is None:
+        id = answer.id
+        if id is None and isinstance(answer, Error):
+            id = self._asked_without_id(answer)
+        pending = None if id is None else self._asked.pop(id, None)
+        if id is None or pending is None:
+            text = f"{answer.message} (code {answer.code})" if isinstance(answer, Error) else ""
+            self._note_stray(answer.id, text)
             return Ignored(InvalidAnswer("an answer to no open request", id=answer.id))
+        self._notified_peer = False
         if isinstance(answer, Result):
             return answer
-        return answer._replace(code=self.table.code_that_came(pending.spec.method, answer.code))
+        code = self.table.code_that_came(pending.spec.method, answer.code)
+        return answer._replace(id=id, code=code)
+
+    def _asked_without_id(self, error: Error) -> RequestId | None:
+        """Return the request that an error without an id answers; None if that is open."""
+        if error.code == METHOD_NOT_FOUND and self._notified_peer:
+            # Servers without the notification send this, although nothing answers one.
+            self._notified_peer = False
+            return None
+        return self._only()
+
+    def _only(self) -> RequestId | None:
+        """Return the only open request of this side; long-lived ones count if they are alone."""
+        ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
+        ids = ids or list(self._asked)
+        return ids[0] if len(ids) == 1 else None
+
+    def _note_stray(self, id: RequestId | None, text: str) -> None:
+        open = frozenset(self._asked)
+        if open:
+            stray = describe_stray(id, text, open)
+            self._strays = (*self._strays[1 - MOST_STRAYS :], (stray, open))
 
     def _requested(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec
@@ -534,3 +584,18 @@ class Connection:
             return Ended(id, notification)
         # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))
+
+
+def meanwhile(peer: Role, strays: Collection[str]) -> str:
+    """Return the end of the message of an error: the answers that came and fit no request."""
+    return f"; meanwhile the {peer} {', and '.join(strays)}" if strays else ""
+
+
+def describe_stray(id: RequestId | None, text: str, open: Collection[RequestId]) -> str:
+    """Return in words what came: an answer to the request `id`, which is not among `open` ones."""
+    shown = f": {text[:_LONGEST_STRAY]!r}" if text else ""
+    if id is None:
+        return f"sent an answer without an id{shown}"
+    others = ", ".join(repr(other) for other in sorted(open, key=str)[:MOST_STRAYS])
+    verb = "is" if len(open) == 1 else "are"
+    return f"answered a request with the id {id!r:.60}, which is not open ({others} {verb}){shown}"

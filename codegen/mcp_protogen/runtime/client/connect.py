@@ -12,16 +12,23 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import to_json
 
-from ..connection import INITIALIZED, Connection
+from ..connection import INITIALIZED, MOST_STRAYS, Connection, describe_stray, meanwhile
 from ..core.connection_errors import Disconnected, RequestTimeout
-from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError
+from ..core.errors import (
+    INVALID_REQUEST,
+    InvalidAnswer,
+    McpError,
+    ParseError,
+    RemoteError,
+    RequestId,
+)
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
-from ..messages.jsonrpc import Batch, Call, Malformed, Response
+from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
 from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
@@ -37,7 +44,9 @@ from ..transports.base import (
     Received,
     Transport,
     Unanswered,
+    messages_in,
     read,
+    separated,
 )
 from .base import ClientBase, ClientConnection
 
@@ -108,6 +117,10 @@ class Negotiator:
         self._transport: Transport | None = None
         self._limit = asyncio.timeout(None)
         self._within = 0.0
+        self._method = ""
+        # The questions that were not answered, and the latest answers to none.
+        self._silences = 0
+        self._strays: deque[str] = deque(maxlen=MOST_STRAYS)
         self._log = Throttle(_log)
         self.ids = count(1)
         self.left: deque[Received] = deque()
@@ -131,6 +144,8 @@ class Negotiator:
                 case rules.Restart(then):
                     await self.close()
                     self.left.clear()
+                    self._strays.clear()
+                    self._silences = 0
                     self._transport = await self._open()
                     step = then
                 case rules.Ask(method, version) if method == DISCOVER:
@@ -165,15 +180,21 @@ class Negotiator:
         """Ask, and wait `within` seconds for an answer; raise nothing."""
         id = next(self.ids)
         self._limit, self._within = asyncio.timeout(within), within
+        self._method = method
         try:
             async with self._limit:
                 call = jsonrpc.write_call(id, to_json(method), to_json(params))
                 await self.transport.send([call])
                 return await self._answer(id)
         except TimeoutError:
-            return RequestTimeout(method, within)
+            self._silences += 1
+            return RequestTimeout(method, within, self._meanwhile)
         except OSError as error:
-            return Disconnected(str(error))
+            return Disconnected(f"{error}{self._meanwhile}")
+
+    @property
+    def _meanwhile(self) -> str:
+        return meanwhile("server", self._strays)
 
     async def _answer(self, id: int) -> Outcome:
         while True:
@@ -183,8 +204,8 @@ class Negotiator:
                     return outcome
             received = await self.transport.receive()
             if not received:
-                return Disconnected("the server closed the connection")
-            self.left.extend(received)
+                return Disconnected(f"the server closed the connection{self._meanwhile}")
+            self.left.extend(separated(received, self._log))
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
@@ -193,36 +214,60 @@ class Negotiator:
             if received.id == id:
                 self._hold(received.held)
             return None
-        try:
-            if isinstance(received, RemoteError):
-                raise received
-            message = jsonrpc.read(received)
-            if isinstance(message, Batch):
-                wanted = id if id in map(jsonrpc.answered, message.values) else None
-                raise InvalidAnswer(
-                    "an array is no answer before a revision is agreed on", id=wanted
-                )
-            if isinstance(message, Malformed):
-                raise message.error
-        except RemoteError as error:
-            self._log.warning("the server sent what is no message: %s", error)
-            # It was meant as the answer, so there will be no other.
-            meant = isinstance(error, InvalidAnswer) and error.id == id
-            return error if meant else None
+        for message in messages_in(received, self._log):
+            outcome = self._outcome(message, id)
+            if outcome is not None:
+                return outcome
+            if isinstance(message, Call) and message.id is not None:
+                early = f"{message.method} came before its time"
+                response = jsonrpc.write_error(message.id, INVALID_REQUEST, early)
+                if message.method == "ping":
+                    response = jsonrpc.write_result(message.id, b"{}")
+                await self.transport.send([response])
+        return None
+
+    def _outcome(self, message: Parsed | Batch, id: int) -> Outcome | None:
+        """Return what answers the question `id`, soundly or not; None if the message does not."""
         match message:
             case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
-            case Response(answered, _, dict(refused)) if answered == id:
-                return McpError(refused["code"], refused["message"], refused.get("data"))
-            case Call(asked, method) if asked is not None:
-                early = f"{method} came before its time"
-                response = jsonrpc.write_error(asked, INVALID_REQUEST, early)
-                if method == "ping":
-                    response = jsonrpc.write_result(asked, b"{}")
-                await self.transport.send([response])
+            case Response(answered, _, dict(refused)):
+                if answered == id or (answered is None and self._is_about_this()):
+                    return McpError(refused["code"], refused["message"], refused.get("data"))
+                self._note_stray(answered, id, refused["message"])
+            case Response(answered):
+                self._note_stray(answered, id)
+            case Malformed(error):
+                return self._fault(error, id)
+            case Batch(values=values):
+                array = InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
+                return self._fault(array, id) if id in map(jsonrpc.answered, values) else None
             case _:
                 self._log.info("ignored a message before the connection was made")
         return None
+
+    def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
+        self._log.warning("the server sent what is not a message: %s", error)
+        guessed = isinstance(error, ParseError) and error.meant == "message"
+        if not error.is_answer and not guessed:
+            return None
+        if error.id == id or (error.id is None and self._is_about_this()):
+            # It was meant as the answer, so there will be no other.
+            return error.in_answer(self._method) if isinstance(error, ParseError) else error
+        self._note_stray(error.id, id, error.message)
+        return None
+
+    def _is_about_this(self) -> bool:
+        """Return whether an answer without an id is about this question, not an earlier one."""
+        is_late = self._silences > 0
+        self._silences -= is_late
+        return not is_late
+
+    def _note_stray(self, answered: RequestId | None, id: int, text: str = "") -> None:
+        if answered is not None:
+            self._silences = max(self._silences - 1, 0)
+        self._strays.append(describe_stray(answered, text, [id]))
+        self._log.info("ignored an answer to another request than the one that is open")
 
     def _hold(self, held: bool) -> None:
         now = asyncio.get_running_loop().time()

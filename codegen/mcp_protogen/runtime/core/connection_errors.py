@@ -26,8 +26,8 @@ class Disconnected(ConnectionError):
 class RequestTimeout(LocalError, TimeoutError):
     """No answer came in time; the peer got a cancellation, if the protocol allows one."""
 
-    def __init__(self, method: str, seconds: float) -> None:
-        super().__init__(f"{method} was not answered within {seconds:g} s")
+    def __init__(self, method: str, seconds: float, meanwhile: str = "") -> None:
+        super().__init__(f"{method} was not answered within {seconds:g} s{meanwhile}")
         self.method: Final = method
         self.seconds: Final = seconds
 

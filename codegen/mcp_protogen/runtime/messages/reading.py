@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from pydantic_core import from_json
 
 from ..core.errors import Meant, ParseError, RequestId
-from ..core.json import is_array, read_json
+from ..core.json import is_array, json_text, read_json
 from ..core.throttle import Throttle
 from .jsonrpc import Batch, Malformed, Parsed, id_of, message_of
 
@@ -98,7 +98,7 @@ def read_values(data: bytes) -> Reading:
         return _repaired(data, str(error))
 
 
-def read_messages(data: bytes, log: Throttle) -> Sequence[Parsed | Batch]:
+def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed | Batch]:
     """Return the messages in a text, and log what was repaired. Never raises.
 
     A text that cannot be read is `Malformed`, with a `ParseError`.
@@ -110,20 +110,35 @@ def read_messages(data: bytes, log: Throttle) -> Sequence[Parsed | Batch]:
             values, repairs = _repaired(data, str(error))
         except ParseError as unread:
             return (Malformed(unread.with_traceback(None)),)
-        log_repairs(repairs, log)
+        if log is not None:
+            log_repairs(repairs, log)
         return tuple(map(_message, values))
     return (_message(value),)
 
 
 def read_message(data: bytes, log: Throttle) -> Parsed | Batch:
-    """Return the only message in a text, as `read_messages` does; raise `ParseError`."""
+    """Return the only message in a text, as `read_messages` does.
+
+    Raise `ParseError` for a text that cannot be read, except for an answer.
+    """
     messages = read_messages(data, log)
     if len(messages) != 1:
         raise ParseError(f"Parse error: {len(messages)} messages in place of one")
     (message,) = messages
-    if type(message) is Malformed and isinstance(message.error, ParseError):
-        raise message.error
+    unread = message.error if type(message) is Malformed else None
+    if isinstance(unread, ParseError) and not unread.is_answer:
+        raise unread
     return message
+
+
+def separate(data: bytes, log: Throttle) -> Sequence[bytes]:
+    """Return the messages in a text as texts in strict JSON; one that cannot be read as it is."""
+    try:
+        values, repairs = read_values(data)
+    except ParseError:
+        return (data,)
+    log_repairs(repairs, log)
+    return tuple(map(json_text, values)) if repairs else (data,)
 
 
 def log_repairs(repairs: Sequence[Repair], log: Throttle) -> None:

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
+from ..core.throttle import Throttle
+from ..messages.jsonrpc import Batch, Malformed, Parsed
+from ..messages.reading import read_messages, separate
 from ..rules.handlers import Handlers
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
@@ -102,6 +105,21 @@ class ExchangingTransport(Protocol):
     def over_http(self) -> bool:
         """Return whether this is HTTP; a transport that wraps another returns its answer."""
         ...
+
+
+def messages_in(received: Received, log: Throttle) -> Sequence[Parsed | Batch]:
+    """Return the messages in what came; one that could not be read is `Malformed`."""
+    if isinstance(received, bytes):
+        return read_messages(received, log)
+    return (Malformed(received),) if isinstance(received, RemoteError) else ()
+
+
+def separated(received: Sequence[Received], log: Throttle) -> list[Received]:
+    """Return what came with one message in each text, for those who keep texts."""
+    found: list[Received] = []
+    for text in received:
+        found += separate(text, log) if isinstance(text, bytes) else (text,)
+    return found
 
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]

@@ -77,6 +77,11 @@ class RemoteError(ProtocolError):
         super().__init__(message, data=data)
         self.id: Final = id
 
+    @property
+    def is_answer(self) -> bool:
+        """Return whether the faulty message was meant as an answer."""
+        return False
+
 
 class ParseError(RemoteError):
     """The received text is not JSON; `meant` is what can still be seen of its kind."""
@@ -86,6 +91,14 @@ class ParseError(RemoteError):
     def __init__(self, message: str, *, id: RequestId | None = None, meant: Meant = "text") -> None:
         super().__init__(message, id=id)
         self.meant: Final = meant
+
+    @property
+    def is_answer(self) -> bool:
+        return self.meant == "answer"
+
+    def in_answer(self, method: str) -> "InvalidAnswer":
+        """Return the error of the request whose answer could not be read."""
+        return InvalidAnswer(f"{self.message}, in the answer to {method}", id=self.id)
 
 
 class InvalidRequest(RemoteError):
@@ -128,3 +141,7 @@ class InvalidAnswer(Invalid):
     """A response that is malformed or does not fit its request; it is never answered itself."""
 
     CODE = INVALID_REQUEST
+
+    @property
+    def is_answer(self) -> bool:
+        return True

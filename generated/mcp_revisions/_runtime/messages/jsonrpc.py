@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from pydantic_core import from_json, to_json
 
-from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
+from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError, RequestId
 from ..core.json import OBJECT, JSONObject, is_object, json_text
 
 VERSION: Final = "2.0"
@@ -57,7 +57,7 @@ class Malformed(NamedTuple):
     could not be read.
     """
 
-    error: InvalidRequest | InvalidAnswer | ParseError
+    error: RemoteError
     meta: Mapping[str, Any] = _NOTHING
 
 
@@ -128,6 +128,9 @@ def message_of(value: Any) -> Parsed:
 def _answer(value: JSONObject) -> Response:
     if "result" not in value and "error" not in value:
         raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
+    if value.get("jsonrpc") != VERSION and id_of(value) is None:
+        # Nothing but the name of a member makes it an answer: programs also log objects.
+        raise InvalidRequest(f'jsonrpc has to be "{VERSION}"')
     id = value.get("id")
     # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
     if type(id) is not int or not _TOO_SMALL < id < _TOO_LARGE:

@@ -148,6 +148,9 @@ class PendingCalls:
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
+            meanwhile = self._connection.meanwhile(id)
+            if meanwhile and isinstance(error, Disconnected):
+                error = Disconnected(f"{error}{meanwhile}")
             call.fail(error)
 
     def hold(self, id: RequestId, held: bool) -> None:
@@ -183,8 +186,8 @@ class PendingCalls:
         self.broken = self.broken or error
         if self._timer is not None:
             self._timer.cancel()
-        for call in self._calls.values():
-            call.fail(Disconnected(*self.broken.args))
+        for id in self._calls:
+            self.fail(id, Disconnected(*self.broken.args))
 
     def _watch(self, due: float) -> None:
         if due < self._timer_at:
@@ -197,7 +200,8 @@ class PendingCalls:
         for id, pending in self._connection.overdue(self._loop.time()):
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
-            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds))
+            meanwhile = self._connection.meanwhile(id)
+            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds, meanwhile))
         self._timer, self._timer_at = None, inf
         self._watch(self._connection.deadline())
 
