@@ -104,6 +104,13 @@ def test_message_that_clients_repair_is_judged_as_they_read_it() -> None:
     assert codes(session(listed)) == {"byte-order-mark", "invalid-message"}
 
 
+def test_error_may_have_id_of_text_that_is_not_json() -> None:
+    text = b'{"jsonrpc": "2.0", "id": 7, "method": '
+    for code, broken in ((-32700, set[str]()), (-32600, {"parse-error-code"})):
+        with case(str(code)):
+            assert codes(session(exchange("no JSON", text, error(code, id=7)))) == broken
+
+
 def test_step_ends_with_answer_that_cannot_be_read() -> None:
     intake = Intake(Clock())
     intake.begin(Step(waits=(7,)))

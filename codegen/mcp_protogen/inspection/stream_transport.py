@@ -91,11 +91,11 @@ class StreamProbing:
         await self._transport.send([encoded(message)])
 
     async def _take(self, received: Received, limit: asyncio.Timeout) -> None:
-        if not isinstance(received, bytes):  # a line that is too long
+        if isinstance(received, bytes):
+            for reply in self._intake.take(received):
+                await self._send(reply)
+        elif f"more than {LONGEST} bytes" in str(received):
             self._intake.room = -1
-            return
-        for reply in self._intake.take(received):
-            await self._send(reply)
 
     async def close(self) -> Exchange | None:
         """Close the input of the process; return whether it ended by itself."""

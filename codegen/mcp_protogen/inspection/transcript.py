@@ -83,6 +83,12 @@ class Exchange:
         for text in self._texts("client"):
             yield from text.objects
 
+    @property
+    def asked(self) -> Iterator[Any]:
+        """The ids of all requests of the client, also of what is not JSON."""
+        for text in self._texts("client"):
+            yield from text.ids
+
     @cached_property
     def values(self) -> tuple[Any, ...]:
         """All that the server sent, where it can be read, as it came."""
@@ -113,7 +119,8 @@ class Exchange:
     @cached_property
     def answer(self) -> dict[str, Any]:
         """The answer to the first message; empty if there is none."""
-        wanted = self.request.get("id")
+        first = next(self._texts("client"), Text(b"", ()))
+        wanted = next(first.ids, None) if first.flaws else self.request.get("id")
         answers = (one for one in self.received if "method" not in one)
         found: dict[str, Any] = {}
         return next((one for one in answers if same_id(one.get("id"), wanted)), found)
@@ -157,6 +164,13 @@ class Text(NamedTuple):
         """The objects among the values, also those in an array."""
         members = (value if is_array(value) else [value] for value in self.values)
         return filter(is_object, chain.from_iterable(members))
+
+    @property
+    def ids(self) -> Iterator[Any]:
+        """The ids in it, also one in a text that cannot be read."""
+        yield from (value["id"] for value in self.objects if "id" in value)
+        found = (flaw.id for flaw in self.flaws if isinstance(flaw, ParseError))
+        yield from (id for id in found if id is not None)
 
 
 def text_of(data: bytes) -> Text:

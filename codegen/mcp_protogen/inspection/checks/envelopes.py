@@ -74,7 +74,7 @@ def answers(session: Session) -> Iterator[Fault]:
     asked: list[Any] = []
     answered: list[Any] = []
     for exchange in session.exchanges:
-        asked += [one["id"] for one in exchange.calls if "id" in one]
+        asked += exchange.asked
         for one in exchange.received:
             if "method" in one or one.get("id") is None:
                 continue
