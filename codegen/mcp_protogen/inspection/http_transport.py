@@ -1,39 +1,30 @@
-"""Steps over HTTP, with the transports of the runtime, and a raw door for requests that are wrong.
-
-Nothing is sent to another origin than that of the user's URL.
-"""
+"""Steps over HTTP, with the transports of the runtime."""
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.connecting.authorization import FixedFields
-from mcp_protogen.inspection.http_plan import GET, METADATA, session_id
+from mcp_protogen.inspection.http_plan import GET, session_id
 from mcp_protogen.inspection.http_tap import TappedClient
 from mcp_protogen.inspection.intake import LONGEST, Intake
-from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.plan import cancellation
+from mcp_protogen.inspection.raw_door import RawDoor, names
 from mcp_protogen.inspection.server import Server
-from mcp_protogen.inspection.steps import STATELESS, Probe, Step
-from mcp_protogen.inspection.stream_transport import StreamProbing, encoded
+from mcp_protogen.inspection.steps import Probe, Step
+from mcp_protogen.inspection.stream_transport import StreamProbing
 from mcp_protogen.inspection.transcript import CLOSED, UNREACHABLE, Exchange, Session
 from mcp_protogen.runtime.core.connection_errors import Disconnected, HttpError
 from mcp_protogen.runtime.core.errors import RemoteError
-from mcp_protogen.runtime.http import headers as fields
-from mcp_protogen.runtime.http.auth.challenge import token_param
 from mcp_protogen.runtime.http.client.authorization import AuthorizingClient
-from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
-from mcp_protogen.runtime.http.client.outgoing import INITIALIZED, Message, ProtocolState
+from mcp_protogen.runtime.http.client.http_client import HttpWire
+from mcp_protogen.runtime.http.client.outgoing import INITIALIZED, Message
 from mcp_protogen.runtime.http.client.state import ClientState, Reconnection
 from mcp_protogen.runtime.http.client.transport import HttpTransport, LegacySseTransport
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2, trust
 from mcp_protogen.runtime.transports.base import Held, Received, Transport, Unanswered
-
-_WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 
 def http_client(server: Server) -> AuthorizingClient:
@@ -47,16 +38,6 @@ def http_client(server: Server) -> AuthorizingClient:
 
 def _wire(client: HttpClient, server: Server) -> HttpWire:
     return HttpWire(client, httpx2().URL(server.url), {}, LONGEST, owned=False)
-
-
-@cache
-def _names() -> dict[str, str]:
-    """Return the members of params that a header field repeats, by method."""
-    methods = protocol_of(STATELESS).methods.items()
-    return {
-        **{method: about["name"] for method, about in methods if "name" in about},
-        **fields.NAMED,
-    }
 
 
 def _is_usual(step: Step) -> bool:
@@ -75,7 +56,7 @@ class HttpProbing(StreamProbing):
         self._client = TappedClient(client, intake)
         wire = _wire(self._client, server)
         transport = HttpTransport(wire, Reconnection())
-        transport.repeat(_names())
+        transport.repeat(names())
         client.hold = transport.hold
 
         async def opener() -> Transport:
@@ -139,70 +120,6 @@ class HttpProbing(StreamProbing):
         if self._transport is not None:
             await self._transport.close()
         await self._client.aclose()
-
-
-class _AnsweredError(Exception):
-    """A stream brought the answer, and is not read on."""
-
-
-class RawDoor:
-    """The way for requests that no client sends: any bytes, header fields, methods and addresses.
-
-    The fields are those that the transport would send, changed as a step says.
-    """
-
-    def __init__(self, wire: HttpWire, session: Session, intake: Intake) -> None:
-        self._wire = wire
-        self._session = session
-        self._intake = intake
-
-    async def send(self, step: Step) -> None:
-        """Send one request, and read its answer; raise `Disconnected` and `RemoteError`."""
-        body = encoded(step.messages[0]) if step.messages else None
-        headers, url = self._fields(step), self._address(step.url)
-        async with self._wire.open(step.method, headers, body, url) as reply:
-            if not reply.streams:
-                await reply.read()
-            elif step.messages or step.waits:
-                await self._read_stream(reply, step)
-
-    async def _read_stream(self, reply: HttpReply, step: Step) -> None:
-        """Read until the server ends the stream, or the answer has come."""
-
-        async def room() -> None:
-            if step.waits and self._intake.is_complete:
-                raise _AnsweredError
-
-        with suppress(_AnsweredError):
-            # A wrong request is not worth an answer to what the server asks meanwhile.
-            await reply.read_events(lambda event: [*self._intake.take(event.data.encode())], room)
-
-    def _fields(self, step: Step) -> dict[str, str]:
-        protocol = ProtocolState()
-        protocol.names = _names()
-        protocol.agreed = self._session.negotiated
-        protocol.session_id = session_id(self._session)
-        revision = STATELESS if self._session.revision == STATELESS else None
-        if step.messages:
-            message = step.messages[0] if is_object(step.messages[0]) else {}
-            method, params = str(message.get("method", "")), message.get("params", {})
-            sent = Message(b"", "request", method, params, revision=revision)
-            usual = protocol.post_headers(sent)
-        else:
-            usual = {fields.PROTOCOL_VERSION: revision} if revision else protocol.session_headers()
-        changed = {**usual, **step.headers}
-        return {name: value for name, value in changed.items() if value}
-
-    def _address(self, url: str) -> URL | None:
-        if not url:
-            return None
-        own = self._wire.url
-        path = "" if url == METADATA[-1] else own.path.rstrip("/")
-        usual = own.copy_with(path=_WELL_KNOWN + path, query=None)
-        challenge = self._session.beginning.answered.get("www-authenticate", "")
-        named = token_param([challenge], "resource_metadata")
-        # To follow an address of another origin would reveal that somebody inspects, and a token.
-        return (named and url == METADATA[0] and self._wire.resolved(named)) or usual
 
 
 class SseTransport:
