@@ -305,6 +305,23 @@ async def test_session_over_streamable_http_does_not_go_on_over_sse() -> None:
     assert seen and not any(one.startswith(b"GET") for one in seen)
 
 
+async def test_body_over_http_is_read_as_clients_read_it() -> None:
+    agreed = json.dumps(AGREED)
+    rows = (
+        (agreed.encode("utf-8-sig"), "byte-order-mark", True),
+        (agreed.replace("made up", "\\ud83d").encode(), "lone-surrogate", True),
+        (agreed.encode("utf-16"), "not-utf-8", False),
+        (agreed.replace('"1"', "NaN").encode(), "not-strict-json", False),
+    )
+    for body, code, spoken in rows:
+        with case(code):
+            head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
+            async with answering(always(head + body)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert code in {one.rule.code for one in judged(sessions)}
+            assert any(one.spoken for one in profile.profile_of(sessions).spoken) is spoken
+
+
 async def test_messages_on_stream_of_server_are_judged() -> None:
     pushed = b'data: {"jsonrpc": "2.0", "method": "notifications/made-up"}\n\n'
     asked_for = {"jsonrpc": "2.0", "id": 9, "method": "roots/list"}

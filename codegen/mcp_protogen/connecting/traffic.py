@@ -84,7 +84,7 @@ class Tapped:
 
 
 def line(message: Message, redaction: Redaction | None = None) -> str:
-    """Return the line of a message; what is not strict JSON is a text, with its bytes if needed.
+    """Return the line of a message: its JSON if that is strict, else its text, and bytes if needed.
 
     With a redaction, a text that clients can read is written as they read it.
     """

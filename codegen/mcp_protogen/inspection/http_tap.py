@@ -58,7 +58,7 @@ class TappedClient:
         head, content, request = request
         if head["method"] == "GET":
             if self.only_posts:
-                raise Disconnected("HTTP+SSE is tried in a session of its own")
+                raise Disconnected("HTTP+SSE is tried in another session")
             self.stream = self.stream or head
         self._heads.append(head)
         if content is not None:
@@ -74,7 +74,7 @@ class TappedClient:
 
 
 class _TappedResponse:
-    """The answer to a request, whose body is shown as it is read."""
+    """The answer to a request. It shows its body to the intake while that is read."""
 
     def __init__(self, client: TappedClient, intake: Intake, head: Head, response: Any) -> None:
         self._client, self._intake, self._head, self._response = client, intake, head, response

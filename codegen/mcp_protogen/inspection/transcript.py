@@ -85,7 +85,7 @@ class Exchange:
 
     @property
     def asked(self) -> Iterator[Any]:
-        """The ids of all requests of the client, also of what is not JSON."""
+        """The ids of all requests of the client, also of those that are not JSON."""
         for text in self._texts("client"):
             yield from text.ids
 
@@ -102,7 +102,7 @@ class Exchange:
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
-        """What the server sent without any message in it, not even one that cannot be read."""
+        """The texts of the server without a message, not even one that cannot be read."""
         return tuple(text.data for text in self._texts("server") if not self._has_message(text))
 
     @cached_property
@@ -153,7 +153,7 @@ class Exchange:
 
 
 class Text(NamedTuple):
-    """What one side sent in one piece: its JSON values, and what was repaired or kept it unread."""
+    """A piece from one side: its JSON values, and the faults that were repaired, or the error."""
 
     data: bytes
     values: tuple[Any, ...]
@@ -174,7 +174,7 @@ class Text(NamedTuple):
 
 
 def text_of(data: bytes) -> Text:
-    """Return a text as clients read it: what they forgive is repaired."""
+    """Return a text as clients read it, with repairs of the faults that they forgive."""
     try:
         return Text(data, *read_values(data))
     except ParseError as error:
@@ -182,7 +182,7 @@ def text_of(data: bytes) -> Text:
 
 
 def reason_of(flaw: Repair | ParseError) -> str:
-    """Return what is wrong with a text."""
+    """Return the fault of a text in words."""
     return str(flaw).removeprefix("Parse error: ")
 
 

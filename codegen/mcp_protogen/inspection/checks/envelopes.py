@@ -60,7 +60,7 @@ def _of_text(session: Session, exchange: Exchange, data: bytes, flaw: Repair | P
     if isinstance(flaw, Repair):
         code, message = _REPAIRED[flaw.kind], f"clients of mcp-gen forgive {flaw}"
     else:
-        # JSON has no zeros, and UTF-16 and UTF-32 have them in all that is ASCII.
+        # JSON has no zeros; UTF-16 and UTF-32 have them in each character of ASCII.
         is_utf_8 = b"\0" not in data and data.decode("utf-8", "ignore").encode() == data
         code = "not-strict-json" if is_utf_8 else "not-utf-8"
         message = f"clients cannot read it: {reason_of(flaw)}"
