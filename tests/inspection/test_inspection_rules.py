@@ -186,6 +186,12 @@ def test_first_three_lines_that_are_not_messages_are_quoted() -> None:
     assert found.example.got == '{ "jsonrpc": "2.0", "id": 1,'
 
 
+def test_content_length_frames_are_named() -> None:
+    framed = exchange("ping", request("ping"), b"Content-Length: 38", result())
+    (found,) = judged([session(framed)])
+    assert "Content-Length frames, as in LSP" in found.example.message
+
+
 def test_answer_to_the_ping_after_a_mistake_is_not_the_answer_to_the_mistake() -> None:
     messages = [message("client", b"{"), message("client", request("ping"))]
     refused = replace(

@@ -97,7 +97,7 @@ class HttpProbing(StreamProbing):
         else:
             try:
                 await self._door.send(step)
-            except RemoteError as error:
+            except (Disconnected, RemoteError) as error:
                 self._error = error
 
     async def _take(self, received: Received, limit: asyncio.Timeout) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from mcp_protogen.connecting.traffic import tapped
@@ -63,6 +64,7 @@ class StreamProbing:
             outcome = "" if step.within else TIMEOUT
         except Disconnected as error:
             outcome = UNREACHABLE if self._transport is None else CLOSED
+            await self._take_last()
             detail = str(error).partition("\n")[0].partition(";")[0]
         if self._intake.is_flooded:
             outcome = FLOOD
@@ -85,6 +87,14 @@ class StreamProbing:
             if self._intake.is_last_answered and not late:
                 limit.reschedule(asyncio.get_running_loop().time() + SOON)
                 late = True
+
+    async def _take_last(self) -> None:
+        """Let the tap see the last words of a process that has ended."""
+        with suppress(Disconnected, TimeoutError):
+            async with asyncio.timeout(SOON):
+                while self._transport and not self._intake.is_flooded:
+                    if not await self._transport.receive():
+                        return
 
     async def _send(self, message: Any) -> None:
         assert self._transport is not None

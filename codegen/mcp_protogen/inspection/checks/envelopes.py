@@ -17,6 +17,7 @@ from mcp_protogen.inspection.transcript import (
     same_id,
 )
 from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.core.strays import is_frame
 from mcp_protogen.runtime.http.headers import EVENTS, media_type
 from mcp_protogen.runtime.messages.reading import Repair, RepairKind
 
@@ -44,7 +45,9 @@ def noise(session: Session) -> Iterator[Fault]:
             continue
         if exchange.noise:
             text = b" ".join(exchange.noise[:_LINES]).decode("utf-8", "backslashreplace")
-            message = "the server writes something else than a message"
+            frames = any(map(is_frame, exchange.noise))
+            what = "Content-Length frames, as in LSP," if frames else "something else"
+            message = f"the server writes {what} where messages are expected"
             yield fault("not-a-message", session.transport, message, exchange, got=text)
 
 

@@ -26,6 +26,7 @@ from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
+from ..messages.jsonrpc import is_stray
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
@@ -84,12 +85,14 @@ class ClientConnection:
         """Say what holds for the whole connection."""
 
     def take(self, received: Received) -> bool:
-        endpoint = self.endpoint
+        endpoint, connection = self.endpoint, self.endpoint.connection
         if isinstance(received, Unanswered):
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
             endpoint.hold(received.id, received.held)
         for message in messages_in(received, endpoint.log):
+            if is_stray(message) and isinstance(received, bytes):
+                connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
         return not endpoint.crowded
 

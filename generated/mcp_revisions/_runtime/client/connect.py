@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import to_json
 
-from ..connection import INITIALIZED, MOST_STRAYS, Connection, describe_stray, meanwhile
+from ..connection import INITIALIZED, Connection
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import (
     INVALID_REQUEST,
@@ -25,6 +25,7 @@ from ..core.errors import (
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
 from ..core.revision import Revision
+from ..core.strays import NO_STRAYS
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
@@ -57,6 +58,8 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`, which gives the client."""
 
 _log: Final = getLogger(__name__)
+# How long the last lines of a broken connection may take, in seconds.
+_LAST_WORDS: Final = 0.2
 USUAL: Final = Options()
 
 
@@ -118,9 +121,9 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._method = ""
-        # The questions that were not answered, and the latest answers to none.
+        # The questions that were not answered.
         self._silences = 0
-        self._strays: deque[str] = deque(maxlen=MOST_STRAYS)
+        self._strays = NO_STRAYS
         self._log = Throttle(_log)
         self.ids = count(1)
         self.left: deque[Received] = deque()
@@ -144,7 +147,7 @@ class Negotiator:
                 case rules.Restart(then):
                     await self.close()
                     self.left.clear()
-                    self._strays.clear()
+                    self._strays = NO_STRAYS
                     self._silences = 0
                     self._transport = await self._open()
                     step = then
@@ -188,13 +191,13 @@ class Negotiator:
                 return await self._answer(id)
         except TimeoutError:
             self._silences += 1
-            return RequestTimeout(method, within, self._meanwhile)
+            return RequestTimeout(method, within, self._strays, id)
         except OSError as error:
-            return Disconnected(f"{error}{self._meanwhile}")
-
-    @property
-    def _meanwhile(self) -> str:
-        return meanwhile("server", self._strays)
+            # What a process wrote before it ended may still wait to be read.
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await self._answer(id)
+            return Disconnected(self._strays.explain(str(error), id))
 
     async def _answer(self, id: int) -> Outcome:
         while True:
@@ -204,7 +207,7 @@ class Negotiator:
                     return outcome
             received = await self.transport.receive()
             if not received:
-                return Disconnected(f"the server closed the connection{self._meanwhile}")
+                raise Disconnected("the server closed the connection")
             self.left.extend(separated(received, self._log))
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
@@ -215,6 +218,8 @@ class Negotiator:
                 self._hold(received.held)
             return None
         for message in messages_in(received, self._log):
+            if jsonrpc.is_stray(message) and isinstance(received, bytes):
+                self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)
             if outcome is not None:
                 return outcome
@@ -266,7 +271,7 @@ class Negotiator:
     def _note_stray(self, answered: RequestId | None, id: int, text: str = "") -> None:
         if answered is not None:
             self._silences = max(self._silences - 1, 0)
-        self._strays.append(describe_stray(answered, text, [id]))
+        self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to another request than the one that is open")
 
     def _hold(self, held: bool) -> None:

@@ -8,6 +8,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from collections.abc import Iterable, Mapping
+from time import time
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ _READABLE: Final = re.compile(r"[\t -~]*")
 
 _INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 _LARGEST: Final = 2**53 - 1
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
 
 
 def encoded(value: str) -> str:
@@ -74,6 +76,23 @@ def decoded(value: str) -> str | None:
 def media_type(content_type: str | None) -> str:
     """Return the type in a `Content-Type`, in lower case and without parameters."""
     return (content_type or "").partition(";")[0].strip().lower()
+
+
+def retry_after(value: str | None) -> float | None:
+    """Return the seconds in a `Retry-After`, which may be a date; None for anything else.
+
+    RFC 9110, section 10.2.3.
+    """
+    if value is None:
+        return None
+    if _SECONDS.fullmatch(value):
+        return float(value)
+    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
+
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except ValueError:
+        return None
 
 
 def value_at(arguments: object, path: Iterable[str]) -> Any:

@@ -107,7 +107,8 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
-    return HttpError(reply.status, f"HTTP {reply.status} to {what}{f': {text}' if text else ''}")
+    message = f"HTTP {reply.status} to {what}{f': {text}' if text else ''}"
+    return HttpError(reply.status, message, reply.retry_after)
 
 
 class PostedRequest:

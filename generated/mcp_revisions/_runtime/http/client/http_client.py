@@ -46,7 +46,7 @@ class HttpReply:
 
     __slots__ = (
         *("_limit", "_response", "_what", "body", "media", "session_id", "status", "streams"),
-        "succeeded",
+        *("retry_after", "succeeded"),
     )
 
     def __init__(self, response: Response, what: str, limit: int) -> None:
@@ -60,6 +60,7 @@ class HttpReply:
         """Whether its body is a stream of events."""
         self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
+        self.retry_after: Final = fields.retry_after(response.headers.get("retry-after"))
         self.body = b""
 
     async def read_events(

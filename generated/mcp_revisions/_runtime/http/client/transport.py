@@ -336,7 +336,7 @@ class HttpTransport:
             received = refusal.received
             if isinstance(received, Unanswered) and isinstance(received.error, HttpError):
                 both = f"{received.error.message}; HTTP+SSE failed too: {error}"
-                failed = HttpError(received.error.status, both)
+                failed = HttpError(received.error.status, both, received.error.retry_after)
                 return RefusedPost(Unanswered(message.id, failed))
             # An error of the protocol says more than the failed search for an older transport.
             return refusal
