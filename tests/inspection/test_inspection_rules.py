@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.inspection.intake import BYTES, Clock, Intake
+from mcp_protogen.inspection.intake import Clock, Intake
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
 from mcp_protogen.inspection.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
 from mcp_protogen.inspection.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION
@@ -84,6 +84,39 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
     )
     (found,) = (one for one in judged([served]) if one.rule.code == "error-status")
     assert found.number == 1
+
+
+def test_page_that_comes_again_lists_nothing_twice() -> None:
+    cursors: tuple[Any, ...] = "", "same"
+    for cursor in cursors:
+        with case(cursor):
+            listed = {"tools": [tool(), tool(name="b")], "nextCursor": cursor}
+            asks = request("tools/list", id=8), request("tools/list", {"cursor": cursor}, id=9)
+            pages = [exchange("tools/list", ask, result(listed, ask["id"])) for ask in asks]
+            (found,) = judged([session(*pages)])
+            assert found.rule.code == "pages-without-end"
+            assert found.example.message.startswith("the cursor does not advance")
+
+
+def test_message_that_clients_repair_is_judged_as_they_read_it() -> None:
+    broken = json.dumps(result({"tools": [tool(description=5)]})).encode("utf-8-sig")
+    listed = exchange("tools/list", request("tools/list"), broken)
+    assert codes(session(listed)) == {"byte-order-mark", "invalid-message"}
+
+
+def test_error_may_have_id_of_text_that_is_not_json() -> None:
+    text = b'{"jsonrpc": "2.0", "id": 7, "method": '
+    for code, broken in ((-32700, set[str]()), (-32600, {"parse-error-code"})):
+        with case(str(code)):
+            assert codes(session(exchange("no JSON", text, error(code, id=7)))) == broken
+
+
+def test_step_ends_with_answer_that_cannot_be_read() -> None:
+    intake = Intake(Clock())
+    intake.begin(Step(waits=(7,)))
+    answer = json.dumps(result(id=7)).replace("{}", "NaN").encode()
+    assert [*intake.take(answer)] == []
+    assert intake.is_complete
 
 
 def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:
@@ -239,7 +272,8 @@ def test_a_method_of_tasks_that_is_missing_has_no_wrong_code() -> None:
 
 
 def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
-    intake = Intake(Step(waits=(7,)), Clock(), BYTES)
+    intake = Intake(Clock())
+    intake.begin(Step(waits=(7,)))
     for value, answered in ((note(""), False), (result(id="7"), False), (result(id=7), True)):
         with case(str(value)):
             assert [*intake.take(json.dumps(value).encode())] == []

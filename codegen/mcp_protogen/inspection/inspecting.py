@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Collection
+from functools import partial
 from typing import Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
-from mcp_protogen.inspection.conversation import InspectOptions, Probing, hold
+from mcp_protogen.connecting.traffic import tapped
+from mcp_protogen.inspection.conversation import InspectOptions, hold
 from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
-from mcp_protogen.inspection.intake import Clock
+from mcp_protogen.inspection.intake import Clock, Intake
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import HANDSHAKE, HTTP, REVISIONS, SSE, STDIO
 from mcp_protogen.inspection.stream_transport import GRACE, SOON, StreamProbing
@@ -69,20 +71,21 @@ def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]
 
 def _probing(
     server: Server, session: Session, clock: Clock, errors: list[str], grace: float
-) -> Probing:
+) -> StreamProbing:
+    intake = Intake(clock)
     if session.transport == HTTP:
-        return HttpProbing(server, session, clock)
+        return HttpProbing(server, session, intake)
     if session.transport == SSE:
-        return StreamProbing(lambda: SseTransport.open(server), clock, errors)
+        return StreamProbing(tapped(partial(SseTransport.open, server), intake.note), intake)
     settings: dict[str, Any] = {"cwd": server.cwd, "env": dict(server.env), "grace": grace}
     if server.inherit:
         settings["inherit"] = True
-    return StreamProbing.of(server.words, clock, errors, **settings)
+    return StreamProbing.of(server.words, intake, errors, **settings)
 
 
 def _has_answer(session: Session) -> bool:
     first = session.beginning
-    return bool(first.received or first.status or first.outcome == FLOOD)
+    return bool(first.received or first.flawed or first.status or first.outcome == FLOOD)
 
 
 def _no_server(session: Session, shown: str) -> ProblemError:
