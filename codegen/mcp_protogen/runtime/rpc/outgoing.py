@@ -76,7 +76,7 @@ class PendingCalls:
         self.broken: Disconnected | None = None
         """The reason why no answers will come any more."""
         self.strays: Strays = ()
-        """The first lines that came in place of messages."""
+        """What came in place of messages."""
         self._timer: TimerHandle | None = None
         self._timer_at = inf
 
