@@ -218,6 +218,16 @@ class Part:
         return [*dict.fromkeys(name for node in self.nodes for name in node.required(known))]
 
     @cached_property
+    def has_alternatives(self) -> bool:
+        """If a part of what the schema says need not hold."""
+        return not all(node.is_certain for node in self._all)
+
+    def schemas(self, *, certain: bool) -> list[Schema]:
+        """Return the different schemas of the value that hold, or those that need not."""
+        found = [node.schema for node in self.nodes if node.is_certain is certain]
+        return [*{_identity(schema): schema for schema in found}.values()]
+
+    @cached_property
     def is_closed(self) -> bool:
         """If only the declared members are meant.
 
