@@ -37,6 +37,7 @@ from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
+from .messages.forgiving import reinterpret
 from .messages.jsonrpc import Batch, Call, Malformed, Parsed
 from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
@@ -470,6 +471,12 @@ class Connection:
             return self._answered(outcome)
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
+        if isinstance(outcome, InvalidParams) and isinstance(message, Call):
+            again = reinterpret(self.table, message, outcome, self.peer)
+            if isinstance(again, Request):
+                return self._requested(again)
+            if isinstance(again, Notification):
+                return self._notified(again, now)
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
