@@ -14,6 +14,7 @@ envelope, its state never changes, and what a client declares is looked up for e
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import count
+from logging import getLogger
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -49,6 +50,8 @@ R = TypeVar("R")
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
+
+_log: Final = getLogger(__name__)
 
 _NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
@@ -439,9 +442,10 @@ class Connection:
         code = self.table.code_to_send(method, error.code)
         try:
             return self.table.serialise_error(id, code, error.message, error.data)
-        except LocalError:
+        except LocalError as unsent:
             if id is None:
                 return None
+            _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
             # What a handler put beside its error has no JSON form; the error itself still has.
             return self.table.serialise_error(id, code, error.message)
 
