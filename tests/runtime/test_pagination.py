@@ -108,12 +108,12 @@ def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixtur
         with case(pages):
             caplog.clear()
             asked: list[str | None] = []
-            assert asyncio.run(walked(pages, asked)) == expected
+            assert asyncio.run(listed_items(pages, asked)) == expected
             assert len(asked) == requests
             assert ("cut short" in caplog.text) == (last not in pages.values())
 
 
-async def walked(pages: dict[str | None, Listed], asked: list[str | None]) -> list[int]:
+async def listed_items(pages: dict[str | None, Listed], asked: list[str | None]) -> list[int]:
     async def fetch(cursor: str | None) -> Listed:
         asked.append(cursor)
         return pages[cursor]

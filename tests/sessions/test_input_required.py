@@ -188,9 +188,9 @@ async def test_answers_without_a_state_are_those_to_the_questions_of_the_handler
     result = (await answered_at_once(ask, {**ANSWER, **unexpected}))["result"]
     assert result["content"][0]["text"] == "{'age': 5} 1 ['more']"
     assert [calls[0], calls[1], len(calls)] == [None, "work", 3]
-    for other in (unexpected, {}):
-        with case(other):
-            asked = (await answered_at_once(ask, other))["result"]
+    for unfit in (unexpected, {}):
+        with case(unfit):
+            asked = (await answered_at_once(ask, unfit))["result"]
             assert asked["inputRequests"].keys() == {"age", "more"}
     for content in ({"age": "x"}, {"age": -1}, {}):
         with case(content):

@@ -51,8 +51,8 @@ class NegotiationError(ProtocolError):
 class HttpError(RemoteError):
     """The answer to a request was an HTTP status, without a message of the protocol.
 
-    `retry_after` is in how many seconds the server wants to be asked again, if it says so.
-    `excerpt` is the beginning of the body, if that is text.
+    `retry_after` has the seconds after which the server wants to be asked again, None if it names
+    no time. `excerpt` is the beginning of the body, if that is text.
     """
 
     def __init__(

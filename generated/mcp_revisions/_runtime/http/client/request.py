@@ -289,7 +289,7 @@ async def relearn(state: ClientState, call: Message) -> bool:
         given = {} if cursor is None else {"cursor": cursor}
         result = await ask(state, LIST_TOOLS, {"_meta": meta, **given})
         following = result.get("nextCursor") if is_object(result) else None
-        # What tools repeat was learnt as they came.
+        # The fields were learnt when the page came.
         return Page([], following if isinstance(following, str) else None)
 
     try:
