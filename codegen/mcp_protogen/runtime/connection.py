@@ -370,7 +370,7 @@ class Connection:
         return min((pending.due for pending in self._asked.values()), default=inf)
 
     def time_left(self, id: RequestId, now: float) -> float:
-        """Return the seconds until a request of ours is given up; 0 if it is no longer pending."""
+        """Return the seconds until a request times out; 0 if it is no longer pending."""
         pending = self._asked.get(id)
         return 0.0 if pending is None else pending.due - now
 

@@ -109,7 +109,7 @@ class ExchangingTransport(Protocol):
 
 @runtime_checkable
 class RestartableTransport(Protocol):
-    """A transport to a program of its own; a new connection starts the program afresh."""
+    """A transport to a program that it has started; a new connection starts the program afresh."""
 
     async def close_within(self, grace: float) -> None:
         """Close the transport; a program that goes on for longer, in seconds, is ended."""
