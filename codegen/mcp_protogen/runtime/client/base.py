@@ -74,6 +74,7 @@ class ClientConnection:
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.instructions = instructions
+        self.read: Callable[[bytes], jsonrpc.Parsed | jsonrpc.Batch] = jsonrpc.read
         self.network: Network | None = None
         """What it goes over, if its transport says."""
         self.mark: Final = object()
@@ -88,7 +89,7 @@ class ClientConnection:
         endpoint = self.endpoint
         try:
             if isinstance(received, bytes):
-                endpoint.receive(jsonrpc.read(received))
+                endpoint.receive(self.read(received))
             elif isinstance(received, Unanswered):
                 endpoint.fail(received.id, received.error)
             elif isinstance(received, Held):

@@ -5,6 +5,8 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from logging import getLogger
 from time import monotonic
@@ -16,12 +18,14 @@ from ..connection import INITIALIZED, Connection
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError
 from ..core.json import JSONObject, is_object
+from ..core.losses import LossReport
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..messages.jsonrpc import Batch, Call, Malformed, Response
+from ..messages.mending import read_leniently
 from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
@@ -81,8 +85,11 @@ async def connected(
     try:
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
+        if negotiator.mended is not None:
+            view = replace(view, table=view.table.lenient(negotiator.mended))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
+        connection.read = negotiator.read
         connection.network = getattr(negotiator.transport, "network", None)
         if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
             negotiator.transport.repeat(view.table.names)
@@ -109,6 +116,10 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._log = Throttle(_log)
+        self.mended = LossReport("", "", options.on_loss) if options.lenient else None
+        self.read: Callable[[bytes], jsonrpc.Parsed | Batch] = jsonrpc.read
+        if self.mended is not None:
+            self.read = partial(read_leniently, losses=self.mended)
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """What came after the last answer."""
@@ -196,7 +207,7 @@ class Negotiator:
         try:
             if isinstance(received, RemoteError):
                 raise received
-            message = jsonrpc.read(received)
+            message = self.read(received)
             if isinstance(message, Batch):
                 wanted = id if id in map(jsonrpc.answered, message.values) else None
                 raise InvalidAnswer(
