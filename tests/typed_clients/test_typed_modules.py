@@ -323,6 +323,43 @@ def test_schema_that_is_too_large_is_a_dictionary_and_others_stay() -> None:
             assert said.endswith("has more than 5,000 values or 500 alternatives: large")
 
 
+def test_references_by_address_and_anchor_are_followed() -> None:
+    schema: Json = {
+        "$id": "https://x.example/a/t.json",
+        "type": "object",
+        "properties": {
+            "whole": {"$ref": "https://x.example/a/t.json#/$defs/Place"},
+            "relative": {"$ref": "t.json#/$defs/Place"},
+            "anchor": {"$ref": "#place"},
+            "escaped": {"$ref": "#/%24defs/Place"},
+            "other": {"$ref": "parts/n.json"},
+        },
+        "$defs": {
+            "Place": {"$anchor": "place", "type": "object", "properties": {"x": COUNT}},
+            "N": {
+                "$id": "parts/n.json",
+                "type": "object",
+                "properties": {"m": {"$ref": "#/$defs/M"}},
+                "$defs": {"M": COUNT},
+            },
+        },
+    }
+    tools = [{"name": "look", "inputSchema": schema}]
+    assert problems_of(*tools) == []
+    module = module_of(*tools)
+    parameters = inspect.signature(module.WeatherClient.look).parameters
+    for name in ("whole", "relative", "anchor", "escaped"):
+        with case(name):
+            assert parameters[name].annotation == module.Place | None
+    assert module.N(m=1).to_wire() == {"m": 1}
+    with pytest.raises(ValueError, match="m"):
+        module.N(m="x")
+    alone = {"name": "look", "inputSchema": {**schema, "$id": "a/t.json"}}
+    assert problems_of(alone) == [
+        "the reference 'https://x.example/a/t.json#/$defs/Place' is not followed"
+    ]
+
+
 def test_references_into_one_member_are_one_model() -> None:
     members = {f"m{number}": {"$ref": "#/properties/place"} for number in range(9)}
     place: Json = {"type": "object", "properties": {"x": TEXT}}
