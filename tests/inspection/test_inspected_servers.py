@@ -3,7 +3,9 @@
 import asyncio
 import gzip
 import json
+import os
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -320,6 +322,17 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
                 sessions = await quickly(Server(url=url), "2025-11-25")
             assert code in {one.rule.code for one in judged(sessions)}
             assert any(one.spoken for one in profile.profile_of(sessions).spoken) is spoken
+
+
+async def test_transports_log_nothing_beside_the_report() -> None:
+    head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
+    async with answering(always(head + json.dumps(AGREED).encode("utf-8-sig"))) as url:
+        words = "-c", "from mcp_protogen.cli import main; main()", "inspect", url, "--timeout", "1"
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, stdout=PIPE, stderr=PIPE, env={**os.environ, **PATHS}
+        )
+        out, err = await process.communicate()
+    assert (b"byte-order-mark" in out, err) == (True, b"")
 
 
 async def test_messages_on_stream_of_server_are_judged() -> None:
