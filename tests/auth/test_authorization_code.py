@@ -196,7 +196,7 @@ def test_only_a_slash_at_the_end_of_the_issuer_of_a_response_is_accepted_on_requ
         (f"{tenant}/", tenant, True),
         (ISSUER, f"{ISSUER}//", False),
         (tenant, f"{ISSUER}/", False),
-        *((ISSUER, other, False) for other in ("https://evil.example/", "", *NORMALISED[1:])),
+        *((ISSUER, iss, False) for iss in ("https://evil.example/", "", *NORMALISED[1:])),
     ):
         request = sent(server=metadata(issuer=issuer), trailing_slash=True)
         with case((issuer, other)):

@@ -9,7 +9,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.calling.file_endings import ending_of
 from mcp_protogen.calling.log_levels import is_as_severe
 from mcp_protogen.calling.progress import fitted, log_line, progress_line
-from mcp_protogen.calling.results import Saver, decoded, prompt_page, refuse_broken, tool_page
+from mcp_protogen.calling.results import Saver, decode_base64, prompt_page, refuse_broken, tool_page
 from mcp_protogen.runtime.core.options import Progress
 from support.tables import case
 
@@ -109,8 +109,8 @@ ENCODED: dict[str, bytes | None] = {
 def test_base64_of_all_common_encoders_is_decoded() -> None:
     for text_, content in ENCODED.items():
         with case(text_):
-            assert decoded(text_) == content
-    assert decoded(None) is decoded(5) is None
+            assert decode_base64(text_) == content
+    assert decode_base64(None) is decode_base64(5) is None
 
 
 def test_broken_base64_is_described_and_remembered_where_a_file_was_wanted(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
             assert sum(len(one.messages) for s in sessions for one in s.exchanges) < 4000
 
 
-def test_what_a_program_writes_in_place_of_messages_is_judged() -> None:
+def test_usage_in_place_of_messages_is_a_finding_with_a_quotation() -> None:
     code = "import sys; print('usage: server --stdio', flush=True); sys.stdin.read()"
     written = Server(words=(sys.executable, "-c", code))
     sessions = inspecting.inspect(written, conversation.InspectOptions(timeout=1.0))

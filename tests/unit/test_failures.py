@@ -1,4 +1,4 @@
-"""What commands advise when a connection or a request fails."""
+"""The advice of commands when a connection or a request fails."""
 
 from mcp_protogen.connecting.failures import failure_of
 from mcp_protogen.runtime.core.connection_errors import (
@@ -13,7 +13,7 @@ URL = "check the URL of the server; it often ends in /mcp"
 FAILED = "the server, or what is in front of it, has failed"
 HINTS: dict[tuple[int, float | None], str] = {
     (200, None): URL,
-    (307, None): "give the URL to which the server redirects",
+    (307, None): "give the new URL that the server names",
     (401, None): "choose an --auth, such as oauth or bearer:VARIABLE",
     (403, None): "the server refuses this user or this client; check --auth and --header",
     (404, None): URL,
@@ -30,7 +30,7 @@ HINTS: dict[tuple[int, float | None], str] = {
 }
 
 
-def test_each_http_status_has_its_hint() -> None:
+def test_http_statuses_have_hints() -> None:
     for (status, seconds), hint in HINTS.items():
         with case(f"{status} {seconds}"):
             failure = failure_of(HttpError(status, f"HTTP {status}", seconds), "here")

@@ -40,7 +40,7 @@ class Saver:
     def described(self, what: str, data: object, type_: object, uri: str = "") -> str:
         """Return what stands for base64 `data` on a page; write it if there is a folder."""
         kind = type_ if isinstance(type_, str) else BYTES
-        content = decoded(data)
+        content = decode_base64(data)
         if content is None:
             if self.folder is not None:
                 self.unsaved.append(f"{what} {kind}")
@@ -128,10 +128,10 @@ def resource_bytes(resource: JSON) -> bytes | None:
     """Return the content of a resource as bytes; None for what is neither text nor base64."""
     if isinstance(text := resource.get("text"), str):
         return text.encode("utf-8", "surrogatepass")
-    return decoded(resource.get("blob"))
+    return decode_base64(resource.get("blob"))
 
 
-def decoded(data: object) -> bytes | None:
+def decode_base64(data: object) -> bytes | None:
     """Return the bytes of a text in base64; None for anything else.
 
     Lines, the alphabet for URLs and missing padding are fine: common encoders write them.

@@ -48,7 +48,7 @@ _MEANINGS: Final[Mapping[type[Exception], Problem]] = {
 """What errors mean; the message is theirs."""
 _FAILED: Final = "the server, or what is in front of it, has failed"
 _STATUSES: Final[Mapping[int, str]] = {
-    300: "give the URL to which the server redirects",
+    300: "give the new URL that the server names",
     400: "the server, or what is in front of it, refuses such requests; mcp-gen inspect shows more",
     401: "choose an --auth, such as oauth or bearer:VARIABLE",
     403: "the server refuses this user or this client; check --auth and --header",
@@ -99,7 +99,7 @@ def failure_of(error: Exception, server: str) -> Failure:
 
 
 def _hint_for(error: HttpError) -> str:
-    """Return what to do about an HTTP status."""
+    """Return the advice for an HTTP status."""
     status = error.status
     if status < 300 or status in _NOT_THERE:
         return _NO_SERVER

@@ -21,7 +21,9 @@ from mcp_protogen.runtime.transports.base import (
     NamingTransport,
     Opener,
     Received,
+    RestartableTransport,
     Transport,
+    WaitingTransport,
 )
 from mcp_protogen.runtime.transports.memory import Tap
 from mcp_protogen.runtime.transports.recordings import REDACTED, Redaction
@@ -61,6 +63,10 @@ class Tapped:
         self._other: Role = "server" if end == "client" else "client"
         self.close = transport.close
         self.network = getattr(transport, "network", None)
+        if isinstance(transport, RestartableTransport):
+            self.close_within = transport.close_within
+        if isinstance(transport, WaitingTransport):
+            self.wait_within = transport.wait_within
 
     async def send(self, messages: Sequence[bytes]) -> None:
         for message in messages:

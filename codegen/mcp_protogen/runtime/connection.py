@@ -365,6 +365,11 @@ class Connection:
         """Return when the next answer is overdue; infinity if none is awaited."""
         return min((pending.due for pending in self._asked.values()), default=inf)
 
+    def time_left(self, id: RequestId, now: float) -> float:
+        """Return the seconds until a request of ours is given up; 0 if it is no longer pending."""
+        pending = self._asked.get(id)
+        return 0.0 if pending is None else pending.due - now
+
     def hold(self, id: RequestId, held: bool, now: float) -> None:
         """Let the time for an answer stand still, or begin anew."""
         pending = self._asked.get(id)

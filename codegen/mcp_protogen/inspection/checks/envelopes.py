@@ -36,7 +36,7 @@ _UNANSWERED: Final = (
 
 
 def noise(session: Session) -> Iterator[Fault]:
-    """Yield what is not a message: on standard output, or in the answer to a request over HTTP."""
+    """Yield text in place of messages, on standard output or in the answer to a request."""
     for exchange in session.exchanges:
         media = media_type(exchange.answered.get("content-type"))
         asks = any("id" in call for call in exchange.calls)
@@ -100,7 +100,7 @@ def _unanswered(session: Session) -> Iterator[Fault]:
     if not session.is_spoken:
         return
     for exchange in session.exchanges:
-        # After what is not JSON, only the ping that is sent with it wants an answer.
+        # After broken JSON, only the ping that is sent with it wants an answer.
         first = exchange.request or next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
         method = first.get("method")
         # A subscription is not answered as long as it is open.

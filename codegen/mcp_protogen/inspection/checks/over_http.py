@@ -226,7 +226,7 @@ def authorization(session: Session) -> Iterator[Fault]:
 
 
 def _names_issuers(exchange: Exchange) -> bool:
-    named = any(one.get("authorization_servers") for one in exchange.values if is_object(one))
+    named = any(value.get("authorization_servers") for value in filter(is_object, exchange.values))
     return exchange.status == 200 and named
 
 

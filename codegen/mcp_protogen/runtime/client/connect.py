@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
 from logging import getLogger
+from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
@@ -43,8 +44,10 @@ from ..transports.base import (
     NamingTransport,
     Opener,
     Received,
+    RestartableTransport,
     Transport,
     Unanswered,
+    WaitingTransport,
     messages_in,
     read,
     separated,
@@ -61,6 +64,9 @@ _log: Final = getLogger(__name__)
 # How long the last lines of a broken connection may take, in seconds.
 _LAST_WORDS: Final = 0.2
 USUAL: Final = Options()
+
+# How long a server that is replaced may take to end before it gets a signal, in seconds.
+_ENDING: Final = 0.5
 
 
 class RevisionModule(Protocol[C_co]):
@@ -98,6 +104,8 @@ async def connected(
         connection.network = getattr(negotiator.transport, "network", None)
         if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
             negotiator.transport.repeat(view.table.names)
+        if isinstance(negotiator.transport, WaitingTransport):
+            negotiator.transport.wait_within(connection.endpoint.time_left)
         async with _running(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
@@ -136,20 +144,20 @@ class Negotiator:
 
     async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
         """Open, ask, and ask again; raises what keeps the two from agreeing."""
-        transport = self._transport = await self._open()
-        over_http = isinstance(transport, ExchangingTransport) and transport.over_http
-        negotiation = rules.Negotiation(self._views.offer, known, over_http=over_http)
+        transport = await self._connect()
+        negotiation = rules.Negotiation(
+            self._views.offer,
+            known,
+            over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
+            restartable=isinstance(transport, RestartableTransport),
+        )
         step = negotiation.start()
         while not isinstance(step, rules.Adopt):
             match step:
                 case Exception():
                     raise step
                 case rules.Restart(then):
-                    await self.close()
-                    self.left.clear()
-                    self._strays = NO_STRAYS
-                    self._silences = 0
-                    self._transport = await self._open()
+                    await self._reconnect()
                     step = then
                 case rules.Ask(method, version) if method == DISCOVER:
                     outcome = await self._discover(version, negotiation.silence_means_old)
@@ -164,6 +172,27 @@ class Negotiator:
                     within = self._options.initialize_timeout
                     step = negotiation.next(await self._ask(INITIALIZE, params, within))
         return step
+
+    async def _connect(self) -> Transport:
+        transport = self._transport = await self._open()
+        if isinstance(transport, WaitingTransport):
+            # One request is under way at a time.
+            transport.wait_within(lambda id: self._time_left)
+        return transport
+
+    @property
+    def _time_left(self) -> float:
+        due = self._limit.when()
+        return inf if due is None else due - asyncio.get_running_loop().time()
+
+    async def _reconnect(self) -> None:
+        if isinstance(self._transport, RestartableTransport):
+            await self._transport.close_within(_ENDING)
+        await self.close()
+        self.left.clear()
+        self._strays = NO_STRAYS
+        self._silences = 0
+        await self._connect()
 
     async def close(self) -> None:
         transport, self._transport = self._transport, None

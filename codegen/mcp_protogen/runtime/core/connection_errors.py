@@ -58,7 +58,7 @@ class NegotiationError(ProtocolError):
 class HttpError(RemoteError):
     """The answer to a request was an HTTP status, without a message of the protocol.
 
-    `retry_after` is when to try again, in seconds, if the answer says so.
+    `retry_after` is when to try again, in seconds, if the answer has the field.
     """
 
     def __init__(self, status: int, message: str, retry_after: float | None = None) -> None:

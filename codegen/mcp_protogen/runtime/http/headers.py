@@ -36,9 +36,10 @@ _SUFFIX: Final = "?="
 _PLAIN: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _READABLE: Final = re.compile(r"[\t -~]*")
 
+_SECONDS: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
 _INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 _LARGEST: Final = 2**53 - 1
-_SECONDS: Final = re.compile(r"[0-9]{1,9}")
 
 
 def encoded(value: str) -> str:
@@ -78,20 +79,27 @@ def media_type(content_type: str | None) -> str:
     return (content_type or "").partition(";")[0].strip().lower()
 
 
-def retry_after(value: str | None) -> float | None:
-    """Return the seconds in a `Retry-After`, which may be a date; None for anything else.
+def retry_after(value: str | None, date: str | None = None) -> float | None:
+    """Return the seconds in a `Retry-After`; None if it is missing or malformed.
 
-    RFC 9110, section 10.2.3.
+    A time counts from the `Date` of the same answer, because clocks differ (RFC 9110, section
+    10.2.3). Some servers write fractions of seconds.
     """
-    if value is None:
+    text = (value or "").strip()
+    if not text:
         return None
-    if _SECONDS.fullmatch(value):
-        return float(value)
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    until, now = _moment(text), _moment(date or "")
+    return None if until is None else max(0.0, until - (time() if now is None else now))
+
+
+def _moment(text: str) -> float | None:
     from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
 
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
         return None
 
 

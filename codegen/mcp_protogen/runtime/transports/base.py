@@ -107,6 +107,24 @@ class ExchangingTransport(Protocol):
         ...
 
 
+@runtime_checkable
+class RestartableTransport(Protocol):
+    """A transport to a program of its own; a new connection starts the program afresh."""
+
+    async def close_within(self, grace: float) -> None:
+        """Close the transport; a program that goes on for longer, in seconds, is ended."""
+        ...
+
+
+@runtime_checkable
+class WaitingTransport(Protocol):
+    """A transport that sends a request again later if the peer has no time for it now."""
+
+    def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
+        """Wait no longer than `time_left` returns for a request, in seconds."""
+        ...
+
+
 def messages_in(received: Received, log: Throttle) -> Sequence[Parsed | Batch]:
     """Return the messages in what came; one that could not be read is `Malformed`."""
     if isinstance(received, bytes):

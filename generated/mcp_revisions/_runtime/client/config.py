@@ -226,7 +226,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
                 f"{source.disabled[name]}: the server {name} is disabled; enable it there"
             )
         if name not in found:
-            names = ", ".join([*found, *(f"{other} (disabled)" for other in source.disabled)])
+            names = ", ".join([*found, *(f"{off} (disabled)" for off in source.disabled)])
             raise ConfigError(f"{source.name}: no server {name}; there are {names}")
         return self._opener(found[name].entry, auth, stderr)
 
@@ -270,7 +270,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
 
 
 def _as_text(value: str | bool | int | float) -> str:
-    """Return a value of the environment as it is written in JSON, without quotes."""
+    """Return a value of the environment as JSON spells it, without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -41,8 +41,12 @@ _MOST_PAGES: Final = Options().max_pages
 
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
-# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility").
-_MAYBE_LEGACY: Final = frozenset({400, 404, 405})
+# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility"). Some
+# servers of it answer a POST there with a failure of their own.
+_MAYBE_LEGACY: Final = frozenset({400, 404, 405, *range(500, 600)})
+
+# The statuses that count more than the body while the era is not known: they are about the sender.
+_ABOUT_SENDER: Final = frozenset({401, 403, 429})
 
 _LONGEST_EXCERPT: Final = 200
 
@@ -68,9 +72,10 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
-    # As long as the era is not known, some statuses count more than the body.
     opening = message.method in (DISCOVER, INITIALIZE)
-    if error is not None and not (opening and (reply.status in (401, 403) or reply.status >= 500)):
+    # A server that fails is of the stateless era only if its error is one of that era.
+    failed = reply.status >= 500 and code not in _MODERN
+    if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
     repair = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
@@ -130,7 +135,7 @@ class PostedRequest:
         """
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with self._state.http.open("POST", headers, self.message.body) as reply:
+        async with self._state.post(self.message, headers) as reply:
             if not reply.streams:
                 await reply.read()
                 if not reply.succeeded:
@@ -247,7 +252,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
     """
     headers = state.protocol.post_headers(message)
     try:
-        async with state.http.open("POST", headers, message.body) as reply:
+        async with state.post(message, headers) as reply:
             # Some servers accept such a message with a body or a stream; neither is read.
             if not reply.succeeded:
                 await reply.read()
