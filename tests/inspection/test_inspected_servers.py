@@ -324,6 +324,18 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
             assert any(one.spoken for one in profile.profile_of(sessions).spoken) is spoken
 
 
+async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
+
+    def respond(asked: bytes) -> bytes:
+        # Later requests have the header field of the revision, and no answer of their own.
+        status = b"202 Accepted" if b"mcp-protocol-version" in asked.lower() else b"200 OK"
+        return status + b"\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
+
+    async with answering(respond) as url:
+        sessions = await quickly(Server(url=url), "2025-11-25")
+    assert ("notification-body", "notifications/initialized") in found(sessions)
+
+
 async def test_transports_log_nothing_beside_the_report() -> None:
     head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
     async with answering(always(head + json.dumps(AGREED).encode("utf-8-sig"))) as url:
