@@ -9,17 +9,19 @@ and validated again:
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
+from ..core.errors import ParseError
 from ..core.json import count_values, is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
 from ..core.models.validation_errors import has_step, pointer_to, problems
 from .envelope import SERVER_INFO
-from .jsonrpc import Batch, Malformed, Parsed, message_of, parse, read
+from .jsonrpc import Batch, Malformed, Parsed, message_of
+from .reading import read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 
@@ -56,17 +58,27 @@ def mend(value: Any, check: Validate, at: str, *, entries: bool = True) -> Mende
         return Mended(value)
 
 
-def read_leniently(data: bytes | str, losses: LossReport) -> Parsed | Batch:
-    """Read one message, or a batch of them, in which members may be null instead of absent.
+def mend_messages(
+    messages: Sequence[Parsed | Batch], data: bytes, losses: LossReport
+) -> Sequence[Parsed | Batch]:
+    """Return the messages in `data`, in which members may be null instead of absent.
 
-    Raise `ParseError`.
+    `messages` are those that are there without this.
     """
-    message = read(data)
-    if isinstance(message, Batch):
-        return Batch([_without_null_members(value, losses) for value in message.values])
-    if isinstance(message, Malformed):
-        return message_of(_without_null_members(parse(data), losses))
-    return message
+    if not any(isinstance(message, Malformed | Batch) for message in messages):
+        return messages
+    try:
+        values = read_values(data).values
+    except ParseError:
+        return messages
+    return [
+        (
+            Batch([_without_null_members(member, losses) for member in value])
+            if is_array(value)
+            else message_of(_without_null_members(value, losses))
+        )
+        for value in values
+    ]
 
 
 def _without_null_members(value: Any, losses: LossReport) -> Any:

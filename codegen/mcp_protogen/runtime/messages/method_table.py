@@ -27,6 +27,7 @@ from ..core.json import JSONObject
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
+from ..core.sendable import Unsendable
 from ..core.spec import ERAS, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
 from .jsonrpc import (
     Call,
@@ -418,7 +419,7 @@ class MethodTable:
             raise LocalError(f"{self.revision} has no errors without an id")
         try:
             return write_error(id, code, message, data)
-        except PydanticSerializationError as error:
+        except (PydanticSerializationError, Unsendable) as error:
             raise LocalError(f"the data of an error cannot be written: {error}") from error
 
 

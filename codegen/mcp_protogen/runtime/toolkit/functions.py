@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
-from ..core.models.validation_errors import Problem, escaped, message_of, problems
+from ..core.models.validation_errors import Problem, escaped, message_of, problems, unescaped
 from ..server.asked_forms import check_forms
 from ..server.base import SessionBase
 from ..server.questions import UntitledJsonSchema
@@ -221,7 +221,7 @@ class BadArguments(Exception):
 
 
 def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
-    name = pointer[1:].replace("~1", "/").replace("~0", "~")
+    name = unescaped(pointer[1:])
     if "/" in pointer[1:] or name in names:
         return ""
     # An argument that the client has given as well was not meant by this one.
@@ -233,7 +233,7 @@ def _got(pointer: str, arguments: Any) -> str:
         return ""
     value = arguments
     for step in pointer.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
+        name = unescaped(step)
         try:
             value = value[int(name) if is_array(value) else name]
         except (LookupError, TypeError, ValueError):

@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..client.base import ClientBase
@@ -19,9 +20,11 @@ from ..core.json import JSONObject, is_object
 from ..core.options import Options, SizeLimit
 from ..core.revision import Revision
 from ..core.spec import HANDSHAKE_ERA
+from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
-from ..messages.jsonrpc import Call
+from ..messages.forgiving import reinterpret
+from ..messages.jsonrpc import Call, Malformed
 from ..messages.method_table import understood
 from ..rules import server_negotiation
 from ..rules.client_negotiation import NegotiatedRevision
@@ -32,7 +35,7 @@ from ..server.base import ServerBase
 from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
 from ..translation.task_wires import table_with_tasks
-from ..transports.base import Opener, Received, Transport
+from ..transports.base import Opener, Received, Transport, messages_in, separated
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import task_caller
@@ -176,9 +179,11 @@ def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
 
     It goes on to the server, so it has to be what it should be.
     """
-    understood(
-        CarryingTable(revision.load().methods.TABLE).interpret(call, "client", lambda _: None)
-    )
+    table = CarryingTable(revision.load().methods.TABLE)
+    outcome = table.interpret(call, "client", lambda _: None)
+    if isinstance(outcome, InvalidParams):
+        outcome = reinterpret(table, call, outcome, "client")
+    understood(outcome)
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
     given = call.params if remembers else call.meta
@@ -206,6 +211,7 @@ class Arrival:
         known = sorted(self._revisions.items())
         self._offer = Offer({id: one.era for id, one in known})
         self._seen: deque[Received] = deque()
+        self._log = Throttle(getLogger(__name__))
 
     async def first(self) -> Caller | None:
         """Return the client, once it has said who it is; None if it has gone.
@@ -213,7 +219,7 @@ class Arrival:
         Answer what comes before.
         """
         while received := await self._receive():
-            self._seen.extend(received)
+            self._seen.extend(separated(received, self._log))
             while self._seen:
                 caller = await self._look_at(self._seen[0])
                 if caller is not None:
@@ -223,12 +229,12 @@ class Arrival:
 
     async def _look_at(self, received: Received) -> Caller | None:
         try:
-            if isinstance(received, RemoteError):
-                raise received
-            message = jsonrpc.read(received) if isinstance(received, bytes) else None
-            if isinstance(message, jsonrpc.Malformed):
-                raise message.error
-            return await self._routed(message) if isinstance(message, Call) else None
+            for message in messages_in(received, self._log):
+                if isinstance(message, Malformed):
+                    raise message.error
+                if isinstance(message, Call):
+                    return await self._routed(message)
+            return None
         except RemoteError as error:
             data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
             await self.send([data])
@@ -249,10 +255,11 @@ class Arrival:
     async def refuse(self, message: str) -> None:
         """Answer what is waiting for the server with an error."""
         for received in self._seen:
-            call = jsonrpc.read(received) if isinstance(received, bytes) else None
-            if isinstance(call, Call) and call.id is not None:
-                with suppress(Disconnected):
-                    await self.send([jsonrpc.write_error(call.id, INTERNAL_ERROR, message, None)])
+            for call in messages_in(received, self._log):
+                if isinstance(call, Call) and call.id is not None:
+                    error = jsonrpc.write_error(call.id, INTERNAL_ERROR, message, None)
+                    with suppress(Disconnected):
+                        await self.send([error])
         self._seen.clear()
 
     async def receive(self) -> Sequence[Received]:

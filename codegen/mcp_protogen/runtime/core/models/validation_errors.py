@@ -136,3 +136,7 @@ def pointer_to(steps: Iterable[int | str]) -> str:
 
 def escaped(step: str) -> str:
     return step.replace("~", "~0").replace("/", "~1")
+
+
+def unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
