@@ -186,7 +186,7 @@ def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoRetu
         say(json.dumps({"format": 1, "clients": [*map(_document, found)]}, indent=2) + "\n", form)
     else:
         for one in found:
-            if one.comparison is not None and format is Format.TEXT:
+            if one.comparison is not None and form is Format.TEXT:
                 show_problems(one.comparison.notes)
             if one.comparison is not None and one.comparison.changes:
                 place = Destination(PageFormat(form.value))
