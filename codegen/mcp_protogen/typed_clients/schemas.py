@@ -115,7 +115,8 @@ def _with_pointers(schema: Json) -> Json:
             done["$ref"] = f"#{quote(pointer, safe='/~')}"
         return done
 
-    return change(schema, read_schema(schema))
+    changed: dict[str, Any] = change(schema, read_schema(schema))
+    return changed
 
 
 def with_all_members(found: Definitions) -> Definitions:
