@@ -373,6 +373,17 @@ async def test_transports_log_nothing_beside_the_report() -> None:
     assert (b"byte-order-mark" in out, err) == (True, b"")
 
 
+async def test_bytes_in_stream_that_are_not_utf_8_are_found() -> None:
+    for text, codes in ((b"caf\xe9", {"not-utf-8"}), ("café".encode(), set[str]())):
+        with case(str(text)):
+            event = b"data: %b\n\n" % json.dumps(AGREED).encode().replace(b"made up", text)
+            head = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+            async with answering(posted(head + event)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert {code for code, _ in found(sessions)} & {"not-utf-8"} == codes
+            assert sessions[-1].is_spoken
+
+
 async def test_messages_on_stream_of_server_are_judged() -> None:
     pushed = b'data: {"jsonrpc": "2.0", "method": "notifications/made-up"}\n\n'
     asked_for = {"jsonrpc": "2.0", "id": 9, "method": "roots/list"}
