@@ -23,6 +23,7 @@ from ..core.spec import HANDSHAKE_ERA
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
+from ..messages.forgiving import reinterpret
 from ..messages.jsonrpc import Call, Malformed
 from ..messages.method_table import understood
 from ..rules import server_negotiation
@@ -178,9 +179,11 @@ def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
 
     It goes on to the server, so it has to be what it should be.
     """
-    understood(
-        CarryingTable(revision.load().methods.TABLE).interpret(call, "client", lambda _: None)
-    )
+    table = CarryingTable(revision.load().methods.TABLE)
+    outcome = table.interpret(call, "client", lambda _: None)
+    if isinstance(outcome, InvalidParams):
+        outcome = reinterpret(table, call, outcome, "client")
+    understood(outcome)
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
     given = call.params if remembers else call.meta

@@ -15,7 +15,7 @@ from ..messages.envelope import SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import Known, MethodSpecs, MethodTable, SpecT
 from ..messages.results import UnknownResultType
-from ..messages.writing import body_text
+from ..messages.writing import body_text, is_exact
 from ..rules.handlers import Handlers
 
 AnySpec: TypeAlias = RequestSpec[Any, Any] | NotificationSpec[Any]
@@ -159,7 +159,7 @@ class CarryingTable(MethodTable):
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if spec.params in (Carried, CarriedNotification):
-            return body_text(spec.method, params, meta)
+            return body_text(spec.method, params, meta, exact=is_exact(spec))
         return super()._params_text(known, spec, params, meta)
 
     def serialise_result(
