@@ -15,6 +15,7 @@ from ..core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError,
 from ..core.options import Progress
 from ..core.spec import RequestSpec
 from ..server.context import RequestContext
+from .forwarding import FAILURES, error_for
 
 _log: Final = getLogger(__name__)
 
@@ -31,8 +32,8 @@ class _Question(NamedTuple):
 class ForwardedRequest:
     """One request on its way to the server, with the questions that the server asks meanwhile."""
 
-    def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(_begun(work))
+    def __init__(self, method: str, work: Callable[[], Awaitable[Any]]) -> None:
+        self._task: Task[Any] = get_running_loop().create_task(_begun(work, method))
         self._task.add_done_callback(self._ended)
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
@@ -127,7 +128,7 @@ class ForwardedRequest:
             result = await context.put(spec, params, {})
         except (McpError, LocalError, RemoteError) as error:
             if not answer.done():
-                answer.set_exception(_passed_on(error))
+                answer.set_exception(error_for("server", spec.method, error))
         else:
             if not answer.done():
                 answer.set_result(result)
@@ -163,20 +164,14 @@ class ForwardedRequest:
         return self._given_up or self._task.done()
 
 
-async def _begun(work: Callable[[], Awaitable[Any]]) -> Any:
+async def _begun(work: Callable[[], Awaitable[Any]], method: str) -> Any:
     # What is cancelled before it begins leaves no coroutine behind.
-    return await awaited(work())
+    return await awaited(work(), method)
 
 
-async def awaited(answer: Awaitable[Any]) -> Any:
-    """Return what the server answers; raise it as `McpError` if that is an error, or none."""
+async def awaited(answer: Awaitable[Any], method: str = "") -> Any:
+    """Return what the server answers to a request; raise `McpError` for an error, or for none."""
     try:
         return await answer
-    except (McpError, LocalError, RemoteError) as error:
-        raise _passed_on(error) from error
-    except Disconnected as error:
-        raise McpError(INTERNAL_ERROR, "The server is gone") from error
-
-
-def _passed_on(error: McpError | LocalError | RemoteError) -> McpError:
-    return McpError(error.code, error.message, error.data)
+    except FAILURES as error:
+        raise error_for("client", method, error) from error

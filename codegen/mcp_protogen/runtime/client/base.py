@@ -64,7 +64,7 @@ class ClientConnection:
         sink: MessageSink,
         options: Options,
         negotiated: NegotiatedRevision,
-        instructions: str | None,
+        introduction: JSONObject,
     ) -> None:
         self.view = view
         self.handlers = view.handlers.__mcp_runtime__.bound(negotiated.revision)
@@ -73,7 +73,8 @@ class ClientConnection:
         )
         self.room = self.endpoint.room
         self.negotiated = negotiated
-        self.instructions = instructions
+        self.introduction: Final = introduction
+        self.instructions: str | None = introduction.get("instructions")
         self.network: Network | None = None
         """What it goes over, if its transport says."""
         self.mark: Final = object()

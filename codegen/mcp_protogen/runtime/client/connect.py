@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from ..connection import INITIALIZED, Connection
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError
-from ..core.json import JSONObject, is_object
+from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.throttle import Throttle
@@ -241,8 +241,8 @@ def _connection(
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
-    opening = table.requests[table.era.opened_by]
-    result: JSONObject = table.read_result(opening, adopted.result).to_wire()
+    result = table.read_result(table.requests[table.era.opened_by], adopted.result)
+    result = result if table.carries else result.to_wire()
     declared = table.inward("ServerCapabilities", result["capabilities"])
     connection = Connection(
         table,
@@ -262,8 +262,7 @@ def _connection(
     if view.handlers.TABLE.era is not table.era:
         assert view.adapters is not None
         make = view.adapters.era_adapter
-    instructions = result.get("instructions")
-    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, instructions)
+    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
     client.adopt(made)
     return made
 

@@ -52,21 +52,6 @@ class ListenStream:
         if uri not in self._wanted.uris:
             raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
 
-    async def tasks(self, ids: frozenset[str]) -> frozenset[str]:
-        """Listen for these tasks, and no others; return of which of them the server tells.
-
-        Raise what `subscription` raises.
-        """
-        await self._listen(lambda filter: filter._replace(tasks=ids))
-        return self._wanted.tasks
-
-    async def forget_tasks(self, ids: frozenset[str]) -> None:
-        """Listen for no other tasks than these, whatever the server says to that."""
-        try:
-            await self._listen(lambda filter: filter._replace(tasks=filter.tasks & ids))
-        except (ProtocolError, TimeoutError, ConnectionError) as error:
-            _log.info("the server still tells of tasks that nobody follows: %s", error)
-
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
         async with self._changing:
             before, wanted = self._task, change(self._wanted)

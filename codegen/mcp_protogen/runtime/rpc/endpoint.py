@@ -43,7 +43,7 @@ from .jobs import (
     Work,
     deliver,
 )
-from .outgoing import PendingCalls
+from .outgoing import OnBegin, PendingCalls
 from .send_queue import MessageSink
 
 P = TypeVar("P")
@@ -105,11 +105,12 @@ class Endpoint:
         options: CallOptions,
         via: MessageSink | None = None,
         meta: bytes | None = None,
+        begun: OnBegin | None = None,
     ) -> R:
         # From now on reading may be what a handler waits for.
         self.jobs.changed.ring()
         sink = self.sink if via is None else via
-        return await self._calls.request(spec, params, options, sink, meta)
+        return await self._calls.request(spec, params, options, sink, meta, begun)
 
     async def notify(
         self,

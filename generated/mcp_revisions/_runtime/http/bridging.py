@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..bridge.bridge import UNREACHABLE, BridgeBase, Caller, caller_of, proxied
+from ..bridge.bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
 from ..bridge.proxies import ProxyServerRuntime
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, MethodNotFound
@@ -239,6 +239,12 @@ class _Upstream:
         """Return what serves the client of a call; raise `HttpRefusal` if there is no server."""
         try:
             return await shield(self._server)
+        except UnfitCaller as unfit:
+            error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
+            refusal = HttpRefusal(
+                status, error.message, code=error.code, id=call.id, data=error.data
+            )
+            raise refusal from None
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
 
@@ -287,10 +293,7 @@ class _BridgedStateless:
 
     async def _pass_on(self, exchange: HttpExchange, call: Call, revision: str) -> None:
         state = self._state
-        try:
-            caller = caller_of(call, state.revisions[revision], state.options.of_client)
-        except MethodNotFound as error:
-            raise HttpRefusal.because(error, 404) from None
+        caller = caller_of(call, state.revisions[revision], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
         with self._used((revision, exchange.principal_id, said), caller) as alike:
             server = await alike.upstream.opened(call)

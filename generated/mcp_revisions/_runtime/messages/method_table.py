@@ -6,7 +6,7 @@ it comes to the error that would answer it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -137,6 +137,9 @@ class MethodTable:
     `requests` and `notifications` are by wire name, `errors` by code. `input_requests` are those
     that are sent inside a result only. `rules` says what else differs between revisions.
     """
+
+    carries: ClassVar[bool] = False
+    """Whether params and results stay JSON values."""
 
     def __init__(
         self,
