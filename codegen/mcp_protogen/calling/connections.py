@@ -51,6 +51,7 @@ class Client(Protocol):
     """What is used of the client of a revision."""
 
     TABLE: Any
+    __mcp_runtime__: Any
 
     @property
     def revision(self) -> str: ...
@@ -106,6 +107,12 @@ async def connected(
 def declared(client: Client) -> JSON:
     """Return the capabilities of the server."""
     return client.server_capabilities.to_wire()
+
+
+def assume(client: Client, capability: str) -> None:
+    """Let requests be sent that need a capability of the server, declared or not."""
+    sides = client.__mcp_runtime__.endpoint.connection.declared
+    sides["server"] = {**sides["server"], capability: sides["server"].get(capability) or {}}
 
 
 def has_task_extension(client: Client) -> bool:

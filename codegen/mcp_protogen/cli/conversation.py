@@ -16,6 +16,7 @@ from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
 from mcp_protogen.cli.server_options import ServerOptions, Timeout, pairs, prepare_protocol
+from mcp_protogen.config import Format
 
 if TYPE_CHECKING:
     from mcp_protogen.calling.connections import JSON, Abilities, Client
@@ -92,7 +93,7 @@ class ConversationOptions(ServerOptions):
             screen.close()
         remember(server, outcome.lists)
         if self.json:
-            say(document(outcome.result))
+            say(document(outcome.result), Format.JSON)
         else:
             outcome.show()
         raise SystemExit(int(outcome.failed))

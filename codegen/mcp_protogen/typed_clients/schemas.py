@@ -5,7 +5,7 @@ only to these; one that leads elsewhere is never followed, and stands for any va
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
@@ -14,9 +14,10 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.graph import reached
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.calling.input_schemas import Part, read_schema
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.typed_clients.keywords import changed, required_of, subschemas
+from mcp_protogen.typed_clients.keywords import changed, enumerated, required_of, subschemas
 from mcp_protogen.typed_clients.naming import class_text, numbered
 
 Json = dict[str, Any]
@@ -57,6 +58,36 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     hoisted = references.hoisted(rebased)
     resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
     return Definitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
+
+
+def with_all_members(found: Definitions) -> Definitions:
+    """Return definitions whose root declares the members of all its alternatives and conditions.
+
+    A call has its arguments one by one, and each of them may be one of several alternatives.
+    """
+    above: Json = {"$defs": found.schemas, "$ref": references.PREFIX + found.root}
+    part = read_schema(above)
+    if not part.has_alternatives or not part.members:
+        return found
+    members = {name: _merged(member) for name, member in part.members.items()}
+    root: Json = {"type": "object", "properties": members, "required": part.required}
+    return replace(found, schemas={**found.schemas, found.root: root})
+
+
+def _merged(member: Part) -> Json:
+    """Return one schema of a member that several schemas may declare."""
+    certain = [dict(schema) for schema in member.schemas(certain=True) if schema]
+    # A default of an alternative must not be sent with another one.
+    found = certain or [
+        {key: value for key, value in schema.items() if key != "default"}
+        for schema in member.schemas(certain=False)
+    ]
+    if len(found) < 2:
+        return found[0] if found else {}
+    values = None if certain else enumerated(found, alone=False)
+    texts = [schema["description"] for schema in found if "description" in schema]
+    done = {"allOf": found} if certain else {"enum": values} if values else {"anyOf": found}
+    return {**done, "description": texts[0]} if texts else done
 
 
 class _Rebasing:
@@ -117,13 +148,19 @@ def normal(found: Definitions, place: str) -> Definitions:
     except _FAULTS as error:
         above: Any = found.schemas[found.root]
         members = above.get("properties") if is_object(above) else None
-        loosened = _with_members(above, found, place) if is_object(members) else _ANY_OBJECT
+        loosened = _with_members(above, found, place) if is_object(members) else _any_value(above)
         reason = error.problems[0].message if isinstance(error, ProblemError) else str(error)
         message = f"a part of the schema cannot be a type: {reason}"
         hint = "any value is accepted in its place"
         problem = Problem("loosened-schema", message, place, hint=hint, level=Level.WARNING)
         done = _normal(_with_root(found, loosened), place)
         return Definitions(done.root, done.schemas, (problem, *done.problems))
+
+
+def _any_value(schema: Any) -> Json:
+    """Return a schema of any value, or of any object if the schema says no other type."""
+    kinds = schema.get("type", "object") if is_object(schema) else "object"
+    return _ANY_OBJECT if kinds in ("object", ["object"]) else {}
 
 
 def _normal(found: Definitions, place: str) -> Definitions:

@@ -21,11 +21,13 @@ from pydantic_core import from_json, to_json
 
 from .core.connection_errors import MissingClientCapability
 from .core.errors import (
+    METHOD_NOT_FOUND,
     InvalidAnswer,
     InvalidParams,
     InvalidRequest,
     LocalError,
     MethodNotFound,
+    ParseError,
     ProtocolError,
     RemoteError,
     RequestId,
@@ -33,6 +35,7 @@ from .core.errors import (
 from .core.extensions import EXTENSIONS
 from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
+from .core.strays import Strays
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
 from .messages.jsonrpc import Batch, Call, Malformed, Parsed
@@ -49,6 +52,7 @@ INITIALIZED: Final = "notifications/initialized"
 
 _NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
+_STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
 
 # The events: what the messages of the peer come to, besides requests, notifications, results and
@@ -194,6 +198,7 @@ class Connection:
         "_asked",
         "_declared_by_request",
         "_everything_passes",
+        "_notified_peer",
         "_open",
         "_reported",
         "declared",
@@ -207,6 +212,7 @@ class Connection:
         "shared",
         "signature",
         "state",
+        "strays",
         "table",
     )
 
@@ -242,6 +248,10 @@ class Connection:
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self._reported: frozenset[RequestId] = _NO_REQUESTS
+        self.strays = _STRAYS[role]
+        """What came in place of answers."""
+        # Whether the peer may still answer a notification, which some do by mistake.
+        self._notified_peer = False
         self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
 
@@ -300,6 +310,7 @@ class Connection:
         """
         self.table.admit(spec.method, self.role)
         self._check(spec, params, None if about is None else self._declared(about))
+        self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)
 
     def _check(
@@ -353,6 +364,11 @@ class Connection:
     def deadline(self) -> float:
         """Return when the next answer is overdue; infinity if none is awaited."""
         return min((pending.due for pending in self._asked.values()), default=inf)
+
+    def time_left(self, id: RequestId, now: float) -> float:
+        """Return the seconds until a request of ours is given up; 0 if it is no longer pending."""
+        pending = self._asked.get(id)
+        return 0.0 if pending is None else pending.due - now
 
     def hold(self, id: RequestId, held: bool, now: float) -> None:
         """Let the time for an answer stand still, or begin anew."""
@@ -461,20 +477,50 @@ class Connection:
         return None if pending is None else pending.spec
 
     def _fault(self, error: RemoteError) -> Event:
-        if not isinstance(error, InvalidAnswer):
+        unread = error if isinstance(error, ParseError) else None
+        # Where the kind cannot be seen, it is an answer: servers send little else.
+        is_guess = unread is not None and unread.meant == "message" and self.role == "client"
+        if not error.is_answer and not is_guess:
             # The first request of that id is still to be answered, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
-        if error.id is None or self._asked.pop(error.id, None) is None:
+        id = self._only() if error.id is None else error.id
+        pending = None if id is None else self._asked.pop(id, None)
+        if id is None or pending is None:
+            self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
-        return Failure(error.id, error)
+        return Failure(id, error if unread is None else unread.in_answer(pending.spec.method))
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
-        pending = None if answer.id is None else self._asked.pop(answer.id, None)
-        if pending is None:
+        id = answer.id
+        if id is None and isinstance(answer, Error):
+            id = self._asked_without_id(answer)
+        pending = None if id is None else self._asked.pop(id, None)
+        if id is None or pending is None:
+            text = f"{answer.message} (code {answer.code})" if isinstance(answer, Error) else ""
+            self._note_stray(answer.id, text)
             return Ignored(InvalidAnswer("an answer to no open request", id=answer.id))
+        self._notified_peer = False
         if isinstance(answer, Result):
             return answer
-        return answer._replace(code=self.table.code_that_came(pending.spec.method, answer.code))
+        code = self.table.code_that_came(pending.spec.method, answer.code)
+        return answer._replace(id=id, code=code)
+
+    def _asked_without_id(self, error: Error) -> RequestId | None:
+        """Return the request that an error without an id answers; None if that is open."""
+        if error.code == METHOD_NOT_FOUND and self._notified_peer:
+            # Servers without the notification send this, although nothing answers one.
+            self._notified_peer = False
+            return None
+        return self._only()
+
+    def _only(self) -> RequestId | None:
+        """Return the only open request of this side; long-lived ones count if they are alone."""
+        ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
+        ids = ids or list(self._asked)
+        return ids[0] if len(ids) == 1 else None
+
+    def _note_stray(self, id: RequestId | None, text: str) -> None:
+        self.strays = self.strays.with_answer(id, text, self._asked)
 
     def _requested(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec

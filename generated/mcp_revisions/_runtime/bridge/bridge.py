@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..client.base import ClientBase
@@ -20,9 +21,10 @@ from ..core.losses import Loss
 from ..core.options import Options, SizeLimit
 from ..core.revision import Revision
 from ..core.spec import HANDSHAKE_ERA
+from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
-from ..messages.jsonrpc import Call
+from ..messages.jsonrpc import Call, Malformed
 from ..messages.method_table import MethodTable, understood
 from ..rules import server_negotiation
 from ..rules.client_negotiation import NegotiatedRevision
@@ -33,7 +35,7 @@ from ..server.base import ServerBase
 from ..server.serve import serve
 from ..translation.revision_view import RevisionView, RevisionViews
 from ..translation.task_wires import table_with_tasks
-from ..transports.base import Opener, Received, Transport
+from ..transports.base import Opener, Received, Transport, messages_in, separated
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import task_caller
@@ -278,6 +280,7 @@ class Arrival:
         self._offer = Offer({id: one.era for id, one in known})
         self._seen = deque[Received]()
         self._has_ended = False
+        self._log = Throttle(getLogger(__name__))
 
     async def first(self) -> Caller | None:
         """Return the client, once it has said who it is; None if it has gone.
@@ -296,7 +299,7 @@ class Arrival:
     async def _take(self) -> bool:
         """Take in what comes next; return False once the client has closed its side."""
         received = await self._receive()
-        self._seen.extend(received)
+        self._seen.extend(separated(received, self._log))
         self._has_ended = not received
         return not self._has_ended
 
@@ -312,12 +315,12 @@ class Arrival:
 
     async def _look_at(self, received: Received) -> Caller | None:
         try:
-            if isinstance(received, RemoteError):
-                raise received
-            message = jsonrpc.read(received) if isinstance(received, bytes) else None
-            if isinstance(message, jsonrpc.Malformed):
-                raise message.error
-            return await self._routed(message) if isinstance(message, Call) else None
+            for message in messages_in(received, self._log):
+                if isinstance(message, Malformed):
+                    raise message.error
+                if isinstance(message, Call):
+                    return await self._routed(message)
+            return None
         except RemoteError as error:
             data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
             await self.send([data])
@@ -342,12 +345,11 @@ class Arrival:
 
     async def refuse_first(self, error: ProtocolError) -> None:
         """Answer the message that has waited longest with an error."""
-        received = self._seen.popleft()
-        call = jsonrpc.read(received) if isinstance(received, bytes) else None
-        if isinstance(call, Call) and call.id is not None:
-            data = jsonrpc.write_error(call.id, error.code, error.message, error.data)
-            with suppress(Disconnected):
-                await self.send([data])
+        for call in messages_in(self._seen.popleft(), self._log):
+            if isinstance(call, Call) and call.id is not None:
+                data = jsonrpc.write_error(call.id, error.code, error.message, error.data)
+                with suppress(Disconnected):
+                    await self.send([data])
 
     async def receive(self) -> Sequence[Received]:
         if self._seen:

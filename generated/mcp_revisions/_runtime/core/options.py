@@ -117,6 +117,7 @@ class Options:
     probe_timeout: float = 5.0
     """Timeout of `server/discover`; a server that is silent for longer gets a handshake.
 
+    If it is a program that the client has started, it is started afresh for that.
     Over HTTP, and where no revision with a handshake is allowed, `timeout` applies instead.
     """
     max_in_flight: int = 100

@@ -23,7 +23,7 @@ from ..connection import (
     Refusal,
 )
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidAnswer, RemoteError, RequestId, Untranslatable
+from ..core.errors import InvalidAnswer, ParseError, RemoteError, RequestId, Untranslatable
 from ..core.http_request import Principal
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
@@ -176,8 +176,11 @@ class Endpoint:
     def _take_note(self, event: Event) -> bytes | None:
         """Deal with what is no request; return the error that answers it, if one does."""
         if isinstance(event, Refusal):
-            self.log.info("refused a message: %r", str(event.error))
             connection = self.connection
+            if connection.role == "client" and isinstance(event.error, ParseError):
+                self.log.warning("the server sent what is not a message: %s", event.error)
+            else:
+                self.log.info("refused a message: %r", str(event.error))
             # A server's stray output is no request, and where servers have no requests a client
             # never answers (2026-07-28, basic/transports/stdio, "Sending Messages").
             if connection.role == "server" or (
@@ -187,7 +190,11 @@ class Endpoint:
         elif isinstance(event, (Result, Error, Failure)):
             self._calls.settle(event)
         elif isinstance(event, Ignored):
-            self.log.info("ignored a message: %s", event.error)
+            error = event.error
+            # A late answer is usual, but nothing else may tell of one without an id.
+            is_lost = error.id is None and isinstance(error, (InvalidAnswer, ParseError))
+            log = self.log.warning if is_lost else self.log.info
+            log("ignored a message: %s", error)
         elif isinstance(event, Notification):
             self._notified(event)
         elif isinstance(event, Progressed):
@@ -261,6 +268,9 @@ class Endpoint:
     def hold(self, id: RequestId, held: bool) -> None:
         """Count the time of a request of ours no more, or anew."""
         self._calls.hold(id, held)
+
+    def time_left(self, id: RequestId) -> float:
+        return self.connection.time_left(id, self.jobs.loop.time())
 
     # How it ends.
 

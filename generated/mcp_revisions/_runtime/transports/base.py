@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
+from ..core.throttle import Throttle
+from ..messages.jsonrpc import Batch, Malformed, Parsed
+from ..messages.reading import read_messages, separate
 from ..rules.handlers import Handlers
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
@@ -102,6 +105,39 @@ class ExchangingTransport(Protocol):
     def over_http(self) -> bool:
         """Return whether this is HTTP; a transport that wraps another returns its answer."""
         ...
+
+
+@runtime_checkable
+class RestartableTransport(Protocol):
+    """A transport to a program of its own; a new connection starts the program afresh."""
+
+    async def close_within(self, grace: float) -> None:
+        """Close the transport; a program that goes on for longer, in seconds, is ended."""
+        ...
+
+
+@runtime_checkable
+class WaitingTransport(Protocol):
+    """A transport that sends a request again later if the peer has no time for it now."""
+
+    def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
+        """Wait no longer than `time_left` returns for a request, in seconds."""
+        ...
+
+
+def messages_in(received: Received, log: Throttle) -> Sequence[Parsed | Batch]:
+    """Return the messages in what came; one that could not be read is `Malformed`."""
+    if isinstance(received, bytes):
+        return read_messages(received, log)
+    return (Malformed(received),) if isinstance(received, RemoteError) else ()
+
+
+def separated(received: Sequence[Received], log: Throttle) -> list[Received]:
+    """Return what came with one message in each text, for those who keep texts."""
+    found: list[Received] = []
+    for text in received:
+        found += separate(text, log) if isinstance(text, bytes) else (text,)
+    return found
 
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]

@@ -23,6 +23,7 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
 from ...messages import jsonrpc
 from ...messages.jsonrpc import Malformed, Response
+from ...messages.reading import log_repairs, read_values
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -40,8 +41,12 @@ _MOST_PAGES: Final = Options().max_pages
 
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
-# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility").
-_MAYBE_LEGACY: Final = frozenset({400, 404, 405})
+# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility"). Some
+# servers of it answer a POST there with a failure of their own.
+_MAYBE_LEGACY: Final = frozenset({400, 404, 405, *range(500, 600)})
+
+# The statuses that count more than the body while the era is not known: they are about the sender.
+_ABOUT_SENDER: Final = frozenset({401, 403, 429})
 
 _LONGEST_EXCERPT: Final = 200
 
@@ -67,9 +72,10 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
-    # As long as the era is not known, some statuses count more than the body.
     opening = message.method in (DISCOVER, INITIALIZE)
-    if error is not None and not (opening and (reply.status in (401, 403) or reply.status >= 500)):
+    # A server that fails is of the stateless era only if its error is one of that era.
+    failed = reply.status >= 500 and code not in _MODERN
+    if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
     repair = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
@@ -90,11 +96,12 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
     if reply.media != fields.JSON:
         return None
     try:
-        value = jsonrpc.parse(reply.body)
+        values = read_values(reply.body).values
     except RemoteError:
         # The body is not a message; the status has to do.
         return None
     # Some servers write ids of their own choice here.
+    value = values[0] if len(values) == 1 else None
     found = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
     return value if isinstance(found, Response) else None
 
@@ -105,7 +112,8 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
-    return HttpError(reply.status, f"HTTP {reply.status} to {what}{f': {text}' if text else ''}")
+    message = f"HTTP {reply.status} to {what}{f': {text}' if text else ''}"
+    return HttpError(reply.status, message, reply.retry_after)
 
 
 class PostedRequest:
@@ -127,7 +135,7 @@ class PostedRequest:
         """
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with self._state.http.open("POST", headers, self.message.body) as reply:
+        async with self._state.post(self.message, headers) as reply:
             if not reply.streams:
                 await reply.read()
                 if not reply.succeeded:
@@ -146,19 +154,30 @@ class PostedRequest:
             if reply.media != fields.JSON or not data.strip():
                 what = f"HTTP {reply.status} does not answer {name}"
                 raise HttpError(reply.status, f"{what} ({reply.media or 'no content type'})")
-            value = jsonrpc.parse(data)
-            if is_object(value) and "error" in value and value.get("id") is None:
-                # The error can only be about this request.
-                value["id"] = self.message.id
-                data = json_text(value)
-            if not self._message(value, data, reply.session_id):
+            if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
+        except ParseError as error:
+            self._deliver(Unanswered(self.message.id, error.in_answer(name)))
         except RemoteError as error:
             self._deliver(Unanswered(self.message.id, error))
 
-    def _message(self, value: Any, data: bytes, session_id: str | None) -> bool:
-        self._deliver(self._state.protocol.incoming(self.message, value, data, session_id))
-        return answer_in(value, self.message.id) is not None
+    def _messages(self, data: bytes, session_id: str | None) -> bool:
+        """Deliver the messages in a body or an event; return whether one is the answer.
+
+        Raise `ParseError` if it cannot be read.
+        """
+        request, answered = self.message, False
+        values, repairs = read_values(data)
+        log_repairs(repairs, self._state.log)
+        for value in values:
+            is_changed = bool(repairs)
+            if is_object(value) and "error" in value and value.get("id") is None:
+                # The error can only be about this request.
+                value["id"], is_changed = request.id, True
+            text = json_text(value) if is_changed else data
+            self._deliver(self._state.protocol.incoming(request, value, text, session_id))
+            answered = answered or answer_in(value, request.id) is not None
+        return answered
 
     async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
         answered = False
@@ -169,11 +188,7 @@ class PostedRequest:
             data = cursor.passed(event)
             if data is None:
                 return
-            try:
-                is_answer = self._message(jsonrpc.parse(data), data, reply.session_id)
-            except ParseError as error:
-                self._deliver(error)
-                return
+            is_answer = self._take_event(data, reply.session_id)
             if is_answer and not answered:
                 answered = True
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
@@ -188,6 +203,18 @@ class PostedRequest:
         except TimeoutError:
             self._state.log.info("the stream of %s went on after the answer", self.message.name)
         return answered
+
+    def _take_event(self, data: bytes, session_id: str | None) -> bool:
+        """Deliver an event; return whether it answers the request, soundly or not."""
+        message = self.message
+        try:
+            return self._messages(data, session_id)
+        except ParseError as error:
+            if error.meant not in ("answer", "message") or error.id not in (None, message.id):
+                self._deliver(error)
+                return False
+            self._deliver(Unanswered(message.id, error.in_answer(message.name)))
+            return True
 
     async def _resume(self, cursor: Cursor) -> None:
         resumable = self.message.revision is None
@@ -225,7 +252,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
     """
     headers = state.protocol.post_headers(message)
     try:
-        async with state.http.open("POST", headers, message.body) as reply:
+        async with state.post(message, headers) as reply:
             # Some servers accept such a message with a body or a stream; neither is read.
             if not reply.succeeded:
                 await reply.read()

@@ -452,7 +452,7 @@ def _asked_in(message: Parsed) -> RequestId | None:
     if isinstance(message, Call):
         return message.params.get(PROGRESS_TOKEN) if message.id is None else None
     if isinstance(message, Malformed):
-        return message.error.id if isinstance(message.error, InvalidAnswer) else None
+        return message.error.id if message.error.is_answer else None
     return message.id
 
 
