@@ -324,3 +324,26 @@ async def test_client_that_closes_its_side_at_once_still_gets_its_answers() -> N
     assert (await hand.take())["result"] == {"protocolVersion": OLD, "capabilities": {}}
     assert (await hand.take())["result"].keys() == {"a"}
     await running
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_bridge_between_revisions_listens_again_and_reports_what_it_may_have_missed(
+    end: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={"listChanged": True})
+        for _ in range(2):
+            id, _ = await stream(hand)
+            await hand.send(*(make(id) for make in ENDS[end]))
+        await stream(hand)
+        await hand.take()
+
+    only = [one for one in pkg.REVISIONS if one.id == STATELESS]
+    async with bridged(Accepting(play), only) as hand:
+        await hand.send(hello(OLD))
+        await hand.take()
+        await hand.send(INITIALIZED)
+        for _ in range(2):
+            assert await hand.take() == notification(CHANGED)
+    said = [one for one in caplog.messages if "is opened again" in one]
+    assert len(said) == 2

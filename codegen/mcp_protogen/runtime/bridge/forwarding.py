@@ -31,7 +31,7 @@ from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.spec import Role
-from ..core.subscriptions import is_change
+from ..core.subscriptions import LIST_CHANGES
 from ..messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job
@@ -263,7 +263,7 @@ class Forwarding:
 
     def take_from_server(self, method: str, params: Any) -> Awaitable[None] | None:
         """Return what passes on a notification, if there is a client for it."""
-        if is_change(method):
+        if method in LIST_CHANGES:
             self._to_client.count(method)
         if method == CANCELLED:
             return self._cancelled_by_server(params)
