@@ -126,7 +126,7 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "extensions", "json", "revision", "spec"),
+            "core": ("errors", "extensions", "json", "revision", "sendable", "spec", "throttle"),
             "core.models": ("base", "core_schema", "tool_result", "types", "validation_errors"),
             "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
@@ -140,7 +140,7 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "strays", "tasks", "throttle"),
+                *("middleware", "models", "options", "pagination", "strays", "tasks"),
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),

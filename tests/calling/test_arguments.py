@@ -403,6 +403,8 @@ def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
         {"properties": {"x": {"$ref": "#/nowhere/at all"}}, "required": "x"},
         {"properties": [], "required": [1]},
         {"$ref": "#"},
+        {"$id": 5, "allOf": {}, "anyOf": [5, None], "then": 5, "dependentSchemas": [1]},
+        {"properties": {"a": 5, "b": [1], "c": {"type": {}}, "d": {"$ref": "http://["}}},
     ):
         with case(schema):
             assert signature({"name": "t", "inputSchema": schema}).startswith("t(")

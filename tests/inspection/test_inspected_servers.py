@@ -3,7 +3,9 @@
 import asyncio
 import gzip
 import json
+import os
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -320,6 +322,29 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
                 sessions = await quickly(Server(url=url), "2025-11-25")
             assert code in {one.rule.code for one in judged(sessions)}
             assert any(one.spoken for one in profile.profile_of(sessions).spoken) is spoken
+
+
+async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
+
+    def respond(asked: bytes) -> bytes:
+        # Later requests have the header field of the revision, and no answer of their own.
+        status = b"202 Accepted" if b"mcp-protocol-version" in asked.lower() else b"200 OK"
+        return status + b"\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
+
+    async with answering(respond) as url:
+        sessions = await quickly(Server(url=url), "2025-11-25")
+    assert ("notification-body", "notifications/initialized") in found(sessions)
+
+
+async def test_transports_log_nothing_beside_the_report() -> None:
+    head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
+    async with answering(always(head + json.dumps(AGREED).encode("utf-8-sig"))) as url:
+        words = "-c", "from mcp_protogen.cli import main; main()", "inspect", url, "--timeout", "1"
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, stdout=PIPE, stderr=PIPE, env={**os.environ, **PATHS}
+        )
+        out, err = await process.communicate()
+    assert (b"byte-order-mark" in out, err) == (True, b"")
 
 
 async def test_messages_on_stream_of_server_are_judged() -> None:

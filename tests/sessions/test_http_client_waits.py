@@ -137,7 +137,7 @@ def test_notification_is_sent_again(waits: list[float]) -> None:
             await Handshaking()(request, reply)
 
     requests = calling(play)
-    assert [one.method for one in requests].count("notifications/initialized") == 2
+    assert [request.method for request in requests].count("notifications/initialized") == 2
     assert waits == [2]
 
 

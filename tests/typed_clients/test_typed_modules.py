@@ -301,6 +301,73 @@ def test_arguments_of_alternatives_and_conditions_are_parameters() -> None:
     assert signature(module, "call").startswith("(self, arguments: dict[str, typing.Any] | None")
 
 
+def test_schema_that_is_too_large_is_a_dictionary_and_others_stay() -> None:
+    for large in (
+        {"properties": {f"m{number}": TEXT for number in range(20_000)}},
+        {"properties": {"a": {"enum": [*map(str, range(20_000))]}}},
+        {"properties": {"a": {"anyOf": [{"const": [number]} for number in range(501)]}}},
+        {"$defs": {f"d{number}": {"properties": {"x": TEXT}} for number in range(2_000)}},
+    ):
+        with case([*large]):
+            schema: Json = {"type": "object", **large}
+            tools: list[Json] = [
+                {"name": "large", "inputSchema": schema, "outputSchema": schema},
+                tool("small", properties={"text": TEXT}),
+            ]
+            module = module_of(*tools)
+            assert signature(module, "large") == (
+                "(self, arguments: dict[str, typing.Any] | None = None) -> dict[str, typing.Any]"
+            )
+            assert "text: str | None = None" in signature(module, "small")
+            (said,) = problems_of(*tools)
+            assert said.endswith("has more than 5,000 values or 500 alternatives: large")
+
+
+def test_references_by_address_and_anchor_are_followed() -> None:
+    schema: Json = {
+        "$id": "https://x.example/a/t.json",
+        "type": "object",
+        "properties": {
+            "whole": {"$ref": "https://x.example/a/t.json#/$defs/Place"},
+            "relative": {"$ref": "t.json#/$defs/Place"},
+            "anchor": {"$ref": "#place"},
+            "escaped": {"$ref": "#/%24defs/Place"},
+            "other": {"$ref": "parts/n.json"},
+        },
+        "$defs": {
+            "Place": {"$anchor": "place", "type": "object", "properties": {"x": COUNT}},
+            "N": {
+                "$id": "parts/n.json",
+                "type": "object",
+                "properties": {"m": {"$ref": "#/$defs/M"}},
+                "$defs": {"M": COUNT},
+            },
+        },
+    }
+    tools = [{"name": "look", "inputSchema": schema}]
+    assert problems_of(*tools) == []
+    module = module_of(*tools)
+    parameters = inspect.signature(module.WeatherClient.look).parameters
+    for name in ("whole", "relative", "anchor", "escaped"):
+        with case(name):
+            assert parameters[name].annotation == module.Place | None
+    assert module.N(m=1).to_wire() == {"m": 1}
+    with pytest.raises(ValueError, match="m"):
+        module.N(m="x")
+    alone = {"name": "look", "inputSchema": {**schema, "$id": "a/t.json"}}
+    assert problems_of(alone) == [
+        "the reference 'https://x.example/a/t.json#/$defs/Place' is not followed"
+    ]
+
+
+def test_references_into_one_member_are_one_model() -> None:
+    members = {f"m{number}": {"$ref": "#/properties/place"} for number in range(9)}
+    place: Json = {"type": "object", "properties": {"x": TEXT}}
+    module = module_of(tool(properties={"place": place, **members}))
+    parameters = inspect.signature(module.WeatherClient.look).parameters
+    assert len({str(parameters[name].annotation) for name in ("place", *members)}) == 1
+
+
 def test_defaults_that_are_none_of_their_type_are_left_to_the_server() -> None:
     defaults: tuple[tuple[Any, str], ...] = (
         (1, "string"),

@@ -72,7 +72,7 @@ class _Node:
         if value is False:
             return
         schema, resolver = value if is_object(value) else _NONE, self.resolver
-        if "$id" in schema:
+        if isinstance(schema.get("$id"), str):
             try:
                 resolver = resolver.in_subresource(self.specification.create_resource(schema))
             except _UNREADABLE:
@@ -254,6 +254,15 @@ class Part:
             ]
         return Part(tuple(found))
 
+    def inner(self, value: object) -> "Part":
+        """Return a schema within this one."""
+        return Part(tuple(inner for node in self.nodes for inner in node.inner(value)))
+
+    def targets(self) -> Iterator[Schema]:
+        """Yield the schemas that references lead to."""
+        for node in self.nodes:
+            yield from (target.schema for target in node.targets() if target is not None)
+
     def find(self, keyword: str, *, certain: bool = False) -> Iterator[Any]:
         """Yield the values of a keyword, with `certain` only those outside of alternatives."""
         for node in self._all:
@@ -293,9 +302,9 @@ def read_schema(schema: Schema) -> Part:
 
 def _resolver(schema: Schema, specification: Specification[Any]) -> Any:
     resource = specification.create_resource(schema)
-    base, empty = resource.id() or "", Registry[Any]()
+    empty: Registry[Any] = Registry()
     # All is found at once, so that it is not looked for again at each reference.
-    return empty.with_resource(base, resource).crawl().resolver(base)
+    return empty.with_resource("", resource).crawl().resolver(resource.id() or "")
 
 
 def positions(schema: Schema) -> tuple[list[Any], Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
     HttpError,
@@ -18,6 +18,7 @@ from mcp_protogen.runtime.core.errors import (
     McpError,
     ProtocolError,
 )
+from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.strays import EXPECTED
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
@@ -116,3 +117,10 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     if failure.written:
         problem = problem._replace(message=f"{problem.message}; {failure.written[-1].strip()}")
     return ProblemError(problem)
+
+
+def mended_warning(loss: Loss, server: str) -> Problem:
+    """Return a warning about what a lenient client has mended in a message of a server."""
+    message = f"{loss.method}: {loss.why}"
+    found = _MEANINGS[ProtocolError]._replace(message=message, place=server, pointer=loss.pointer)
+    return found._replace(level=Level.WARNING)

@@ -1,6 +1,7 @@
 """An HTTP client that shows what passes: each message, and the heads of requests and answers."""
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any, Final
 
 from mcp_protogen.inspection.intake import LONGEST, Intake
@@ -8,6 +9,7 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import RemoteError
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
+from mcp_protogen.runtime.http.client.http_client import parts_of_body
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2
 
 _RECORDED: Final = (
@@ -85,8 +87,10 @@ class _TappedResponse:
         self._media = fields.media_type(self.headers.get("content-type"))
         self._parser = sse.Parser(LONGEST)
         self._body = bytearray()
+        self._is_read = self._media == fields.EVENTS
 
     async def aiter_bytes(self) -> AsyncGenerator[bytes, None]:
+        self._is_read = True
         try:
             async for chunk in self._response.aiter_bytes():
                 self._take(chunk)
@@ -129,5 +133,10 @@ class _TappedResponse:
         self._body.clear()
 
     async def aclose(self) -> None:
+        if not self._is_read:
+            # Clients read nothing in answer to a notification, but rules are about it.
+            with suppress(httpx2().HTTPError, RemoteError):
+                async for _ in parts_of_body(self, self._head["method"]):
+                    pass
         self._end()
         await self._response.aclose()

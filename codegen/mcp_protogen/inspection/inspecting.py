@@ -1,24 +1,28 @@
 """The sessions of an inspection: each revision over each transport, one after the other."""
 
 import asyncio
+from collections import deque
 from collections.abc import Collection
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
 from mcp_protogen.connecting.traffic import tapped
 from mcp_protogen.inspection.conversation import InspectOptions, hold
 from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
-from mcp_protogen.inspection.intake import Clock, Intake
+from mcp_protogen.inspection.intake import LONGEST, Clock, Intake
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import HANDSHAKE, HTTP, REVISIONS, SSE, STDIO
 from mcp_protogen.inspection.stream_transport import GRACE, SOON, StreamProbing
 from mcp_protogen.inspection.transcript import FLOOD, KILLED, TIMEOUT, UNKNOWN_REVISION, Session
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES, stdio_client
 
 _SILENT: Final = 2
 """After how many sessions without an answer there is no server."""
+_LAST_LINES: Final = 20
 _NEWEST_FIRST: Final = tuple(reversed(REVISIONS))
 
 
@@ -48,7 +52,7 @@ async def _inspected(
     sessions: list[Session] = []
     for revision, transport in _planned(server, revisions):
         session = Session(revision=revision, transport=transport)
-        errors: list[str] = []
+        errors = deque[str](maxlen=_LAST_LINES)
         # One long wait is enough for a process that does not end.
         stubborn = any(earlier.exchanges[-1].outcome == KILLED for earlier in sessions)
         grace = SOON if stubborn else GRACE
@@ -70,17 +74,23 @@ def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]
 
 
 def _probing(
-    server: Server, session: Session, clock: Clock, errors: list[str], grace: float
+    server: Server, session: Session, clock: Clock, errors: deque[str], grace: float
 ) -> StreamProbing:
     intake = Intake(clock)
     if session.transport == HTTP:
         return HttpProbing(server, session, intake)
-    if session.transport == SSE:
-        return StreamProbing(tapped(partial(SseTransport.open, server), intake.note), intake)
-    settings: dict[str, Any] = {"cwd": server.cwd, "env": dict(server.env), "grace": grace}
-    if server.inherit:
-        settings["inherit"] = True
-    return StreamProbing.of(server.words, intake, errors, **settings)
+    opener: Opener = partial(SseTransport.open, server)
+    if session.transport == STDIO:
+        opener = stdio_client(
+            server.words,
+            cwd=server.cwd,
+            env=server.env,
+            inherit=server.inherit or SAFE_VARIABLES,
+            stderr=errors.append,
+            grace=grace,
+            limit=LONGEST,
+        )
+    return StreamProbing(tapped(opener, intake.note), intake, grace)
 
 
 def _has_answer(session: Session) -> bool:

@@ -26,10 +26,7 @@ _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 def names() -> dict[str, str]:
     """Return the members of params that a header field repeats, by method."""
     methods = protocol_of(STATELESS).methods.items()
-    return {
-        **{method: about["name"] for method, about in methods if "name" in about},
-        **fields.NAMED,
-    }
+    return {**fields.NAMED, **{key: about["name"] for key, about in methods if "name" in about}}
 
 
 class _AnsweredError(Exception):

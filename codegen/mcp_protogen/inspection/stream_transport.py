@@ -2,21 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from mcp_protogen.connecting.traffic import tapped
 from mcp_protogen.inspection.intake import LONGEST, Intake
 from mcp_protogen.inspection.steps import Probe, Step
 from mcp_protogen.inspection.transcript import CLOSED, FLOOD, KILLED, TIMEOUT, UNREACHABLE, Exchange
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Received, Transport
-from mcp_protogen.runtime.transports.subprocess import stdio_client
 
 GRACE: Final = 15.0
 """How long a process may take to end on a busy machine after its input was closed, in seconds."""
-_LAST_LINES: Final = 20
 SOON: Final = 1.0
 """How long answers may come after that to a later request, in seconds."""
 
@@ -37,19 +33,6 @@ class StreamProbing:
         self._grace = grace
         self._transport: Transport | None = None
         self._ended = False
-
-    @classmethod
-    def of(
-        cls, words: Sequence[str], intake: Intake, errors: list[str], grace: float, **settings: Any
-    ) -> "StreamProbing":
-        """Return the steps of a session with a program, which is started at the first one."""
-
-        def kept(text: str) -> None:
-            errors.append(text)
-            del errors[:-_LAST_LINES]
-
-        opener = stdio_client(words, stderr=kept, grace=grace, limit=LONGEST, **settings)
-        return cls(tapped(opener, intake.note), intake, grace)
 
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Send the messages of a step, and read until they are answered."""

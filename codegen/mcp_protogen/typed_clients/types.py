@@ -133,7 +133,7 @@ class _Side:
 
     def content(self, name: str) -> str:
         """Return a digest of a definition with everything that it leads to."""
-        return digest(reachable(self.found.schemas, [name]))
+        return digest(self.found.reachable(name))
 
 
 _ROOT: Final = "ToolSchema"

@@ -14,6 +14,7 @@ envelope, its state never changes, and what a client declares is looked up for e
 
 from collections.abc import Iterator, Mapping
 from itertools import count
+from logging import getLogger
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -38,6 +39,7 @@ from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
 from .core.strays import Strays
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
+from .messages.forgiving import reinterpret
 from .messages.jsonrpc import Batch, Call, Malformed, Parsed
 from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
@@ -49,6 +51,8 @@ R = TypeVar("R")
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
+
+_log: Final = getLogger(__name__)
 
 _NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
@@ -366,7 +370,7 @@ class Connection:
         return min((pending.due for pending in self._asked.values()), default=inf)
 
     def time_left(self, id: RequestId, now: float) -> float:
-        """Return the seconds until a request of ours is given up; 0 if it is no longer pending."""
+        """Return the seconds until a request times out; 0 if it is no longer pending."""
         pending = self._asked.get(id)
         return 0.0 if pending is None else pending.due - now
 
@@ -437,9 +441,10 @@ class Connection:
         code = self.table.code_to_send(method, error.code)
         try:
             return self.table.serialise_error(id, code, error.message, error.data)
-        except LocalError:
+        except LocalError as unsent:
             if id is None:
                 return None
+            _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
             # What a handler put beside its error has no JSON form; the error itself still has.
             return self.table.serialise_error(id, code, error.message)
 
@@ -469,6 +474,12 @@ class Connection:
             return self._answered(outcome)
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
+        if isinstance(outcome, InvalidParams) and isinstance(message, Call):
+            again = reinterpret(self.table, message, outcome, self.peer)
+            if isinstance(again, Request):
+                return self._requested(again)
+            if isinstance(again, Notification):
+                return self._notified(again, now)
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 

@@ -59,7 +59,7 @@ _STATUSES: Final = (200, 400, 404, 500, 503)
 _OTHER_ERRORS: Final = (-32601, -32602, -32600, -32603, -32000, 0, 1)
 
 OVER_HTTP: Final = (
-    Row("2xx, a result that lists a revision of ours", SPEAKS, (Http(200, DISCOVERED),)),
+    Row("2xx, a result that lists a common revision", SPEAKS, (Http(200, DISCOVERED),)),
     Row(
         "2xx, a result that lists only revisions with a handshake, or none",
         HANDSHAKE,
@@ -87,7 +87,7 @@ OVER_HTTP: Final = (
         ),
     ),
     Row(
-        "any status, -32022 that lists a revision of ours",
+        "any status, -32022 that lists a common revision",
         ONCE_MORE,
         tuple(Http(status, failure(-32022, supported=[NEW])) for status in _STATUSES),
     ),
@@ -167,7 +167,7 @@ OVER_HTTP: Final = (
 """Over HTTP."""
 
 OVER_STDIO: Final = (
-    Row("a result that lists a revision of ours", SPEAKS, (DISCOVERED,)),
+    Row("a result that lists a common revision", SPEAKS, (DISCOVERED,)),
     Row(
         "a result that lists only revisions with a handshake, or none",
         HANDSHAKE,

@@ -6,16 +6,17 @@ its `_meta`, and which request it is about.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from ..connection import CANCELLED, INITIALIZED, PROGRESS
 from ..core.errors import InvalidAnswer, MethodNotFound, RemoteError, RequestId
 from ..core.json import JSONObject, is_object, json_text
+from ..core.losses import LossReport
 from ..core.models.base import Validate, WireModel
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import Call, Response, id_of, named, write_result
 from ..messages.method_table import Message, MethodTable, Notification, Pending, Request, SpecT
-from ..messages.writing import spliced
+from ..messages.writing import wire_text
 from ..rules.server_negotiation import INITIALIZE
 
 R = TypeVar("R")
@@ -97,6 +98,9 @@ class CarryingTable(MethodTable):
         request: Request[Any] = named(Request, (id, spec, given, params, meta))
         return request
 
+    def lenient(self, report: LossReport) -> Self:
+        return self
+
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
         return _as_it_came
 
@@ -112,8 +116,8 @@ class CarryingTable(MethodTable):
     def _params_text(
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
-        if meta is not None:
-            return spliced(params if is_object(params) else {}, meta)
+        if meta is not None or is_object(params):
+            return wire_text(spec.method, params if is_object(params) else {}, meta)
         return None if params is None else json_text(params)
 
     def serialise_result(
@@ -121,7 +125,8 @@ class CarryingTable(MethodTable):
     ) -> bytes:
         if isinstance(result, WireModel):
             return super().serialise_result(spec, id, result, meta=meta)
-        return write_result(id, json_text(result))
+        text = wire_text(spec.method, result, None) if is_object(result) else json_text(result)
+        return write_result(id, text)
 
 
 def _as_it_came(value: Any) -> Any:

@@ -8,6 +8,7 @@ from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
+from ..core.losses import LossReport
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -75,6 +76,8 @@ class ClientConnection:
         self.negotiated = negotiated
         self.introduction: Final = introduction
         self.instructions: str | None = introduction.get("instructions")
+        self.mended: LossReport | None = None
+        """What a lenient client has mended."""
         self.network: Network | None = None
         """What it goes over, if its transport says."""
         self.mark: Final = object()
@@ -91,7 +94,7 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
             endpoint.hold(received.id, received.held)
-        for message in messages_in(received, endpoint.log):
+        for message in messages_in(received, endpoint.log, self.mended):
             if is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple, TypeAlias, final
 from pydantic_core import from_json, to_json
 
 from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError, RequestId
-from ..core.json import OBJECT, JSONObject, is_object, json_text
+from ..core.json import OBJECT, JSONObject, is_object
+from ..core.sendable import sendable_text
 
 VERSION: Final = "2.0"
 
@@ -208,11 +209,11 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """Return an error, without an id for what could not be read; raise as `json_text` does."""
+    """Return an error, without an id for what could not be read; raise as `sendable_text` does."""
     error: JSONObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return b'%b"error":%b}' % (_head(id), json_text(error))
+    return b'%b"error":%b}' % (_head(id), sendable_text(error, "an error"))
 
 
 def _head(id: RequestId | None) -> bytes:

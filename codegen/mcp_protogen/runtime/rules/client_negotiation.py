@@ -139,7 +139,7 @@ class Negotiation:
         """Return the step after `outcome`, which came of the last one."""
         step = self._step(outcome)
         if isinstance(step, Exception) and self._trouble is not None:
-            # Whatever its class and its members are, its text tells of both failures.
+            # The class and the members stay; the text names both failures.
             step.args = (f"{step}; before that, {self._trouble}",)
         return step
 

@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -24,8 +25,9 @@ from ..core.spec import HANDSHAKE_ERA
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
+from ..messages.forgiving import reinterpret
 from ..messages.jsonrpc import Call, Malformed
-from ..messages.method_table import MethodTable, understood
+from ..messages.method_table import MethodTable
 from ..rules import server_negotiation
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import runtime_of
@@ -179,7 +181,9 @@ async def proxied(
         caller.check()
     # The client's own revision loses nothing, so it goes before newer ones.
     own = NegotiatedRevision(caller.revision.id, caller.revision.era)
-    async with connected(views, opener, options, own):
+    # Who mounts a server reads all that it says; a client of the bridge gets that as it is.
+    lenient = options if carries else replace(options, lenient=True)
+    async with connected(views, opener, lenient, own):
         server.instructions = to_server.connection.instructions
         await to_server.open()
         try:
@@ -243,10 +247,11 @@ class Caller(NamedTuple):
         """Raise `UnfitCaller` unless the client can be understood in another revision."""
         if self.call is not None:
             table: MethodTable = self.revision.load().methods.TABLE
-            try:
-                understood(table.interpret(self.call, "client", lambda _: None))
-            except RemoteError as error:
-                raise UnfitCaller(error.with_traceback(None)) from None
+            outcome = table.interpret(self.call, "client", lambda _: None)
+            if isinstance(outcome, InvalidParams):
+                outcome = reinterpret(table, self.call, outcome, "client")
+            if isinstance(outcome, RemoteError):
+                raise UnfitCaller(outcome)
 
 
 def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:

@@ -5,6 +5,7 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from logging import getLogger
 from math import inf
@@ -24,6 +25,7 @@ from ..core.errors import (
     RequestId,
 )
 from ..core.json import is_object
+from ..core.losses import LossReport
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.strays import NO_STRAYS
@@ -99,8 +101,11 @@ async def connected(
     try:
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
+        if negotiator.mended is not None:
+            view = replace(view, table=view.table.lenient(negotiator.mended))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
+        connection.mended = negotiator.mended
         connection.network = getattr(negotiator.transport, "network", None)
         if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
             negotiator.transport.repeat(view.table.names)
@@ -133,6 +138,7 @@ class Negotiator:
         self._silences = 0
         self._strays = NO_STRAYS
         self._log = Throttle(_log)
+        self.mended = LossReport("", "", options.on_loss) if options.lenient else None
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """What came after the last answer."""
@@ -246,7 +252,7 @@ class Negotiator:
             if received.id == id:
                 self._hold(received.held)
             return None
-        for message in messages_in(received, self._log):
+        for message in messages_in(received, self._log, self.mended):
             if jsonrpc.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)

@@ -269,9 +269,9 @@ class Router:
 
     def _cancelled(self, call: Call) -> None:
         # It belongs to the era of the request it names, and carries no mark of its own.
-        id = call.params.get("requestId")
+        id = jsonrpc.id_of({"id": call.params.get("requestId")})
         for connection in self.connections:
-            if isinstance(id, (int, str)) and connection.endpoint.connection.is_open(id):
+            if id is not None and connection.endpoint.connection.is_open(id):
                 connection.endpoint.receive(call)
                 return
         self._log.info("ignored the cancellation of a request that is not open")

@@ -21,6 +21,7 @@ from ...core.errors import (
 )
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
+from ...core.pagination import Page, items
 from ...messages import jsonrpc
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
@@ -304,15 +305,17 @@ async def relearn(state: ClientState, call: Message) -> bool:
     before = state.protocol.post_headers(call)
     # A progress token belongs to one request.
     meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}
-    params: JSONObject = {"_meta": meta}
+
+    async def page(cursor: str | None) -> Page[Any]:
+        given = {} if cursor is None else {"cursor": cursor}
+        result = await ask(state, LIST_TOOLS, {"_meta": meta, **given})
+        following = result.get("nextCursor") if is_object(result) else None
+        # The fields were learnt when the page came.
+        return Page([], following if isinstance(following, str) else None)
+
     try:
-        for _ in range(_MOST_PAGES):
-            result = await ask(state, LIST_TOOLS, params)
-            cursor = result.get("nextCursor") if is_object(result) else None
-            if not isinstance(cursor, str):
-                break
-            params = {"_meta": meta, "cursor": cursor}
+        async for _ in items(page, lambda page: page.items, lambda: _MOST_PAGES):
+            pass
     except (McpError, RemoteError, Disconnected) as error:
         state.log.warning("the tools could not be listed to correct header fields: %s", error)
-        return False
     return state.protocol.post_headers(call) != before

@@ -78,7 +78,7 @@ class HttpReply:
 
     @property
     def retry_after(self) -> float | None:
-        """Return the seconds after which the server wants to be asked again, if it says so."""
+        """Return the seconds after which the server wants to be asked again; None without them."""
         return _retry_after(self._response)
 
     async def read_events(
@@ -206,7 +206,7 @@ def _retry_after(response: Response) -> float | None:
 
 
 def _wait(response: Response, waits: int) -> float | None:
-    """Return how long to wait before the same request, after so many waits; None if it ends."""
+    """Return how long to wait before the next attempt, after `waits`; None if this is the last."""
     status: int = response.status_code
     wanted = _retry_after(response) if status in _LATER else None
     if wanted is not None:

@@ -402,8 +402,8 @@ class SharedSessions(SessionRegistry):
                     await self._write(session, confirmed=True)
             return
         if method == CANCELLED:
-            id = notification.params.get("requestId")
-            if isinstance(id, (str, int)) and connection.is_open(id):
+            id = jsonrpc.id_of({"id": notification.params.get("requestId")})
+            if id is not None and connection.is_open(id):
                 return
         elif method not in session.connection.handlers:
             return
