@@ -299,9 +299,10 @@ class ProxyServerRuntime(ServerRuntime):
         if PROGRESS_TOKEN in context.meta:
             # Progress is reported of what was sent, and so not before there is a request.
             options["on_progress"] = lambda progress: self._progressed(forwarded, progress)
-        forwarded = ForwardedRequest(
-            spec.method, partial(self._result, context, spec, params, options)
-        )
+        work = partial(self._result, context, spec, params, options)
+        # Between two revisions, reports come as seldom as the options say.
+        report = _report if self.client.same_revision else None
+        forwarded = ForwardedRequest(spec.method, work, report)
         return forwarded
 
     async def _result(
@@ -456,3 +457,12 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
 def asks(spec: RequestSpec[Any, Any], result: Any) -> bool:
     """Return whether a result asks its client for something."""
     return "may_require_input" in spec.traits and isinstance(result, spec.results[-1])
+
+
+async def _report(context: RequestContext, progress: Progress) -> None:
+    """Pass on a report of progress as it came."""
+    spec = context.table.notifications[PROGRESS]
+    said = {name: value for name, value in progress._asdict().items() if value is not None}
+    said["progress"] = said.pop("done")
+    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **said})
+    await context.notify(spec, params)

@@ -8,7 +8,7 @@ from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_runnin
 from collections import deque
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
@@ -22,6 +22,11 @@ _log: Final = getLogger(__name__)
 _MOST_REPORTS: Final = 16
 """How many reports of progress wait for a client that reads slowly, the newest of them."""
 
+_MOST_OF_ALL_REPORTS: Final = 1000
+"""The same where each report is passed on."""
+
+Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
+
 
 class _Question(NamedTuple):
     spec: RequestSpec[Any, Any]
@@ -32,7 +37,9 @@ class _Question(NamedTuple):
 class ForwardedRequest:
     """One request on its way to the server, with the questions that the server asks meanwhile."""
 
-    def __init__(self, method: str, work: Callable[[], Awaitable[Any]]) -> None:
+    def __init__(
+        self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
+    ) -> None:
         self._task: Task[Any] = get_running_loop().create_task(_begun(work, method))
         self._task.add_done_callback(self._ended)
         self._questions: deque[_Question] = deque()
@@ -40,7 +47,9 @@ class ForwardedRequest:
         self._changed = Event()
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
-        self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
+        self._report_each = report
+        most = _MOST_REPORTS if report is None else _MOST_OF_ALL_REPORTS
+        self._unreported: deque[Progress] = deque(maxlen=most)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
         """The context that reports go to."""
@@ -69,7 +78,11 @@ class ForwardedRequest:
     async def _report(self) -> None:
         while self._busy and self._unreported and self.context is not None:
             try:
-                await self.context.progress(*self._unreported.popleft())
+                progress = self._unreported.popleft()
+                if self._report_each is not None:
+                    await self._report_each(self.context, progress)
+                else:
+                    await self.context.progress(*progress)
             except Disconnected:
                 _log.info("nobody is left to report progress to")
 
