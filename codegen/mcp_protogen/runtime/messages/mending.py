@@ -47,7 +47,8 @@ class Mended(NamedTuple):
 def mend(value: Any, check: Validate, at: str, *, entries: bool = True) -> Mended:
     """Return a decoded value that `check` accepts, or one that comes close; never raise.
 
-    `at` is the pointer of the value in its message. Without `entries`, lists stay whole.
+    `check` raises `ValidationError`. `at` is the pointer of the value in its message. Without
+    `entries`, lists stay whole.
     """
     mending = _Mending(check, at, entries)
     try:
