@@ -126,7 +126,7 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "extensions", "json", "revision", "spec"),
+            "core": ("errors", "extensions", "json", "revision", "sendable", "spec", "throttle"),
             "core.models": ("base", "core_schema", "tool_result", "types", "validation_errors"),
             "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
@@ -140,7 +140,7 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "tasks", "throttle"),
+                *("middleware", "models", "options", "pagination", "strays", "tasks"),
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
@@ -288,7 +288,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"bridge"}),
         {
-            "bridge": ("bridge", "carrying", "forwarded_request", "proxies", "task_carrying"),
+            "bridge": (
+                *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
+                "task_carrying",
+            ),
             "client": ("listen_stream",),
         },
         modules=("bridge",),
@@ -309,7 +312,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"telemetry"}),
-        {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
+        {"core": ("connection_errors", "http_request", "middleware", "strays", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
     ),
     Contents(

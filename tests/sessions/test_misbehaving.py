@@ -121,9 +121,11 @@ async def test_a_flood_is_heard_in_order_and_in_bounded_room(tmp_path: Path) -> 
     assert len(heard) > 10_000
 
 
-async def test_a_line_that_is_too_long_is_dropped_and_the_session_goes_on(tmp_path: Path) -> None:
-    meeting = Meeting("huge line", tmp_path, limit=1_000_000)
-    assert (await meeting.call()).content == EMPTY
+async def test_answer_that_is_too_long_fails_its_call_at_once(tmp_path: Path) -> None:
+    async with Meeting("huge line", tmp_path, limit=1_000_000).connect() as ours:
+        for _ in range(2):
+            with pytest.raises(pkg.RemoteError, match="a line of more than 1000000 bytes"):
+                await ours.call_tool(named(OLD, "x"))
 
 
 @pytest.mark.shows("S2-48")

@@ -106,8 +106,8 @@ def test_S0_33_S3_01_messages_are_lines_of_utf8() -> None:
 def test_a_line_that_is_too_long_gets_an_error_and_the_session_goes_on() -> None:
     answers, _ = talk(call(1, "x" * 20_000), call(2, "x"), limit=10_000)
     by_id = {one.get("id"): one for one in answers}
-    assert by_id[None]["error"]["code"] == -32700
-    assert "10000 bytes" in by_id[None]["error"]["message"]
+    assert by_id[1]["error"]["code"] == -32700
+    assert "10000 bytes" in by_id[1]["error"]["message"]
     assert "result" in by_id[2]
 
 

@@ -14,6 +14,7 @@ envelope, its state never changes, and what a client declares is looked up for e
 
 from collections.abc import Iterator, Mapping
 from itertools import count
+from logging import getLogger
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -21,11 +22,13 @@ from pydantic_core import from_json, to_json
 
 from .core.connection_errors import MissingClientCapability
 from .core.errors import (
+    METHOD_NOT_FOUND,
     InvalidAnswer,
     InvalidParams,
     InvalidRequest,
     LocalError,
     MethodNotFound,
+    ParseError,
     ProtocolError,
     RemoteError,
     RequestId,
@@ -33,8 +36,10 @@ from .core.errors import (
 from .core.extensions import EXTENSIONS
 from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
+from .core.strays import Strays
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
+from .messages.forgiving import reinterpret
 from .messages.jsonrpc import Batch, Call, Malformed, Parsed
 from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
@@ -47,8 +52,11 @@ CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
 
+_log: Final = getLogger(__name__)
+
 _NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
+_STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
 
 # The events: what the messages of the peer come to, besides requests, notifications, results and
@@ -194,6 +202,7 @@ class Connection:
         "_asked",
         "_declared_by_request",
         "_everything_passes",
+        "_notified_peer",
         "_open",
         "_reported",
         "declared",
@@ -207,6 +216,7 @@ class Connection:
         "shared",
         "signature",
         "state",
+        "strays",
         "table",
     )
 
@@ -242,6 +252,10 @@ class Connection:
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self._reported: frozenset[RequestId] = _NO_REQUESTS
+        self.strays = _STRAYS[role]
+        """What came in place of answers."""
+        # Whether the peer may still answer a notification, which some do by mistake.
+        self._notified_peer = False
         self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
 
@@ -300,6 +314,7 @@ class Connection:
         """
         self.table.admit(spec.method, self.role)
         self._check(spec, params, None if about is None else self._declared(about))
+        self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)
 
     def _check(
@@ -426,9 +441,10 @@ class Connection:
         code = self.table.code_to_send(method, error.code)
         try:
             return self.table.serialise_error(id, code, error.message, error.data)
-        except LocalError:
+        except LocalError as unsent:
             if id is None:
                 return None
+            _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
             # What a handler put beside its error has no JSON form; the error itself still has.
             return self.table.serialise_error(id, code, error.message)
 
@@ -458,6 +474,12 @@ class Connection:
             return self._answered(outcome)
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
+        if isinstance(outcome, InvalidParams) and isinstance(message, Call):
+            again = reinterpret(self.table, message, outcome, self.peer)
+            if isinstance(again, Request):
+                return self._requested(again)
+            if isinstance(again, Notification):
+                return self._notified(again, now)
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
@@ -466,20 +488,50 @@ class Connection:
         return None if pending is None else pending.spec
 
     def _fault(self, error: RemoteError) -> Event:
-        if not isinstance(error, InvalidAnswer):
+        unread = error if isinstance(error, ParseError) else None
+        # Where the kind cannot be seen, it is an answer: servers send little else.
+        is_guess = unread is not None and unread.meant == "message" and self.role == "client"
+        if not error.is_answer and not is_guess:
             # The first request of that id is still to be answered, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
-        if error.id is None or self._asked.pop(error.id, None) is None:
+        id = self._only() if error.id is None else error.id
+        pending = None if id is None else self._asked.pop(id, None)
+        if id is None or pending is None:
+            self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
-        return Failure(error.id, error)
+        return Failure(id, error if unread is None else unread.in_answer(pending.spec.method))
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
-        pending = None if answer.id is None else self._asked.pop(answer.id, None)
-        if pending is None:
+        id = answer.id
+        if id is None and isinstance(answer, Error):
+            id = self._asked_without_id(answer)
+        pending = None if id is None else self._asked.pop(id, None)
+        if id is None or pending is None:
+            text = f"{answer.message} (code {answer.code})" if isinstance(answer, Error) else ""
+            self._note_stray(answer.id, text)
             return Ignored(InvalidAnswer("an answer to no open request", id=answer.id))
+        self._notified_peer = False
         if isinstance(answer, Result):
             return answer
-        return answer._replace(code=self.table.code_that_came(pending.spec.method, answer.code))
+        code = self.table.code_that_came(pending.spec.method, answer.code)
+        return answer._replace(id=id, code=code)
+
+    def _asked_without_id(self, error: Error) -> RequestId | None:
+        """Return the request that an error without an id answers; None if that is open."""
+        if error.code == METHOD_NOT_FOUND and self._notified_peer:
+            # Servers without the notification send this, although nothing answers one.
+            self._notified_peer = False
+            return None
+        return self._only()
+
+    def _only(self) -> RequestId | None:
+        """Return the only open request of this side; long-lived ones count if they are alone."""
+        ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
+        ids = ids or list(self._asked)
+        return ids[0] if len(ids) == 1 else None
+
+    def _note_stray(self, id: RequestId | None, text: str) -> None:
+        self.strays = self.strays.with_answer(id, text, self._asked)
 
     def _requested(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec
@@ -487,7 +539,9 @@ class Connection:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
-        requires = spec.requires if self.needs is None else self.needs[spec]
+        requires = spec.requires
+        if requires and self.needs is not None:
+            requires = self.needs[spec]
         if requires:
             declared = self._declared(request)
             need = capabilities.unmet(requires, self.peer, request.params, declared)
@@ -519,6 +573,10 @@ class Connection:
             return self._given_up(notification)
         if spec.method == PROGRESS:
             pending = self._asked.get(params.progress_token)
+            if self.table.carries:
+                if pending is not None:
+                    pending.renew(now)
+                return notification
             if params.progress_token in self._reported:
                 return Progressed(params.progress_token, notification)
             if pending is None or not pending.progress:

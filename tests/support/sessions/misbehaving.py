@@ -98,7 +98,6 @@ def call(asked: Message) -> None:
         case "to nothing":
             send({"id": 12345, "result": {}})
             send({"id": "abc", "error": {"code": 1, "message": "m"}})
-            send({"error": {"code": 1, "message": "m"}})
             send(answer)
         case "wrong shape":
             send({"id": asked["id"], "result": {"content": "text"}})

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.http_plan import session_id
 from mcp_protogen.inspection.transcript import Exchange, Session, same_id
@@ -47,8 +48,11 @@ def _fine(exchange: Exchange) -> bool:
 
 
 def answers(session: Session) -> Iterator[Fault]:
-    """Yield answers to requests of another media type, and statuses of a failing server."""
+    """Yield answers of another media type or encoding, and statuses of a failing server."""
     for exchange in session.exchanges:
+        if exchange.replaced:
+            message = "clients forgive bytes that are not UTF-8 in a stream, and show U+FFFD"
+            yield fault("not-utf-8", session.transport, message, exchange)
         if exchange.status >= 500:
             message = f"the status {exchange.status}"
             yield fault("server-error", exchange.probe, message, exchange)
@@ -225,7 +229,7 @@ def authorization(session: Session) -> Iterator[Fault]:
 
 
 def _names_issuers(exchange: Exchange) -> bool:
-    named = any(one.get("authorization_servers") for one in exchange.received)
+    named = any(value.get("authorization_servers") for value in filter(is_object, exchange.values))
     return exchange.status == 200 and named
 
 

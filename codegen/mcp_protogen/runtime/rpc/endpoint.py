@@ -23,7 +23,7 @@ from ..connection import (
     Refusal,
 )
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidAnswer, RemoteError, RequestId, Untranslatable
+from ..core.errors import InvalidAnswer, ParseError, RemoteError, RequestId, Untranslatable
 from ..core.http_request import Principal
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
@@ -43,7 +43,7 @@ from .jobs import (
     Work,
     deliver,
 )
-from .outgoing import PendingCalls
+from .outgoing import OnBegin, PendingCalls
 from .send_queue import MessageSink
 
 P = TypeVar("P")
@@ -105,11 +105,12 @@ class Endpoint:
         options: CallOptions,
         via: MessageSink | None = None,
         meta: bytes | None = None,
+        begun: OnBegin | None = None,
     ) -> R:
         # From now on reading may be what a handler waits for.
         self.jobs.changed.ring()
         sink = self.sink if via is None else via
-        return await self._calls.request(spec, params, options, sink, meta)
+        return await self._calls.request(spec, params, options, sink, meta, begun)
 
     async def notify(
         self,
@@ -175,8 +176,11 @@ class Endpoint:
     def _take_note(self, event: Event) -> bytes | None:
         """Deal with what is no request; return the error that answers it, if one does."""
         if isinstance(event, Refusal):
-            self.log.info("refused a message: %r", str(event.error))
             connection = self.connection
+            if connection.role == "client" and isinstance(event.error, ParseError):
+                self.log.warning("the server sent what is not a message: %s", event.error)
+            else:
+                self.log.info("refused a message: %r", str(event.error))
             # A server's stray output is no request, and where servers have no requests a client
             # never answers (2026-07-28, basic/transports/stdio, "Sending Messages").
             if connection.role == "server" or (
@@ -186,22 +190,27 @@ class Endpoint:
         elif isinstance(event, (Result, Error, Failure)):
             self._calls.settle(event)
         elif isinstance(event, Ignored):
-            self.log.info("ignored a message: %s", event.error)
+            error = event.error
+            # A late answer is usual, but nothing else may tell of one without an id.
+            is_lost = error.id is None and isinstance(error, (InvalidAnswer, ParseError))
+            log = self.log.warning if is_lost else self.log.info
+            log("ignored a message: %s", error)
         elif isinstance(event, Notification):
-            self._notified(event)
+            self.notified(event)
         elif isinstance(event, Progressed):
             self._calls.progressed(event)
-            self._notified(event.notification)
+            self.notified(event.notification)
         elif isinstance(event, Ended):
             self._calls.ended(event)
-            self._notified(event.notification)
+            self.notified(event.notification)
         elif isinstance(event, Cancellation):
             self.log.info("request %r was cancelled", event.id)
             self.jobs.cancel(self.jobs.find(event.id))
-            self._notified(event.notification)
+            self.notified(event.notification)
         return None
 
-    def _notified(self, notification: Notification[Any]) -> None:
+    def notified(self, notification: Notification[Any]) -> None:
+        """Have a notification handled beside the requests."""
         work = self._on_notification(notification)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)

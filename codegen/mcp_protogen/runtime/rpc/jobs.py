@@ -35,6 +35,7 @@ from ..core.errors import (
     Untranslatable,
 )
 from ..core.http_request import HttpRequest, Principal
+from ..core.sendable import Unsendable
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks, resumed, together
 from ..core.throttle import Throttle
@@ -307,7 +308,7 @@ class Jobs:
 
     def error_of_result(self, error: LocalError, method: str) -> ProtocolError:
         """Return the error that answers a request whose result cannot be sent."""
-        if isinstance(error, Untranslatable):
+        if isinstance(error, Untranslatable) or isinstance(error.__cause__, Unsendable):
             self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
             return _fault(str(error))
         _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)

@@ -36,6 +36,7 @@ _GRACE: Final = 1.0
 _MOST_TASKS: Final = 100
 
 OnProgress: TypeAlias = Callable[[Progress], object]
+OnBegin: TypeAlias = Callable[[RequestId], object]
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -84,10 +85,11 @@ class PendingCalls:
         options: CallOptions,
         sink: MessageSink,
         meta: bytes | None = None,
+        begun: OnBegin | None = None,
     ) -> R:
         """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
-            raise Disconnected(*self.broken.args)
+            raise Disconnected(self._connection.strays.explain(str(self.broken)))
         on_progress = options.get("on_progress")
         id, data = self._connection.request(
             spec,
@@ -97,6 +99,8 @@ class PendingCalls:
             progress=on_progress is not None,
             meta=meta,
         )
+        if begun is not None:
+            begun(id)
         answer: Future[R] = self._loop.create_future()
         call = self._calls[id] = _Call(answer, on_progress, sink)
         try:
@@ -148,6 +152,8 @@ class PendingCalls:
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
+            if isinstance(error, Disconnected):
+                error = Disconnected(self._connection.strays.explain(str(error), id))
             call.fail(error)
 
     def hold(self, id: RequestId, held: bool) -> None:
@@ -183,8 +189,8 @@ class PendingCalls:
         self.broken = self.broken or error
         if self._timer is not None:
             self._timer.cancel()
-        for call in self._calls.values():
-            call.fail(Disconnected(*self.broken.args))
+        for id in self._calls:
+            self.fail(id, Disconnected(*self.broken.args))
 
     def _watch(self, due: float) -> None:
         if due < self._timer_at:
@@ -197,7 +203,8 @@ class PendingCalls:
         for id, pending in self._connection.overdue(self._loop.time()):
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
-            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds))
+            strays = self._connection.strays
+            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds, strays, id))
         self._timer, self._timer_at = None, inf
         self._watch(self._connection.deadline())
 

@@ -23,6 +23,7 @@ from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import problems
 from ..core.oauth_scopes import checked_scopes
 from ..core.schema_validation import checker
+from ..core.sendable import Unsendable, sendable_text
 from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
 from .completions import Completer, completers
@@ -40,7 +41,7 @@ from .functions import (
     signature_of,
 )
 from .media import Media
-from .results import UnfitResult, output_of
+from .results import NotJsonResult, UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several, text_block
 from .task_options import task_mode, task_support
 from .uri_templates import UriTemplate
@@ -218,6 +219,9 @@ class Tool(Item):
             raise
         except ToolError as error:
             text = str(error)
+        except NotJsonResult as error:
+            text = f"{self.key} returned a value that is not JSON: {error}."
+            _log.error("%s", text)
         except UnfitResult as error:
             _log.error(
                 "the tool %s returned a value that its schema does not allow: %s", self.key, error
@@ -419,8 +423,15 @@ class Resource(_Completed):
             blob = b64encode(value).decode("ascii")
             return models.contents["blob"](uri=uri, blob=blob, mime_type=mime_type)
         if not isinstance(value, str):
-            value, mime_type = json_text(value).decode(), mime_type or "application/json"
+            value, mime_type = self._json(value), mime_type or "application/json"
         return models.contents["text"](uri=uri, text=value, mime_type=mime_type)
+
+    def _json(self, value: Any) -> str:
+        try:
+            return sendable_text(value, self.key).decode()
+        except Unsendable as error:
+            _log.warning("%s has null in place of a number: %s", self.key, error)
+            return json_text(value).decode()
 
 
 def not_found(uri: str, models: RevisionModels, meant: str = "") -> McpError:
@@ -491,7 +502,9 @@ def check(marked: Marked) -> None:
     function, mark, _, attribute = marked
     where = named(function)
     if not isroutine(function):
-        raise TypeError(f"{attribute or where}: {where} has a decorator, but is not a function")
+        if attribute:
+            raise TypeError(f"{attribute}: {where} has a decorator, but is not a function")
+        raise TypeError(f"{where} is not a function: write a function that calls it")
     if mark.options.get("thread") and iscoroutinefunction(function):
         raise TypeError(f"{where}: a coroutine function cannot run in a thread")
     names = check_shape(function, method=marked.is_method)

@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
+from ..core.losses import LossReport
+from ..core.throttle import Throttle
+from ..messages.jsonrpc import Batch, Malformed, Parsed
+from ..messages.mending import mend_messages
+from ..messages.reading import read_messages, separate
 from ..rules.handlers import Handlers
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
@@ -120,6 +125,27 @@ class WaitingTransport(Protocol):
     def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
         """Wait no longer than `time_left` returns for a request, in seconds."""
         ...
+
+
+def messages_in(
+    received: Received, log: Throttle, mended: LossReport | None = None
+) -> Sequence[Parsed | Batch]:
+    """Return the messages in what came; one that could not be read is `Malformed`.
+
+    With `mended`, members of a message may be null instead of absent, and are reported there.
+    """
+    if isinstance(received, bytes):
+        messages = read_messages(received, log)
+        return messages if mended is None else mend_messages(messages, received, mended)
+    return (Malformed(received),) if isinstance(received, RemoteError) else ()
+
+
+def separated(received: Sequence[Received], log: Throttle) -> list[Received]:
+    """Return what came with one message in each text, for those who keep texts."""
+    found: list[Received] = []
+    for text in received:
+        found += separate(text, log) if isinstance(text, bytes) else (text,)
+    return found
 
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]

@@ -18,6 +18,7 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import ParseError
 from ..core.middleware import Network
 from ..core.tasks import Signal
+from ..messages.reading import TAIL, read_values, unreadable
 from .base import Received
 
 LONGEST: Final = 16 * 1024 * 1024
@@ -36,11 +37,13 @@ _CLOSE_TIMEOUT: Final = 2.0
 class LineReader:
     """A reader that splits received chunks of any size into lines of at most `limit` bytes."""
 
-    __slots__ = ("_limit", "_line")
+    __slots__ = ("_end", "_limit", "_line")
 
     def __init__(self, limit: int = LONGEST) -> None:
         self._limit = limit
         self._line = bytearray()
+        # The end of a line that is too long, which may have the id of the message.
+        self._end = b""
 
     def feed(self, chunk: bytes) -> list[Received]:
         """Return the lines that end in `chunk`, or errors in place of those that are too long."""
@@ -49,21 +52,36 @@ class LineReader:
         for line in lines:
             if self._line:
                 self._keep(line)
-                line = bytes(self._line)
+                line = bytes(self._line) + self._end
                 self._line.clear()
+                self._end = b""
             if line.endswith(b"\r"):
                 line = line[:-1]
             if len(line) > self._limit:
-                received.append(ParseError(f"Parse error: a line of more than {self._limit} bytes"))
+                received.append(unreadable(f"a line of more than {self._limit} bytes", line))
             elif line and not line.isspace():
                 received.append(line)
         if rest:
             self._keep(rest)
         return received
 
+    def end(self) -> list[Received]:
+        """Return the last line, which may lack its newline; if it was cut off, it is no answer."""
+        rest = self.feed(b"\n")
+        for line in rest:
+            if isinstance(line, bytes):
+                try:
+                    read_values(line)
+                except ParseError as error:
+                    return [ParseError(error.message, id=error.id)]
+        return rest
+
     def _keep(self, part: bytes) -> None:
         # With a byte for a carriage return, and one that shows that the line is too long.
-        self._line += part[: self._limit + 2 - len(self._line)]
+        room = self._limit + 2 - len(self._line)
+        self._line += part[:room]
+        if len(part) > room:
+            self._end = (self._end + part[room:])[-TAIL:]
 
 
 def frame(messages: Iterable[bytes]) -> bytes:
@@ -125,8 +143,7 @@ class LineProtocol(asyncio.Protocol):
         if not self._ended:
             self._ended = True
             self._error = error
-            # A last line may have no newline.
-            self._messages += self._lines.feed(b"\n")
+            self._messages += self._lines.end()
         self._changed.ring()
 
     def pause_writing(self) -> None:

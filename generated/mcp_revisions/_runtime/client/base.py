@@ -5,9 +5,10 @@ from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
 from ..connection import Connection
-from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
+from ..core.errors import InvalidAnswer, LocalError, MethodNotFound
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
+from ..core.losses import LossReport
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -26,7 +27,7 @@ from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
-from ..messages import jsonrpc
+from ..messages.jsonrpc import is_stray
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
@@ -36,7 +37,7 @@ from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from ..translation.revision_view import RevisionView
-from ..transports.base import Held, Received, Unanswered
+from ..transports.base import Held, Received, Unanswered, messages_in
 from .cache import Cache
 
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
@@ -64,7 +65,7 @@ class ClientConnection:
         sink: MessageSink,
         options: Options,
         negotiated: NegotiatedRevision,
-        instructions: str | None,
+        introduction: JSONObject,
     ) -> None:
         self.view = view
         self.handlers = view.handlers.__mcp_runtime__.bound(negotiated.revision)
@@ -73,7 +74,10 @@ class ClientConnection:
         )
         self.room = self.endpoint.room
         self.negotiated = negotiated
-        self.instructions = instructions
+        self.introduction: Final = introduction
+        self.instructions: str | None = introduction.get("instructions")
+        self.mended: LossReport | None = None
+        """What a lenient client has mended."""
         self.network: Network | None = None
         """What it goes over, if its transport says."""
         self.mark: Final = object()
@@ -85,18 +89,15 @@ class ClientConnection:
         """Say what holds for the whole connection."""
 
     def take(self, received: Received) -> bool:
-        endpoint = self.endpoint
-        try:
-            if isinstance(received, bytes):
-                endpoint.receive(jsonrpc.read(received))
-            elif isinstance(received, Unanswered):
-                endpoint.fail(received.id, received.error)
-            elif isinstance(received, Held):
-                endpoint.hold(received.id, received.held)
-            else:
-                raise received
-        except RemoteError as error:
-            endpoint.log.warning("the server sent what is no message: %s", error)
+        endpoint, connection = self.endpoint, self.endpoint.connection
+        if isinstance(received, Unanswered):
+            endpoint.fail(received.id, received.error)
+        elif isinstance(received, Held):
+            endpoint.hold(received.id, received.held)
+        for message in messages_in(received, endpoint.log, self.mended):
+            if is_stray(message) and isinstance(received, bytes):
+                connection.strays = connection.strays.with_line(received)
+            endpoint.receive(message)
         return not endpoint.crowded
 
     async def request(

@@ -5,6 +5,7 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from logging import getLogger
 from math import inf
@@ -15,14 +16,23 @@ from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
 from ..core.connection_errors import Disconnected, RequestTimeout
-from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError
-from ..core.json import JSONObject, is_object
+from ..core.errors import (
+    INVALID_REQUEST,
+    InvalidAnswer,
+    McpError,
+    ParseError,
+    RemoteError,
+    RequestId,
+)
+from ..core.json import is_object
+from ..core.losses import LossReport
 from ..core.options import Options
 from ..core.revision import Revision
+from ..core.strays import NO_STRAYS
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
-from ..messages.jsonrpc import Batch, Call, Malformed, Response
+from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
 from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
@@ -40,7 +50,9 @@ from ..transports.base import (
     Transport,
     Unanswered,
     WaitingTransport,
+    messages_in,
     read,
+    separated,
 )
 from .base import ClientBase, ClientConnection
 
@@ -51,6 +63,8 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`, which gives the client."""
 
 _log: Final = getLogger(__name__)
+# How long the last lines of a broken connection may take, in seconds.
+_LAST_WORDS: Final = 0.2
 USUAL: Final = Options()
 
 # How long a server that is replaced may take to end before it gets a signal, in seconds.
@@ -87,8 +101,11 @@ async def connected(
     try:
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
+        if negotiator.mended is not None:
+            view = replace(view, table=view.table.lenient(negotiator.mended))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
+        connection.mended = negotiator.mended
         connection.network = getattr(negotiator.transport, "network", None)
         if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
             negotiator.transport.repeat(view.table.names)
@@ -116,7 +133,12 @@ class Negotiator:
         self._transport: Transport | None = None
         self._limit = asyncio.timeout(None)
         self._within = 0.0
+        self._method = ""
+        # The questions that were not answered.
+        self._silences = 0
+        self._strays = NO_STRAYS
         self._log = Throttle(_log)
+        self.mended = LossReport("", "", options.on_loss) if options.lenient else None
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """What came after the last answer."""
@@ -174,6 +196,8 @@ class Negotiator:
             await self._transport.close_within(_ENDING)
         await self.close()
         self.left.clear()
+        self._strays = NO_STRAYS
+        self._silences = 0
         await self._connect()
 
     async def close(self) -> None:
@@ -194,15 +218,21 @@ class Negotiator:
         """Ask, and wait `within` seconds for an answer; raise nothing."""
         id = next(self.ids)
         self._limit, self._within = asyncio.timeout(within), within
+        self._method = method
         try:
             async with self._limit:
                 call = jsonrpc.write_call(id, to_json(method), to_json(params))
                 await self.transport.send([call])
                 return await self._answer(id)
         except TimeoutError:
-            return RequestTimeout(method, within)
+            self._silences += 1
+            return RequestTimeout(method, within, self._strays, id)
         except OSError as error:
-            return Disconnected(str(error))
+            # What a process wrote before it ended may still wait to be read.
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await self._answer(id)
+            return Disconnected(self._strays.explain(str(error), id))
 
     async def _answer(self, id: int) -> Outcome:
         while True:
@@ -212,8 +242,8 @@ class Negotiator:
                     return outcome
             received = await self.transport.receive()
             if not received:
-                return Disconnected("the server closed the connection")
-            self.left.extend(received)
+                raise Disconnected("the server closed the connection")
+            self.left.extend(separated(received, self._log))
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
@@ -222,36 +252,62 @@ class Negotiator:
             if received.id == id:
                 self._hold(received.held)
             return None
-        try:
-            if isinstance(received, RemoteError):
-                raise received
-            message = jsonrpc.read(received)
-            if isinstance(message, Batch):
-                wanted = id if id in map(jsonrpc.answered, message.values) else None
-                raise InvalidAnswer(
-                    "an array is no answer before a revision is agreed on", id=wanted
-                )
-            if isinstance(message, Malformed):
-                raise message.error
-        except RemoteError as error:
-            self._log.warning("the server sent what is no message: %s", error)
-            # It was meant as the answer, so there will be no other.
-            meant = isinstance(error, InvalidAnswer) and error.id == id
-            return error if meant else None
+        for message in messages_in(received, self._log, self.mended):
+            if jsonrpc.is_stray(message) and isinstance(received, bytes):
+                self._strays = self._strays.with_line(received)
+            outcome = self._outcome(message, id)
+            if outcome is not None:
+                return outcome
+            if isinstance(message, Call) and message.id is not None:
+                early = f"{message.method} came before its time"
+                response = jsonrpc.write_error(message.id, INVALID_REQUEST, early)
+                if message.method == "ping":
+                    response = jsonrpc.write_result(message.id, b"{}")
+                await self.transport.send([response])
+        return None
+
+    def _outcome(self, message: Parsed | Batch, id: int) -> Outcome | None:
+        """Return what answers the question `id`, soundly or not; None if the message does not."""
         match message:
             case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
-            case Response(answered, _, dict(refused)) if answered == id:
-                return McpError(refused["code"], refused["message"], refused.get("data"))
-            case Call(asked, method) if asked is not None:
-                early = f"{method} came before its time"
-                response = jsonrpc.write_error(asked, INVALID_REQUEST, early)
-                if method == "ping":
-                    response = jsonrpc.write_result(asked, b"{}")
-                await self.transport.send([response])
+            case Response(answered, _, dict(refused)):
+                if answered == id or (answered is None and self._is_about_this()):
+                    return McpError(refused["code"], refused["message"], refused.get("data"))
+                self._note_stray(answered, id, refused["message"])
+            case Response(answered):
+                self._note_stray(answered, id)
+            case Malformed(error):
+                return self._fault(error, id)
+            case Batch(values=values):
+                array = InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
+                return self._fault(array, id) if id in map(jsonrpc.answered, values) else None
             case _:
                 self._log.info("ignored a message before the connection was made")
         return None
+
+    def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
+        self._log.warning("the server sent what is not a message: %s", error)
+        guessed = isinstance(error, ParseError) and error.meant == "message"
+        if not error.is_answer and not guessed:
+            return None
+        if error.id == id or (error.id is None and self._is_about_this()):
+            # It was meant as the answer, so there will be no other.
+            return error.in_answer(self._method) if isinstance(error, ParseError) else error
+        self._note_stray(error.id, id, error.message)
+        return None
+
+    def _is_about_this(self) -> bool:
+        """Return whether an answer without an id is about this question, not an earlier one."""
+        is_late = self._silences > 0
+        self._silences -= is_late
+        return not is_late
+
+    def _note_stray(self, answered: RequestId | None, id: int, text: str = "") -> None:
+        if answered is not None:
+            self._silences = max(self._silences - 1, 0)
+        self._strays = self._strays.with_answer(answered, text, [id])
+        self._log.info("ignored an answer to another request than the one that is open")
 
     def _hold(self, held: bool) -> None:
         now = asyncio.get_running_loop().time()
@@ -270,8 +326,8 @@ def _connection(
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
-    opening = table.requests[table.era.opened_by]
-    result: JSONObject = table.read_result(opening, adopted.result).to_wire()
+    result = table.read_result(table.requests[table.era.opened_by], adopted.result)
+    result = result if table.carries else result.to_wire()
     declared = table.inward("ServerCapabilities", result["capabilities"])
     connection = Connection(
         table,
@@ -291,8 +347,7 @@ def _connection(
     if view.handlers.TABLE.era is not table.era:
         assert view.adapters is not None
         make = view.adapters.era_adapter
-    instructions = result.get("instructions")
-    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, instructions)
+    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
     client.adopt(made)
     return made
 

@@ -5,9 +5,11 @@ answer: a handler raises it, and the client's request then raises it.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 RequestId: TypeAlias = str | int
+Meant: TypeAlias = Literal["answer", "call", "message", "text"]
+"""What a text that cannot be read was meant as: a message of either kind, or a line for people."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -75,11 +77,28 @@ class RemoteError(ProtocolError):
         super().__init__(message, data=data)
         self.id: Final = id
 
+    @property
+    def is_answer(self) -> bool:
+        """Return whether the faulty message was meant as an answer."""
+        return False
+
 
 class ParseError(RemoteError):
-    """The received text is not JSON."""
+    """The received text is not JSON; `meant` is what can still be seen of its kind."""
 
     CODE = PARSE_ERROR
+
+    def __init__(self, message: str, *, id: RequestId | None = None, meant: Meant = "text") -> None:
+        super().__init__(message, id=id)
+        self.meant: Final = meant
+
+    @property
+    def is_answer(self) -> bool:
+        return self.meant == "answer"
+
+    def in_answer(self, method: str) -> "InvalidAnswer":
+        """Return the error of the request whose answer could not be read."""
+        return InvalidAnswer(f"{self.message}, in the answer to {method}", id=self.id)
 
 
 class InvalidRequest(RemoteError):
@@ -122,3 +141,7 @@ class InvalidAnswer(Invalid):
     """A response that is malformed or does not fit its request; it is never answered itself."""
 
     CODE = INVALID_REQUEST
+
+    @property
+    def is_answer(self) -> bool:
+        return True

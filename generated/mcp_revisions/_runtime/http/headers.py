@@ -8,8 +8,6 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from collections.abc import Iterable, Mapping
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from time import time
 from types import MappingProxyType
 from typing import Any, Final
@@ -97,9 +95,10 @@ def retry_after(value: str | None, date: str | None = None) -> float | None:
 
 
 def _moment(text: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
+
     try:
-        moment: datetime = parsedate_to_datetime(text)
-        return moment.timestamp()
+        return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
         return None
 

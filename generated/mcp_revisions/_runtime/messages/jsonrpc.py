@@ -10,8 +10,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from pydantic_core import from_json, to_json
 
-from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
-from ..core.json import OBJECT, JSONObject, is_object, json_text
+from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError, RequestId
+from ..core.json import OBJECT, JSONObject, is_object
+from ..core.sendable import sendable_text
 
 VERSION: Final = "2.0"
 
@@ -51,12 +52,13 @@ class Response(NamedTuple):
 
 @final
 class Malformed(NamedTuple):
-    """A value that is no message, though it may have `_meta`; `error` says why.
+    """A value that is not a message, though it may have `_meta`; `error` gives the reason.
 
-    The error is an `InvalidAnswer` if the value was meant as an answer.
+    The error is an `InvalidAnswer` if the value was meant as an answer, and a `ParseError` if it
+    could not be read.
     """
 
-    error: InvalidRequest | InvalidAnswer
+    error: RemoteError
     meta: Mapping[str, Any] = _NOTHING
 
 
@@ -127,6 +129,9 @@ def message_of(value: Any) -> Parsed:
 def _answer(value: JSONObject) -> Response:
     if "result" not in value and "error" not in value:
         raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
+    if value.get("jsonrpc") != VERSION and id_of(value) is None:
+        # Nothing but the name of a member makes it an answer: programs also log objects.
+        raise InvalidRequest(f'jsonrpc has to be "{VERSION}"')
     id = value.get("id")
     # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
     if type(id) is not int or not _TOO_SMALL < id < _TOO_LARGE:
@@ -172,6 +177,11 @@ def id_of(message: Mapping[str, Any]) -> RequestId | None:
     return id if type(id) is int and _TOO_SMALL < id < _TOO_LARGE else None
 
 
+def is_stray(message: Parsed | Batch) -> bool:
+    """Return whether this is a line that stands in place of a message, and not a wrong answer."""
+    return type(message) is Malformed and not message.error.is_answer
+
+
 def answered(value: object) -> RequestId | None:
     """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
     if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
@@ -199,11 +209,11 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """Return an error, without an id for what could not be read; raise as `json_text` does."""
+    """Return an error, without an id for what could not be read; raise as `sendable_text` does."""
     error: JSONObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return b'%b"error":%b}' % (_head(id), json_text(error))
+    return b'%b"error":%b}' % (_head(id), sendable_text(error, "an error"))
 
 
 def _head(id: RequestId | None) -> bytes:

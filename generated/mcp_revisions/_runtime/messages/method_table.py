@@ -5,8 +5,20 @@ request it answers. It has one of two outcomes, both of them values: the message
 it comes to the error that would answer it.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    final,
+)
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -23,8 +35,10 @@ from ..core.errors import (
 )
 from ..core.extensions import Extension
 from ..core.json import JSONObject
+from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
+from ..core.sendable import Unsendable
 from ..core.spec import ERAS, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
 from .jsonrpc import (
     Call,
@@ -37,6 +51,7 @@ from .jsonrpc import (
     write_error,
     write_result,
 )
+from .mending import NULL_IS_ABSENT, mend
 from .results import UnknownResultType, result_reader
 from .writing import body_text, method_text, params_text
 
@@ -138,6 +153,9 @@ class MethodTable:
     that are sent inside a result only. `rules` says what else differs between revisions.
     """
 
+    carries: ClassVar[bool] = False
+    """Whether params and results stay JSON values."""
+
     def __init__(
         self,
         revision: str,
@@ -158,6 +176,8 @@ class MethodTable:
         self.core: MethodTable = self
         """The table without extensions."""
         self.extensions: tuple[Extension, ...] = ()
+        self._strict: MethodTable | None = None
+        self._mended: LossReport | None = None
         self._find_readers()
 
     def _find_readers(self) -> None:
@@ -167,6 +187,12 @@ class MethodTable:
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
+
+    def lenient(self, report: LossReport) -> Self:
+        """Return a table that mends messages that break the schema; see `Options.lenient`."""
+        table = copy(self)
+        table._strict, table._mended = self, report
+        return table
 
     @property
     def wire(self) -> "MethodTable":
@@ -227,12 +253,42 @@ class MethodTable:
         try:
             value = validate(given)
         except (ValidationError, Untranslatable) as error:
+            if self._strict is not None:
+                return self._strict.interpret(self._mend_call(message, sender), sender, pending)
             found = _problems(error, given, "/params")
             return InvalidParams(f"Invalid params of {method}", found, id=id)
         if id is None:
             return Notification(spec, value, meta)
         request: Request[Any] = named(Request, (id, spec, value, params, meta))
         return request
+
+    def _mend_call(self, call: Call, sender: Role) -> Call:
+        """Return a call with the params that a lenient client reads."""
+        wire, message = self.wire, dict(call.message)
+        calls: Any = wire._notifications if call.id is None else wire._requests
+        known: Known[Any] | None = calls[sender].find(call.method)
+        params = message.pop("params", {})
+        if known is None or params is None:
+            losses: tuple[Loss, ...] = (Loss("/params", "dropped", NULL_IS_ABSENT, True),)
+        else:
+            # The lists of a request are what the server asks about, and stay whole.
+            message["params"], losses = mend(params, known[1], "/params", entries=False)
+        self._report(call.method, losses)
+        mended = message_of(message)
+        assert isinstance(mended, Call)
+        return mended
+
+    def _mend_answer(self, answer: Response, spec: RequestSpec[Any, Any]) -> Response:
+        """Return an answer with the result that a lenient client reads."""
+        wire = self.wire
+        check = wire.result_reader(wire.requests.get(spec.method, spec))
+        result, losses = mend(answer.result, check, "/result")
+        self._report(spec.method, losses)
+        return answer._replace(result=result)
+
+    def _report(self, method: str, losses: Iterable[Loss]) -> None:
+        if self._mended is not None:
+            self._mended.take(method, losses)
 
     def _read_answer(
         self, answer: Response, spec: RequestSpec[Any, Any] | None
@@ -248,6 +304,8 @@ class MethodTable:
         except UnknownResultType:
             found = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
+            if self._strict is not None:
+                return self._strict._read_answer(self._mend_answer(answer, spec), spec)
             found = _problems(error, result, "/result")
         raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
@@ -375,7 +433,7 @@ class MethodTable:
             raise LocalError(f"{self.revision} has no errors without an id")
         try:
             return write_error(id, code, message, data)
-        except PydanticSerializationError as error:
+        except (PydanticSerializationError, Unsendable) as error:
             raise LocalError(f"the data of an error cannot be written: {error}") from error
 
 

@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from ..core.errors import LocalError
-from ..core.json import OBJECT, json_text, read_json
+from ..core.json import OBJECT, JSONObject, read_json
 from ..core.models.base import WireModel, supplied
-from ..core.spec import CallSpec
+from ..core.sendable import Unsendable, check_numbers, open_text, without_surrogates
+from ..core.spec import CallSpec, RequestSpec
 
 _EMPTY: Final = b"{}"
 _META: Final = {"meta"}
@@ -56,20 +57,51 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
             raise LocalError(f"{spec.method} needs params") from None
     elif type(params) is not spec.params and not isinstance(params, _params_classes(spec)):
         raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
-    return body_text(spec.method, params, meta)
+    return body_text(spec.method, params, meta, exact=is_exact(spec))
 
 
-def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
-    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`."""
+def is_exact(spec: CallSpec[Any]) -> bool:
+    """Return whether params must not be changed: a server would do something else than was asked.
+
+    All other messages are for readers.
+    """
+    return isinstance(spec, RequestSpec) and "client" in spec.senders
+
+
+def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = False) -> bytes:
+    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`.
+
+    Lone surrogates are sent as U+FFFD, unless the text has to be `exact`.
+    """
+    serializer = model.__pydantic_serializer__
     try:
         if meta is not None:
-            return written(model, meta)
-        body: bytes = model.__pydantic_serializer__.to_json(
-            model, by_alias=True, exclude_unset=True
-        )
-        return body
-    except PydanticSerializationError as error:
+            body: bytes = written(model, meta)
+        else:
+            body = serializer.to_json(model, by_alias=True, exclude_unset=True)
+        if b"NaN" not in body and b"Infinity" not in body:
+            return body
+    except PydanticSerializationError:
+        # What is wrong is found in the plain values.
+        pass
+    wire: JSONObject = serializer.to_python(model, by_alias=True, exclude_unset=True)
+    return wire_text(method, wire, meta, exact=exact)
+
+
+def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool = False) -> bytes:
+    """Return a JSON object as text, as `body_text` does."""
+    try:
+        try:
+            body = open_text(wire) if meta is None else spliced(wire, meta)
+        except PydanticSerializationError as error:
+            if exact:
+                raise
+            wire = without_surrogates(wire, method, error)
+            body = open_text(wire) if meta is None else spliced(wire, meta)
+        check_numbers(body, wire)
+    except (PydanticSerializationError, Unsendable) as error:
         raise LocalError(f"{method} cannot be written: {error}") from error
+    return body
 
 
 def written(model: WireModel, members: bytes) -> bytes:
@@ -79,7 +111,7 @@ def written(model: WireModel, members: bytes) -> bytes:
     given = model.__dict__.get("meta")
     if given is not None and not supplied(given):
         meta = given.to_wire() if isinstance(given, WireModel) else given
-        members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
+        members = open_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
@@ -87,13 +119,13 @@ def written(model: WireModel, members: bytes) -> bytes:
 
 
 def spliced(wire: dict[str, Any], members: bytes) -> bytes:
-    """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
+    """Return a JSON object as text with `members` in its `_meta`; raise as `open_text` does."""
     given = wire.get("_meta")
     if given and type(given) is OBJECT:
-        return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
+        return open_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
     if "_meta" in wire:
         wire = {name: value for name, value in wire.items() if name != "_meta"}
-    return _joined(members, json_text(wire))
+    return _joined(members, open_text(wire))
 
 
 def _joined(members: bytes, body: bytes) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypedDict, cast
 
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
+from ..core.errors import InvalidRequest, RemoteError
 from ..core.http_request import Principal
 from ..core.options import Options
 from ..core.revision import Revision
@@ -20,7 +20,7 @@ from ..messages.jsonrpc import Batch, Call, Malformed, Response
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
-from ..transports.base import Received, Transport, read
+from ..transports.base import Received, Transport, messages_in, read
 from .base import ServerBase
 from .connection import BoundServer, ServerConnection, ServerState
 from .lifespan import Lifespan
@@ -203,17 +203,14 @@ class Router:
             await connection.endpoint.room()
 
     def take(self, received: Received) -> bool:
-        try:
-            if isinstance(received, bytes):
-                message = jsonrpc.read(received)
+        for message in messages_in(received, self._log):
+            try:
                 if isinstance(message, Call):
                     self._route(message)
                 else:
                     self._take_other(message)
-            elif isinstance(received, RemoteError):
-                raise received
-        except RemoteError as error:
-            self._refuse(error.with_traceback(None))
+            except RemoteError as error:
+                self._refuse(error.with_traceback(None))
         # Asked for each message, so no generator is made.
         for connection in self.connections:  # noqa: SIM110
             if connection.endpoint.crowded:
@@ -226,7 +223,7 @@ class Router:
             handshaken.endpoint.receive(message)
         elif isinstance(message, Batch):
             raise InvalidRequest("no batch can come before initialize was answered")
-        elif isinstance(message, Malformed) and not isinstance(message.error, InvalidAnswer):
+        elif isinstance(message, Malformed) and not message.error.is_answer:
             raise message.error
         else:
             # A client never answers in the stateless era (2026-07-28, basic/transports/stdio).
@@ -272,9 +269,9 @@ class Router:
 
     def _cancelled(self, call: Call) -> None:
         # It belongs to the era of the request it names, and carries no mark of its own.
-        id = call.params.get("requestId")
+        id = jsonrpc.id_of({"id": call.params.get("requestId")})
         for connection in self.connections:
-            if isinstance(id, (int, str)) and connection.endpoint.connection.is_open(id):
+            if id is not None and connection.endpoint.connection.is_open(id):
                 connection.endpoint.receive(call)
                 return
         self._log.info("ignored the cancellation of a request that is not open")

@@ -11,6 +11,7 @@ one.
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -22,7 +23,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
-from ..core.models.validation_errors import Problem, escaped, message_of, problems
+from ..core.models.validation_errors import Problem, escaped, message_of, problems, unescaped
 from ..server.asked_forms import check_forms
 from ..server.base import SessionBase
 from ..server.questions import UntitledJsonSchema
@@ -88,6 +89,8 @@ class Signature:
 
 
 def named(function: Function) -> str:
+    if isinstance(function, partial):
+        return f"functools.partial of {named(function.func)}"
     return getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
 
 
@@ -113,10 +116,11 @@ def signature_of(function: Function, *, method: bool) -> Signature:
     try:
         # A decorator may wrap the function in another module, which lacks the names of the
         # annotations.
-        hints = get_type_hints(inspect.unwrap(function), include_extras=True)
+        inner = _innermost(function)
+        hints = get_type_hints(inner, include_extras=True)
     except NameError as error:
         raise TypeError(f"{where}: an annotation uses an unknown name: {error}") from error
-    docstring = docstring_of(function)
+    docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
     found = [
         _parameter(
             where, one, hints.get(one.name, one.annotation), docstring.parameters.get(one.name)
@@ -133,6 +137,12 @@ def signature_of(function: Function, *, method: bool) -> Signature:
         check_forms(function)
     returns = hints.get("return", EMPTY)
     return Signature(where, parameters, sessions, returns, docstring.description)
+
+
+def _innermost(function: Function) -> Function:
+    """Return the function that has the annotations: inside decorators, and partials in them."""
+    inner = inspect.unwrap(function)
+    return _innermost(inner.func) if isinstance(inner, partial) else inner
 
 
 def _parameter(
@@ -221,7 +231,7 @@ class BadArguments(Exception):
 
 
 def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
-    name = pointer[1:].replace("~1", "/").replace("~0", "~")
+    name = unescaped(pointer[1:])
     if "/" in pointer[1:] or name in names:
         return ""
     # An argument that the client has given as well was not meant by this one.
@@ -233,7 +243,7 @@ def _got(pointer: str, arguments: Any) -> str:
         return ""
     value = arguments
     for step in pointer.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
+        name = unescaped(step)
         try:
             value = value[int(name) if is_array(value) else name]
         except (LookupError, TypeError, ValueError):

@@ -7,7 +7,7 @@ goes into a text block, for clients that do not know structured content (2025-11
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import UnionType
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 
@@ -18,6 +18,14 @@ from ..connection import Written
 from ..core.json import JSONObject, is_object, json_text
 from ..core.models.validation_errors import Problem, problems
 from ..core.schema_validation import Check, checker
+from ..core.sendable import (
+    Unsendable,
+    as_python,
+    check_finite,
+    open_text,
+    sendable_text,
+    without_surrogates,
+)
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
@@ -37,6 +45,10 @@ class UnfitResult(Exception):
         super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))
 
 
+class NotJsonResult(UnfitResult):
+    """A return value with a number that JSON does not have; its text may be shown to clients."""
+
+
 def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
     """Return the conversion for a function; raise `TypeError` and `ValueError`."""
     given = options.get("output_schema")
@@ -46,7 +58,7 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
         check = checker(schema, what, of_objects=not models.has_any_structured)
 
         def write(value: Any) -> bytes:
-            text = _written(value)
+            text = _written(value, signature.where)
             _refuse(check(from_json(text)))
             return text
 
@@ -57,7 +69,8 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
         return _typed(models, annotation, signature.where)
     structured = structured and _is_open(annotation)
     content = _has_content(annotation, models.blocks)
-    return UnstructuredOutput(models, structured=structured, lists_content=content)
+    where = signature.where
+    return UnstructuredOutput(models, where, structured=structured, lists_content=content)
 
 
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
@@ -105,8 +118,11 @@ class UnstructuredOutput:
 
     schema: JSONObject | None = None
 
-    def __init__(self, models: RevisionModels, *, structured: bool, lists_content: bool) -> None:
+    def __init__(
+        self, models: RevisionModels, where: str, *, structured: bool, lists_content: bool
+    ) -> None:
         self._models = models
+        self._where = where
         self._results = models.call_results
         self._content: tuple[type, ...] = (Media, *models.blocks)
         self._structured = structured and models.has_structured
@@ -122,7 +138,7 @@ class UnstructuredOutput:
         content = self._blocks(value)
         if content is not None:
             return models.call_result(content=content)
-        text = _written(value)
+        text = _written(value, self._where)
         wire = from_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
             return models.tool_result(text.decode(), structuredContent=wire)
@@ -143,14 +159,26 @@ class UnstructuredOutput:
             return value.block(self._models.kinds)
         if isinstance(value, self._content):
             return value
-        return text_block(value if isinstance(value, str) else _written(value).decode())
+        return text_block(
+            value if isinstance(value, str) else _written(value, self._where).decode()
+        )
 
 
-def _written(value: Any) -> bytes:
+def _written(value: Any, where: str) -> bytes:
     try:
-        return json_text(value)
-    except PydanticSerializationError as error:
-        raise UnfitResult([Problem("", str(error))]) from error
+        text = sendable_text(value, where)
+        if b"null" in text:
+            # Models that are not of the protocol write infinities as null.
+            check_finite(as_python(value, by_alias=True))
+    except (PydanticSerializationError, Unsendable) as error:
+        raise _without_form(error) from error
+    return text
+
+
+def _without_form(error: PydanticSerializationError | Unsendable) -> UnfitResult:
+    if isinstance(error, Unsendable):
+        return NotJsonResult([Problem(error.pointer, error.why)])
+    return UnfitResult([Problem("", str(error))])
 
 
 def _refuse(found: list[Problem]) -> None:
@@ -226,6 +254,7 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
     adapter = adapter_of(annotation, f"{where}: the return value")
     schema = schema_of(adapter.json_schema, where, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json
+    to_python = partial(adapter.serializer.to_python, by_alias=True, warnings=False)
     # For these there are no warnings, and asking for errors takes longer than writing.
     plain = annotation in _PLAIN
     warnings: Any = not plain and "error"
@@ -235,13 +264,21 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
 
     def write(value: Any) -> bytes:
         try:
-            text = to_json(validator.validate_python(value), by_alias=True, warnings=warnings)
-            if reads_again and not plain:
-                validator.validate_json(text, strict=True)
+            valid = validator.validate_python(value)
+            try:
+                text = to_json(valid, by_alias=True, warnings=warnings)
+            except PydanticSerializationError as error:
+                text = open_text(without_surrogates(to_python(valid), where, error))
+            if not plain:
+                if reads_again:
+                    validator.validate_json(text, strict=True)
+                if b"null" in text:
+                    # Pydantic writes infinities as null.
+                    check_finite(to_python(valid))
         except ValidationError as error:
             raise UnfitResult(problems(error, value)) from None
-        except PydanticSerializationError as error:
-            raise UnfitResult([Problem("", str(error))]) from error
+        except (PydanticSerializationError, Unsendable) as error:
+            raise _without_form(error) from error
         return text
 
     def check(wire: Any) -> list[Problem]:

@@ -11,18 +11,16 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from pydantic_core import PydanticSerializationError
-
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.extensions import EXTENSIONS
-from ..core.json import JSONObject, is_object, json_text
+from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
 from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
-from ..messages.writing import body_text, params_text, spliced
+from ..messages.writing import body_text, is_exact, params_text, wire_text
 from .translator import Run, translator
 from .untranslated import NOTHING, Untranslated
 
@@ -214,16 +212,8 @@ class TranslatingTable(MethodTable):
         kept = self._untranslated.kept.get(spec.method)
         if kept is not None:
             translate = _keeping(translate, kept)
-        return self._text(translate, given, spec.method, "params", meta)
-
-    def _text(
-        self, translate: Run, value: JSONObject, method: str, part: Part, meta: bytes | None
-    ) -> bytes:
-        out = self._run(translate, value, method, part)
-        try:
-            return json_text(out) if meta is None else spliced(out, meta)
-        except PydanticSerializationError as error:
-            raise LocalError(f"{method} cannot be written: {error}") from error
+        out = self._run(translate, given, spec.method, "params")
+        return wire_text(spec.method, out, meta, exact=is_exact(spec))
 
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
@@ -235,7 +225,8 @@ class TranslatingTable(MethodTable):
         model: Any = result
         if translate is None:
             return write_result(id, body_text(spec.method, model, meta))
-        return write_result(id, self._text(translate, model.to_wire(), spec.method, "result", meta))
+        out = self._run(translate, model.to_wire(), spec.method, "result")
+        return write_result(id, wire_text(spec.method, out, meta))
 
     def _result_writer(self, spec: RequestSpec[Any, Any], cls: type) -> Run | None:
         """Return the translation of results of a class; None for those that the wire has as well.

@@ -26,6 +26,7 @@ from ...core.options import Options
 from ...core.pagination import Page, items
 from ...messages import jsonrpc
 from ...messages.jsonrpc import Malformed, Response
+from ...messages.reading import log_repairs, read_values
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -98,11 +99,12 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
     if reply.media != fields.JSON:
         return None
     try:
-        value = jsonrpc.parse(reply.body)
+        values = read_values(reply.body).values
     except RemoteError:
         # The body is not a message; the status has to do.
         return None
     # Some servers write ids of their own choice here.
+    value = values[0] if len(values) == 1 else None
     found = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
     return value if isinstance(found, Response) else None
 
@@ -114,7 +116,7 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
     message = f"HTTP {reply.status} to {what}{f': {text}' if text else ''}"
-    return HttpError(reply.status, message, retry_after=reply.retry_after, excerpt=excerpt)
+    return HttpError(reply.status, message, reply.retry_after)
 
 
 @asynccontextmanager
@@ -183,19 +185,30 @@ class PostedRequest:
             if reply.media != fields.JSON or not data.strip():
                 what = f"HTTP {reply.status} does not answer {name}"
                 raise HttpError(reply.status, f"{what} ({reply.media or 'no content type'})")
-            value = jsonrpc.parse(data)
-            if is_object(value) and "error" in value and value.get("id") is None:
-                # The error can only be about this request.
-                value["id"] = self.message.id
-                data = json_text(value)
-            if not self._message(value, data, reply.session_id):
+            if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
+        except ParseError as error:
+            self._deliver(Unanswered(self.message.id, error.in_answer(name)))
         except RemoteError as error:
             self._deliver(Unanswered(self.message.id, error))
 
-    def _message(self, value: Any, data: bytes, session_id: str | None) -> bool:
-        self._deliver(self._state.protocol.incoming(self.message, value, data, session_id))
-        return answer_in(value, self.message.id) is not None
+    def _messages(self, data: bytes, session_id: str | None) -> bool:
+        """Deliver the messages in a body or an event; return whether one is the answer.
+
+        Raise `ParseError` if it cannot be read.
+        """
+        request, answered = self.message, False
+        values, repairs = read_values(data)
+        log_repairs(repairs, self._state.log)
+        for value in values:
+            is_changed = bool(repairs)
+            if is_object(value) and "error" in value and value.get("id") is None:
+                # The error can only be about this request.
+                value["id"], is_changed = request.id, True
+            text = json_text(value) if is_changed else data
+            self._deliver(self._state.protocol.incoming(request, value, text, session_id))
+            answered = answered or answer_in(value, request.id) is not None
+        return answered
 
     async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
         answered = False
@@ -206,11 +219,7 @@ class PostedRequest:
             data = cursor.passed(event)
             if data is None:
                 return
-            try:
-                is_answer = self._message(jsonrpc.parse(data), data, reply.session_id)
-            except ParseError as error:
-                self._deliver(error)
-                return
+            is_answer = self._take_event(data, reply.session_id)
             if is_answer and not answered:
                 answered = True
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
@@ -225,6 +234,18 @@ class PostedRequest:
         except TimeoutError:
             self._state.log.info("the stream of %s went on after the answer", self.message.name)
         return answered
+
+    def _take_event(self, data: bytes, session_id: str | None) -> bool:
+        """Deliver an event; return whether it answers the request, soundly or not."""
+        message = self.message
+        try:
+            return self._messages(data, session_id)
+        except ParseError as error:
+            if error.meant not in ("answer", "message") or error.id not in (None, message.id):
+                self._deliver(error)
+                return False
+            self._deliver(Unanswered(message.id, error.in_answer(message.name)))
+            return True
 
     async def _resume(self, cursor: Cursor) -> None:
         resumable = self.message.revision is None

@@ -340,10 +340,8 @@ class HttpTransport:
         except Disconnected as error:
             received = refusal.received
             if isinstance(received, Unanswered) and isinstance(received.error, HttpError):
-                refused = received.error
-                both = f"{refused.message}; HTTP+SSE failed too: {error}"
-                after, excerpt = refused.retry_after, refused.excerpt
-                failed = HttpError(refused.status, both, retry_after=after, excerpt=excerpt)
+                both = f"{received.error.message}; HTTP+SSE failed too: {error}"
+                failed = HttpError(received.error.status, both, received.error.retry_after)
                 return RefusedPost(Unanswered(message.id, failed))
             # An error of the protocol says more than the failed search for an older transport.
             return refusal

@@ -15,9 +15,9 @@ from ...core.options import Options
 from ...core.revision import Revision
 from ...core.spec import HANDSHAKE_ERA
 from ...core.throttle import Throttle
-from ...messages import jsonrpc
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ...messages.reading import read_message
 from ...rpc.jobs import Work
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
@@ -428,6 +428,7 @@ class Running:
         self.loop: Final = get_running_loop()
         self.held: Final = AsyncExitStack()
         """The lifespans of the servers."""
+        self._log = Throttle(_log)
         self._stateful = StatefulHttp(state)
         self._stateless = stateless
         http, legacy = state.http, LegacySse(state)
@@ -447,7 +448,7 @@ class Running:
         check_post(get(b"accept"), get(b"content-type", b""))
         bodies, offer = self.state.bodies, self.state.offer
         try:
-            message = jsonrpc.read(await bodies.read(exchange))
+            message = read_message(await bodies.read(exchange), self._log)
             # The end may have begun while the body came.
             self.state.check_open()
             if offer.stateless and _is_stateless(exchange.version, message, offer):

@@ -10,12 +10,12 @@ from typing import Any, Final
 from urllib.parse import parse_qs, quote
 
 from ...connection import INITIALIZED
-from ...core.errors import InvalidRequest, RemoteError
+from ...core.errors import InvalidRequest
 from ...core.http_request import Principal, id_of
 from ...core.middleware import OVER_HTTP
 from ...core.tasks import Signal
-from ...messages import jsonrpc
-from ...messages.jsonrpc import Batch, Call
+from ...messages.jsonrpc import Batch, Call, Parsed
+from ...messages.reading import read_messages
 from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import ServerConnection
@@ -92,11 +92,9 @@ class LegacySse:
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
             return
-        try:
-            message = jsonrpc.read(body)
-        except RemoteError:
-            return  # to which the router gives the answer
-        members = message.members if isinstance(message, Batch) else [message]
+        members: list[Parsed] = []
+        for message in read_messages(body):
+            members += message.members if isinstance(message, Batch) else [message]
         if len(members) > (most := self._state.options.max_waiting):
             raise InvalidRequest(f"a batch of more than {most}")
         calls = [one for one in members if isinstance(one, Call)]

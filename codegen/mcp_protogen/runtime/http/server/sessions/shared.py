@@ -402,8 +402,8 @@ class SharedSessions(SessionRegistry):
                     await self._write(session, confirmed=True)
             return
         if method == CANCELLED:
-            id = notification.params.get("requestId")
-            if isinstance(id, (str, int)) and connection.is_open(id):
+            id = jsonrpc.id_of({"id": notification.params.get("requestId")})
+            if id is not None and connection.is_open(id):
                 return
         elif method not in session.connection.handlers:
             return
@@ -452,7 +452,7 @@ def _asked_in(message: Parsed) -> RequestId | None:
     if isinstance(message, Call):
         return message.params.get(PROGRESS_TOKEN) if message.id is None else None
     if isinstance(message, Malformed):
-        return message.error.id if isinstance(message.error, InvalidAnswer) else None
+        return message.error.id if message.error.is_answer else None
     return message.id
 
 

@@ -1,0 +1,204 @@
+"""Values that Python can hold and JSON cannot: lone surrogates, NaN and infinities."""
+
+import logging
+import os
+from contextlib import AbstractAsyncContextManager
+from math import inf, nan
+from typing import Any, cast
+
+import pytest
+from mcp_revisions import ToolError, Toolkit, prompt, resource, tool
+from mcp_revisions.v2025_11_25 import Client, Server
+from mcp_revisions.v2025_11_25 import models as m
+from pydantic import BaseModel
+from support.json_types import Json
+from support.revisions import OLD, REVISIONS
+from support.sessions.talking import client, content_of, pkg, runtime, server
+from support.tables import case
+
+pytestmark = pytest.mark.skips_time
+
+NAME = os.fsdecode(b"caf\xe9.txt")
+SENT = "caf\ufffd.txt"
+
+
+class Measure(BaseModel):
+    """A model that is not of the protocol."""
+
+    value: float | None = None
+
+
+class Files(Toolkit, Server):
+    """Files with names that are not UTF-8, and measures that are not finite."""
+
+    @tool
+    async def text(self) -> str:
+        return NAME
+
+    @tool
+    async def texts(self) -> dict[str, list[str]]:
+        return {NAME: [NAME]}
+
+    @tool
+    async def anything(self) -> Any:
+        return {"name": NAME}
+
+    @tool
+    async def whole(self) -> m.CallToolResult:
+        return m.CallToolResult(content=[m.TextContent(text=NAME)])
+
+    @tool
+    async def refused(self) -> str:
+        raise ToolError(NAME)
+
+    @tool
+    async def failed(self) -> str:
+        raise pkg.McpError(-5, NAME, {"name": NAME})
+
+    @tool
+    async def open_number(self) -> dict[str, Any]:
+        return {"x": [1, inf]}
+
+    @tool
+    async def modelled_number(self) -> Measure:
+        return Measure(value=inf)
+
+    @tool
+    async def some_number(self) -> Any:
+        return {"x": nan}
+
+    @tool(output_schema={"type": "object"})
+    async def described_number(self) -> Any:
+        return {"x": -inf}
+
+    @tool
+    async def whole_number(self) -> m.CallToolResult:
+        return m.CallToolResult(content=[], structured_content={"x": inf})
+
+    @tool
+    async def failed_number(self) -> str:
+        raise pkg.McpError(-5, "no", {"x": inf})
+
+    @prompt
+    async def greeting(self) -> str:
+        return NAME
+
+    @resource("x://name")
+    async def name(self) -> str:
+        return NAME
+
+    @resource("x://names")
+    async def names(self) -> list[str]:
+        return [NAME]
+
+
+def connecting(revision: str) -> AbstractAsyncContextManager[Client]:
+    """Return a connection of a client of a revision."""
+    ours: Any = client(revision)
+    made: Any = pkg.connect_in_memory(Files(), ours, revisions=pkg.REVISIONS)
+    return cast(AbstractAsyncContextManager[Client], made)
+
+
+async def call(name: str, revision: str) -> tuple[str, bool]:
+    """Return the text of a tool's result, or of its error, and whether it is one."""
+    async with connecting(revision) as ours:
+        try:
+            result: Json = await ours.call_tool(name=name)
+        except pkg.McpError as error:
+            assert error.data in (None, {"name": SENT})
+            return error.message, True
+        return content_of(result)[0].text, bool(result.is_error)
+
+
+async def test_server_sends_replacement_for_lone_surrogates(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for revision in REVISIONS:
+        for name, text, is_error in [
+            ("text", SENT, False),
+            ("texts", f'{{"{SENT}":["{SENT}"]}}', False),
+            ("anything", f'{{"name":"{SENT}"}}', False),
+            ("whole", SENT, False),
+            ("refused", SENT, True),
+            ("failed", SENT, True),
+        ]:
+            with case((revision, name)):
+                caplog.clear()
+                assert await call(name, revision) == (text, is_error)
+                assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
+async def test_prompts_and_resources_send_replacement_too() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            async with connecting(revision) as ours:
+                found: Json = await ours.get_prompt(name="greeting")
+                assert found.messages[0].content.text == SENT
+                read: Json = await ours.read_resource(uri="x://name")
+                assert read.contents[0].text == SENT
+                read = await ours.read_resource(uri="x://names")
+                assert read.contents[0].text == f'["{SENT}"]'
+
+
+async def test_replacement_is_logged_with_its_place(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = runtime("core.throttle").Throttle(logging.getLogger(__name__))
+    monkeypatch.setattr(runtime("core.sendable"), "_log", log)
+
+    async def on_call_tool(self: object, session: Any, params: Any) -> object:
+        await session.progress(1, 2, NAME)
+        return m.CallToolResult(content=[m.TextContent(text=NAME)])
+
+    heard: list[Json] = []
+    ours = server(OLD, on_call_tool=on_call_tool)
+    async with pkg.connect(ours, client(OLD)) as caller:
+        await caller.call_tool(name="x", on_progress=heard.append)
+    assert [told.message for told in heard] == [SENT]
+    assert "notifications/progress has half of a surrogate pair at /message" in caplog.text
+    assert "tools/call has half of a surrogate pair at /content/0/text" in caplog.text
+
+
+async def test_number_that_is_not_finite_is_an_error_with_its_place(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for revision in REVISIONS:
+        for name, place in [
+            ("open_number", "/x/1: inf"),
+            ("modelled_number", "/value: inf"),
+            ("some_number", "/x: nan"),
+            ("described_number", "/x: -inf"),
+        ]:
+            with case((revision, name)):
+                caplog.clear()
+                text = f"{name} returned a value that is not JSON: {place} is not a number of JSON."
+                assert await call(name, revision) == (text, True)
+                assert text in caplog.text
+    caplog.clear()
+    text, is_error = await call("whole_number", OLD)
+    assert is_error
+    assert text.endswith("cannot be written: /structuredContent/x: inf is not a number of JSON")
+    assert text in caplog.text
+
+
+async def test_error_with_such_data_is_sent_without_it(caplog: pytest.LogCaptureFixture) -> None:
+    assert await call("failed_number", OLD) == ("no", True)
+    assert "/data/x: inf is not a number of JSON" in caplog.text
+
+
+async def test_client_refuses_to_send_what_it_would_have_to_change() -> None:
+    async with pkg.connect(Files(), client(OLD)) as ours:
+        for arguments in ({"name": NAME}, {"x": inf}):
+            with (
+                case(arguments),
+                pytest.raises(pkg.LocalError, match="tools/call cannot be written"),
+            ):
+                await ours.call_tool(name="text", arguments=arguments)
+
+
+async def test_words_for_such_numbers_are_text_like_any_other() -> None:
+    async def on_call_tool(self: object, session: Any, params: Any) -> object:
+        return m.CallToolResult(content=[m.TextContent(text="NaN, Infinity")])
+
+    async with pkg.connect(server(OLD, on_call_tool=on_call_tool), client(OLD)) as ours:
+        assert content_of(await ours.call_tool(name="x"))[0].text == "NaN, Infinity"
