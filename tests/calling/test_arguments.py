@@ -397,7 +397,7 @@ def test_arguments_of_arms_are_in_the_signature() -> None:
 
 
 def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
-    for schema in (
+    schemas: list[dict[str, Any]] = [
         {"properties": {"x": {"$ref": "#/properties/x"}}},
         {"properties": {"x": {"anyOf": [{"$ref": "#/properties/x"}]}}},
         {"properties": {"x": {"$ref": "#/nowhere/at all"}}, "required": "x"},
@@ -405,6 +405,7 @@ def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
         {"$ref": "#"},
         {"$id": 5, "allOf": {}, "anyOf": [5, None], "then": 5, "dependentSchemas": [1]},
         {"properties": {"a": 5, "b": [1], "c": {"type": {}}, "d": {"$ref": "http://["}}},
-    ):
+    ]
+    for schema in schemas:
         with case(schema):
             assert signature({"name": "t", "inputSchema": schema}).startswith("t(")

@@ -47,7 +47,7 @@ def test_values_that_are_written_as_words_are_read_again(
     types = {own, *data.draw(st.sets(st.sampled_from(TYPES)))}
     arms = [{"type": one} for one in sorted(types)]
     part = data.draw(st.sampled_from([{"type": sorted(types)}, {"anyOf": arms}, {"oneOf": arms}]))
-    schema = data.draw(
+    schema: dict[str, Any] = data.draw(
         st.sampled_from(
             [
                 {"properties": {"a": part}},
