@@ -256,7 +256,7 @@ class Connection:
         self._reported: frozenset[RequestId] = _NO_REQUESTS
         # The latest answers that fit no request, with the requests that were open then.
         self._strays: tuple[tuple[str, frozenset[RequestId]], ...] = ()
-        # Whether the peer may still answer a notification, which some do by mistake.
+        # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
@@ -378,7 +378,7 @@ class Connection:
             pending.hold(held, now)
 
     def meanwhile(self, id: RequestId) -> str:
-        """Return what came while the request `id` was open and fits no request, for its error."""
+        """Return the stray answers while the request `id` was open, for the text of its error."""
         return meanwhile(self.peer, [text for text, open in self._strays if id in open])
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
@@ -490,7 +490,7 @@ class Connection:
 
     def _fault(self, error: RemoteError) -> Event:
         unread = error if isinstance(error, ParseError) else None
-        # Where the kind cannot be seen, it is an answer: servers send little else.
+        # If the kind cannot be seen, it is an answer: servers send little else.
         is_guess = unread is not None and unread.meant == "message" and self.role == "client"
         if not error.is_answer and not is_guess:
             # The first request of that id is still to be answered, and no id is answered twice.
@@ -607,6 +607,6 @@ def describe_stray(id: RequestId | None, text: str, open: Collection[RequestId])
     shown = f": {text[:_LONGEST_STRAY]!r}" if text else ""
     if id is None:
         return f"sent an answer without an id{shown}"
-    others = ", ".join(repr(other) for other in sorted(open, key=str)[:MOST_STRAYS])
+    ids = ", ".join(map(repr, sorted(open, key=str)[:MOST_STRAYS]))
     verb = "is" if len(open) == 1 else "are"
-    return f"answered a request with the id {id!r:.60}, which is not open ({others} {verb}){shown}"
+    return f"answered a request with the id {id!r:.60}, which is not open ({ids} {verb}){shown}"

@@ -1,8 +1,8 @@
 """JSON text to send, of values that Python can hold and JSON cannot.
 
-Python reads a file name that is not UTF-8 with lone surrogates (`os.fsdecode`), for which UTF-8 has
-no form. They are sent as U+FFFD, with a warning. JSON has no NaN and no infinities. A value with
-such a number is refused, because null would mean something else.
+Python reads a file name that is not UTF-8 with lone surrogates (`os.fsdecode`), and UTF-8 has no
+form for these. They are sent as U+FFFD, with a warning. JSON has no NaN and no infinities. A value
+with such a number is refused, because null would mean something else.
 """
 
 import re
@@ -25,7 +25,7 @@ open_text: Final = partial(to_json, inf_nan_mode="constants")
 """Return a value as text that may have NaN and infinities, which is not JSON then."""
 
 as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_python
-"""Return a value with dictionaries in place of models; their numbers stay what they are."""
+"""Return a value with dictionaries in place of models; their numbers stay as they are."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
