@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RELEASING := build/releasing
 
-.PHONY: help setup demo test test-all check golden conformance records report bench site release workflows clean
+.PHONY: help setup quick demo test test-all check golden conformance records report bench site release workflows clean
 
 help: ## Show what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -17,6 +17,11 @@ $(READY): pyproject.toml requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --require-virtualenv --constraint requirements-dev.lock --editable '.[dev]'
 	@touch $@
 
+GOLDEN := --revision all --with all --extension all --out generated/mcp_revisions
+
+quick: $(READY) ## Check what a change touches, in a minute (FILES=… or SINCE=REV)
+	@PYTHONPATH=tests $(BIN)/python -m support.quick --golden '$(GOLDEN)' $(if $(SINCE),--since '$(SINCE)') $(FILES)
+
 demo: $(READY) ## Generate a package, then talk through its stubs
 	$(BIN)/mcp-gen --revision 2025-11-25 --out build/demo/pkg
 	PYTHONPATH=build/demo $(BIN)/python examples/demo.py
@@ -24,11 +29,15 @@ demo: $(READY) ## Generate a package, then talk through its stubs
 # Tests that wait for processes and sockets leave a processor to others.
 WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-test: $(READY) ## Run the suite, of large tables of peers a sample
-	$(BIN)/python -m pytest -n $(WORKERS)
+# To record slows what runs by half.
+RECORD ?=
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(if $(RECORD),--record=build/quick.json)
+
+test: $(READY) ## Run the suite, of large tables of peers a sample (RECORD=1: for quick)
+	$(PYTEST)
 
 test-all: $(READY) ## Run the suite, all of every table
-	$(BIN)/python -m pytest -n $(WORKERS) --all
+	$(PYTEST) --all
 
 check: $(READY) ## Lint, format check and strict types of our own code
 	$(BIN)/ruff check codegen tests benchmarks examples docs/website .github/releasing
@@ -37,7 +46,7 @@ check: $(READY) ## Lint, format check and strict types of our own code
 	$(BIN)/mypy
 
 golden: $(READY) ## Rewrite generated/ from schema/ and templates/
-	$(BIN)/mcp-gen --revision all --with all --extension all --out generated/mcp_revisions --force
+	$(BIN)/mcp-gen $(GOLDEN) --force
 
 conformance: $(READY) ## Run the official suite, and write what it found into the README
 	PYTHONPATH=tests:docs $(BIN)/python -m support.conformance.suite --write README.md --record

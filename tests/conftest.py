@@ -14,6 +14,7 @@ import pytest
 from support import missing, remembered, scheduling, tables
 from support.coroutines import run
 from support.http import behind
+from support.quick import limits
 from support.running import Ran, Run
 
 if TYPE_CHECKING:
@@ -28,10 +29,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--all", action="store_true", help="every case of every table, no samples")
     group.addoption("--of", help="only tests that a row of this name is in, as a revision")
     group.addoption("--seed", default="0", help="which samples of large tables to take")
+    quick = parser.getgroup("quick")
+    quick.addoption("--record", metavar="FILE", help="record which files each test runs")
+    quick.addoption("--leave-out", metavar="FILE", help="leave out tests whose ids a file lists")
+    quick.addoption("--until", type=float, help="skip tests that would begin after this time")
     behind.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    scheduling.configure(config)
+    if (record := config.getoption("--record")) is not None:
+        from support.quick import recording
+
+        recording.configure(config, record)
     tables.configure(config)
     behind.configure(config)
     # Processes that tests start would compile all that they import, each time anew.
@@ -54,6 +64,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return scheduling.by_file(config, log)
 
@@ -69,11 +80,15 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     return collected
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    limits.require_time(item.config)
+
+
 # Before xdist, which writes the groups into the names of tests.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     scheduling.set_apart(items)
-    left_out = tables.left_out(items) + behind.left_out(items)
+    left_out = tables.left_out(items) + behind.left_out(items) + limits.find_left_out(config, items)
     row: str | None = config.getoption("--of")
     if row is not None:
         tests = (item for item in items if isinstance(item, pytest.Function))
@@ -82,8 +97,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
         items[:] = [item for item in items if item.nodeid not in away]
-    # All workers have one order, and at the end of a run none has much left to do by itself.
-    items.sort(key=lambda item: (item.get_closest_marker("long") is None, item.path))
+    # All workers have one order, and at the end of a run none has much left to do by itself. A run
+    # that may be too short for all of them has the order of its arguments.
+    if config.getoption("--until") is None:
+        items.sort(key=lambda item: (item.get_closest_marker("long") is None, item.path))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -140,7 +140,7 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "tasks"),
+                *("middleware", "models", "options", "pagination", "strays", "tasks"),
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
@@ -309,7 +309,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"telemetry"}),
-        {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
+        {"core": ("connection_errors", "http_request", "middleware", "strays", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
     ),
     Contents(

@@ -188,6 +188,29 @@ def test_the_issuer_of_a_response_is_compared_as_text() -> None:
                 assert "evil" not in str(refused.value)
 
 
+@pytest.mark.shows("IS-03", "IS-04")
+def test_only_a_slash_at_the_end_of_the_issuer_of_a_response_is_accepted_on_request() -> None:
+    tenant = f"{ISSUER}/tenant"
+    for issuer, other, believed in (
+        (ISSUER, f"{ISSUER}/", True),
+        (f"{tenant}/", tenant, True),
+        (ISSUER, f"{ISSUER}//", False),
+        (tenant, f"{ISSUER}/", False),
+        *((ISSUER, iss, False) for iss in ("https://evil.example/", "", *NORMALISED[1:])),
+    ):
+        request = sent(server=metadata(issuer=issuer), trailing_slash=True)
+        with case((issuer, other)):
+            answered = response(request, code="c", iss=other)
+            if believed:
+                assert check_response(request, answered) == "c"
+            else:
+                with pytest.raises(AuthorizationError, match="another authorization server"):
+                    check_response(request, answered)
+    with pytest.raises(AuthorizationError, match="does not name"):
+        request = sent(server=ADVERTISED, trailing_slash=True)
+        check_response(request, response(request, code="c"))
+
+
 @pytest.mark.shows("IS-01")
 def test_what_the_metadata_say_of_the_issuer_is_kept_with_the_request() -> None:
     assert sent(server=ADVERTISED).iss_is_sent

@@ -277,22 +277,31 @@ def test_metadata_of_another_issuer_is_not_used() -> None:
 
 
 @pytest.mark.shows("AM-13")
-def test_one_option_accepts_a_slash_at_the_root_and_nothing_else() -> None:
+def test_one_option_accepts_a_slash_at_the_end_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for issuer, other, is_accepted in [
         (ISSUER, f"{ISSUER}/", True),
         (f"{ISSUER}/", ISSUER, True),
         (ISSUER, f"{ISSUER}//", False),
-        (TENANT, f"{TENANT}/", False),
+        (TENANT, f"{TENANT}/", True),
+        (f"{TENANT}/", TENANT, True),
+        (TENANT, f"{TENANT}//", False),
+        (TENANT, f"{TENANT}/?", False),
+        (f"{TENANT}/", ISSUER, False),
+        (ISSUER, f"{ISSUER}/#/", False),
+        (ISSUER, "https://evil.example/", False),
         (ISSUER, "https://LOGIN.example/", False),
         (ISSUER, f"{ISSUER}:443/", False),
         (ISSUER, f"{ISSUER}/?", False),
         (ISSUER, "http://login.example/", False),
     ]:
         with case((issuer, other)):
-            flow = find_server(issuer, root_slash=True)
+            flow = find_server(issuer, trailing_slash=True)
             if is_accepted:
                 # The document says what the issuer is called in all that follows.
                 assert play(flow, [server(other)]).issuer == other
+                assert f"{other} and {issuer} are taken for the same" in caplog.messages[-1]
             else:
                 with pytest.raises(InvalidMetadata):
                     play(flow, [server(other)])
@@ -330,6 +339,8 @@ def test_of_several_authorization_servers_a_known_one_is_asked_or_the_first() ->
     for known, chosen in cases:
         with case(known):
             assert choose_issuer(("https://a.example", "https://b.example"), known) == chosen
+    listed = ("https://a.example", "https://b.example/")
+    assert choose_issuer(listed, ["https://b.example"], trailing_slash=True) == listed[1]
 
 
 @pytest.mark.shows("AM-01", "AM-04", "AM-06")
@@ -367,7 +378,7 @@ def test_default_endpoints_are_not_used_where_metadata_is_refused_or_of_another(
     ]:
         with case(answer), pytest.raises(error):
             play(default_server(URL), [answer])
-    assert play(default_server(URL, root_slash=True), [server(f"{ORIGIN}/")]).is_document
+    assert play(default_server(URL, trailing_slash=True), [server(f"{ORIGIN}/")]).is_document
 
 
 def test_no_error_shows_the_query_of_a_url() -> None:

@@ -466,6 +466,28 @@ def test_of_several_authorization_servers_the_one_that_is_known_is_asked() -> No
     assert known.server.issuer == ISSUER, "it is still listed"
 
 
+def test_client_logs_in_and_stays_registered_where_issuers_differ_by_a_slash_at_the_end() -> None:
+    one = server()
+    resource = Resource([one], document={"authorization_servers": [f"{ISSUER}/"]})
+    with pytest.raises(InvalidMetadata, match="that of another"):
+        Visit(one, resource).authorize()
+    guest = Visit(one, resource, trailing_slash=True)
+    known = guest.authorize()
+    assert guest.call().status == 200
+    assert known.server and known.client
+    # As it was kept when the metadata still named the issuer otherwise.
+    guest.known = replace(
+        known,
+        tokens=None,
+        server=replace(known.server, issuer=f"{ISSUER}/"),
+        client=replace(known.client, issuer=f"{ISSUER}/"),
+    )
+    one.requests.clear()
+    again = guest.authorize().client
+    assert again and again.client_id == known.client.client_id
+    assert not one.asked("register")
+
+
 def test_a_client_without_an_issuer_stays_with_the_first_server_that_saw_it() -> None:
     first, second = server(clients=(KNOWN,)), server(issuer=OTHER, clients=(KNOWN,))
     resource = Resource([first])
@@ -529,7 +551,7 @@ def test_tokens_of_another_server_than_the_settings_name_are_not_refreshed() -> 
     for issuer in (OTHER, f"{ISSUER}/"):
         with case(issuer), pytest.raises(AuthorizationError, match="not by"):
             next(refresh(OAuthSettings(issuer=issuer), known))
-    next(refresh(OAuthSettings(issuer=f"{ISSUER}/", root_slash=True), known))
+    next(refresh(OAuthSettings(issuer=f"{ISSUER}/", trailing_slash=True), known))
 
 
 def test_an_audience_of_assertions_is_for_a_server_that_is_named() -> None:

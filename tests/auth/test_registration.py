@@ -370,7 +370,7 @@ def test_a_given_client_is_not_shown_to_another_server() -> None:
                 with pytest.raises(AuthorizationError, match="registered with") as refusal:
                     play(flow, [])
                 assert "not to be seen" not in str(refusal.value)
-    slash = settings(client=replace(GIVEN, issuer=f"{ISSUER}/"), root_slash=True)
+    slash = settings(client=replace(GIVEN, issuer=f"{ISSUER}/"), trailing_slash=True)
     assert play(identify(slash, SERVER, [], None), []).client_id == "given"
 
 

@@ -230,7 +230,7 @@ async def test_a_client_that_names_its_server_by_now_is_not_shown_to_an_earlier_
         (f"{ISSUER}/", False, False),
         ("https://other.example", True, False),
     ):
-        settings = OAuthSettings(client=replace(given, issuer=issuer), root_slash=slash)
+        settings = OAuthSettings(client=replace(given, issuer=issuer), trailing_slash=slash)
         with case((issuer, slash)):
             found = await stored.load(storage, settings, URL)
             assert found == (KNOWN if is_kept else Authorization(url=URL))

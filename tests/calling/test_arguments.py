@@ -9,6 +9,8 @@ from mcp_protogen.calling.arguments import ArgumentReader
 from mcp_protogen.calling.input_schemas import signature
 from support.tables import case
 
+NUMBER = {"type": "integer"}
+TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -59,6 +61,170 @@ READ: dict[str, tuple[list[str], dict[str, Any]]] = {
     "a file of bytes": (["data=@note.txt"], {"data": "NQo="}),
 }
 
+# Root schemas, words, and the arguments that they are.
+BY_SCHEMA: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
+    "an arm of anyOf": (
+        {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": NUMBER}}]},
+        ["a=1", "b=3"],
+        {"a": "1", "b": 3},
+    ),
+    "an arm of oneOf": (
+        {"oneOf": [{"properties": {"op": {"const": "drop"}, "id": NUMBER}, "required": ["op"]}]},
+        ["op=drop", "id=4"],
+        {"op": "drop", "id": 4},
+    ),
+    "a reference in allOf": (
+        {"allOf": [{"$ref": "#/$defs/Page"}], "$defs": {"Page": {"properties": {"p": NUMBER}}}},
+        ["p=3"],
+        {"p": 3},
+    ),
+    "then and else": (
+        {
+            "properties": {"k": {"type": "string"}},
+            "if": {"properties": {"k": {"const": "a"}}},
+            "then": {"properties": {"size": NUMBER}},
+            "else": {"properties": {"big": {"type": "boolean"}}},
+        },
+        ["k=a", "size=5", "big=true"],
+        {"k": "a", "size": 5, "big": True},
+    ),
+    "dependent members": (
+        {
+            "properties": {"a": NUMBER},
+            "dependentSchemas": {"a": {"properties": {"b": NUMBER}}},
+            "dependencies": {"a": {"properties": {"c": NUMBER}}, "b": ["a"]},
+        },
+        ["a=1", "b=2", "c=3"],
+        {"a": 1, "b": 2, "c": 3},
+    ),
+    "unions within unions": (
+        {"allOf": [{"anyOf": [{"oneOf": [{"properties": {"n": NUMBER}}]}]}]},
+        ["n=1"],
+        {"n": 1},
+    ),
+    "different types in arms": (
+        {"anyOf": [{"properties": {"x": NUMBER}}, {"properties": {"x": {"type": "string"}}}]},
+        ["x=1"],
+        {"x": 1},
+    ),
+    "an escaped reference": (
+        {"properties": {"a": {"$ref": "#/%24defs/two%20words"}}, "$defs": {"two words": NUMBER}},
+        ["a=5"],
+        {"a": 5},
+    ),
+    "a reference with ~": (
+        {"properties": {"a": {"$ref": "#/$defs/x~1y~0z"}}, "$defs": {"x/y~z": NUMBER}},
+        ["a=5"],
+        {"a": 5},
+    ),
+    "an address of the root": (
+        {
+            "$id": "https://x.example/t.json",
+            "properties": {
+                "a": {"$ref": "https://x.example/t.json#/$defs/N"},
+                "b": {"$ref": "t.json#/$defs/N"},
+            },
+            "$defs": {"N": NUMBER},
+        },
+        ["a=5", "b=6"],
+        {"a": 5, "b": 6},
+    ),
+    "an address of a part": (
+        {
+            "$id": "https://x.example/t.json",
+            "properties": {"a": {"$ref": "parts/n.json"}, "b": {"$ref": "/parts/n.json#in"}},
+            "$defs": {
+                "N": {
+                    "$id": "parts/n.json",
+                    "$ref": "#/$defs/M",
+                    "$defs": {"M": NUMBER, "I": {"$anchor": "in", "type": "boolean"}},
+                }
+            },
+        },
+        ["a=5", "b=true"],
+        {"a": 5, "b": True},
+    ),
+    "an anchor": (
+        {"properties": {"a": {"$ref": "#n"}}, "$defs": {"N": {"$anchor": "n", **NUMBER}}},
+        ["a=5"],
+        {"a": 5},
+    ),
+    "a reference into a member": (
+        {"properties": {"a": NUMBER, "b": {"$ref": "#/properties/a"}}},
+        ["b=5"],
+        {"b": 5},
+    ),
+    "a tuple": (
+        {"properties": {"p": {"type": "array", "prefixItems": [NUMBER, {"type": "string"}]}}},
+        ["p=1", "p=2"],
+        {"p": [1, "2"]},
+    ),
+    "a tuple of draft 7": (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "properties": {
+                "p": {"type": "array", "items": [NUMBER], "additionalItems": {"type": "boolean"}}
+            },
+        },
+        ["p=1", "p=true"],
+        {"p": [1, True]},
+    ),
+    "the type of an arm": (
+        {"properties": {"a": {"type": "string", "anyOf": [{"type": ["integer", "string"]}]}}},
+        ["a=5"],
+        {"a": "5"},
+    ),
+    "any value in an arm": ({"properties": {"a": {"anyOf": [NUMBER, {}]}}}, ["a=x"], {"a": "x"}),
+    "an unknown type": ({"properties": {"a": {"type": "float"}}}, ["a=1.5"], {"a": "1.5"}),
+    "an unknown type among others": (
+        {"properties": {"a": {"type": ["float", "null"]}, "b": {"type": ["float", "null"]}}},
+        ["a=1.5", "b=null"],
+        {"a": "1.5", "b": None},
+    ),
+    "no type": ({"properties": {"a": {"type": []}}}, ["a=1"], {"a": "1"}),
+    "an open choice": (
+        {"properties": {"a": {"enum": ["3", 4]}, "b": {"enum": [3, "3"]}}},
+        ["a=3", "b=3"],
+        {"a": "3", "b": 3},
+    ),
+    "a whole number": (
+        {"properties": {"a": NUMBER, "b": {"type": ["integer", "string"]}}},
+        ["a=1e3", "b=1.0"],
+        {"a": 1000, "b": "1.0"},
+    ),
+    "an object or text": (
+        {"properties": {"a": {"type": ["string", "object"]}, "b": {"type": ["string", "object"]}}},
+        ['a={"x": 1}', "b={x}"],
+        {"a": {"x": 1}, "b": "{x}"},
+    ),
+    "items of unions": (
+        {
+            "properties": {
+                "a": {"anyOf": [{"type": "array", "items": NUMBER}, {"type": "null"}]},
+                "b": {"type": "array", "items": {"type": ["string", "null"]}},
+            }
+        },
+        ["a=null", "b=null"],
+        {"a": None, "b": [None]},
+    ),
+    "text or an array": (
+        {"properties": {"to": TEXTS, "cc": TEXTS, "bcc": TEXTS}},
+        ["to=ann", "cc=bob", "cc=eve", 'bcc=["dan"]'],
+        {"to": "ann", "cc": ["bob", "eve"], "bcc": ["dan"]},
+    ),
+    "arrays in an array": (
+        {"properties": {"m": {"type": "array", "items": {"type": "array", "items": NUMBER}}}},
+        ["m=[1]", "m=2"],
+        {"m": [[1], [2]]},
+    ),
+    "items as JSON": (
+        {"properties": {"a": {"type": "array"}}},
+        ["a:=1", "a:=null"],
+        {"a": [1, None]},
+    ),
+    "names that are only required": ({"properties": {}, "required": ["a"]}, ["a=5"], {"a": "5"}),
+}
+
 REFUSED: dict[str, tuple[list[str], str, str, str]] = {
     "no form": (["text"], "", "'text' is not an argument", "arguments of"),
     "no name": (["=5"], "", "'=5' is not an argument", "arguments of"),
@@ -73,6 +239,13 @@ REFUSED: dict[str, tuple[list[str], str, str, str]] = {
     "no file": (["text=@gone"], "/properties/text", "text: gone cannot be read: No such file", ""),
     "no text": (["text=@bytes"], "/properties/text", "bytes cannot be read: it is not text", ""),
     "no arguments": (["{}x"], "", "is not JSON", ""),
+    "no array": (["sizes=[1"], "/properties/sizes", "is not an array as JSON", "for the shell"),
+    "not a number": (["any:=NaN"], "/properties/any", "any: 'NaN' is not JSON", ""),
+    "infinite": (["ratio=Infinity"], "/properties/ratio", "'Infinity' is not a number", ""),
+    "too large": (["ratio=1e400"], "/properties/ratio", "'1e400' is not a number", ""),
+    "too large as JSON": (["any:=[1e400]"], "/properties/any", "a number is too large", ""),
+    "too large in an object": (['{"ratio": -1e999}'], "", "a number is too large", ""),
+    "bytes": (["text=\udcff"], "", "is not text in UTF-8", ""),
 }
 
 UNFIT: dict[str, tuple[dict[str, Any], str, str, str]] = {
@@ -101,6 +274,46 @@ def test_a_word_is_read_as_the_schema_says() -> None:
             read = reader().read(words)
             assert read == arguments
             assert [type(one) for one in read.values()] == [*map(type, arguments.values())]
+
+
+def test_members_references_and_types_of_all_schemas_are_read() -> None:
+    for name, (schema, words, arguments) in BY_SCHEMA.items():
+        with case(name):
+            read = reader(schema).read(words)
+            assert read == arguments
+            assert [type(one) for one in read.values()] == [*map(type, arguments.values())]
+            assert [one for one in reader(schema).check(read) if one.level is Level.ERROR] == []
+
+
+def test_schema_that_refers_to_itself_in_a_loop_is_a_warning() -> None:
+    for schema in (
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}]},
+        {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}},
+        {
+            "properties": {"a": {"$ref": "#/$defs/A"}},
+            "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/B"}]}, "B": {"$ref": "#/$defs/A"}},
+        },
+    ):
+        with case(schema):
+            assert reader(schema).read(["a=5"]) == {"a": "5"}
+            (problem,) = reader(schema).check({"a": "5"})
+            assert (problem.code, problem.level) == ("unusable-schema", Level.WARNING)
+    nested: dict[str, Any] = NUMBER
+    for _ in range(190):
+        nested = {"items": nested}
+    (problem,) = reader({"properties": {"a": nested}}).check({"a": []})
+    assert (problem.code, problem.level) == ("unusable-schema", Level.WARNING)
+
+
+def test_required_members_of_all_arms_are_missed() -> None:
+    arms: list[dict[str, Any]] = [
+        {"properties": {"op": {}, name: {}}, "required": ["op", name]} for name in "ab"
+    ]
+    (problem,) = reader({"oneOf": [*arms, {"type": "null"}]}).check({"a": 1})
+    assert problem.message == "op: it is missing"
+    (problem,) = reader({"oneOf": arms}).check({"op": 1, "a": 1, "c": 1})
+    assert problem.message == "c: there is no such argument"
 
 
 def test_a_word_that_cannot_be_read_is_refused_with_its_place() -> None:
@@ -171,6 +384,18 @@ def test_a_tool_is_shown_as_a_signature() -> None:
     assert signature({"name": "none"}) == "none()"
 
 
+def test_arguments_of_arms_are_in_the_signature() -> None:
+    arms = [
+        {"properties": {"op": {"const": name}, name: {"type": "integer", "default": 1}}}
+        for name in "ab"
+    ]
+    shown = signature({"name": "t", "inputSchema": {"oneOf": arms, "required": ["op"]}})
+    assert shown == 't(op: "a" | "b", a: int = …, b: int = …)'
+    pair = {"type": "array", "items": [{"type": "string"}, {"type": "integer"}]}
+    shown = signature({"name": "t", "inputSchema": {"properties": {"p": pair}}})
+    assert shown == "t(p: list[str | int] = …)"
+
+
 def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
     for schema in (
         {"properties": {"x": {"$ref": "#/properties/x"}}},
@@ -178,6 +403,8 @@ def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
         {"properties": {"x": {"$ref": "#/nowhere/at all"}}, "required": "x"},
         {"properties": [], "required": [1]},
         {"$ref": "#"},
+        {"$id": 5, "allOf": {}, "anyOf": [5, None], "then": 5, "dependentSchemas": [1]},
+        {"properties": {"a": 5, "b": [1], "c": {"type": {}}, "d": {"$ref": "http://["}}},
     ):
         with case(schema):
             assert signature({"name": "t", "inputSchema": schema}).startswith("t(")

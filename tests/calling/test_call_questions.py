@@ -94,9 +94,30 @@ def test_without_a_person_a_form_is_answered_by_what_was_given() -> None:
     lacking = Asked(None, age="7")
     assert lacking.elicit(FORM) == {"action": "cancel"}
     assert lacking.told == ["the server's question 'Who?' was cancelled: give --answer name=…"]
+    assert lacking.questions.lacks_answers
+
+
+def test_given_answer_that_does_not_fit_cancels_the_question_and_its_default_is_not_sent() -> None:
     wrong = Asked(None, name="ada", age="x")
-    assert wrong.elicit(FORM)["content"] == {"name": "ada", "age": 3}
-    assert wrong.told == ["--answer age: 'x' is not a number"]
+    assert wrong.elicit(FORM) == {"action": "cancel"}
+    assert wrong.told == [
+        "the server's question 'Who?' was cancelled: --answer age: 'x' is not a number"
+    ]
+    assert wrong.questions.lacks_answers
+    both = Asked(None, age="x")
+    both.elicit(FORM)
+    assert both.told[0].endswith("--answer age: 'x' is not a number; give --answer name=…")
+    for age in ("1e400", "NaN", "-Infinity", "1.5"):
+        with case(age):
+            assert Asked(None, name="ada", age=age).elicit(FORM) == {"action": "cancel"}
+
+
+def test_person_is_asked_for_a_field_whose_given_answer_does_not_fit() -> None:
+    person = Scripted("7")
+    asked = Asked(person, name="ada", age="x")
+    assert asked.elicit(FORM) == {"action": "accept", "content": {"name": "ada", "age": 7}}
+    assert person.heard[0] == "--answer age: 'x' is not a number"
+    assert not asked.questions.lacks_answers
 
 
 def test_a_page_is_opened_only_after_a_yes_and_its_host_is_shown() -> None:

@@ -4,9 +4,12 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.calling.file_endings import ending_of
 from mcp_protogen.calling.log_levels import is_as_severe
 from mcp_protogen.calling.progress import fitted, log_line, progress_line
-from mcp_protogen.calling.results import Saver, prompt_page, tool_page
+from mcp_protogen.calling.results import Saver, decode_base64, prompt_page, refuse_broken, tool_page
 from mcp_protogen.runtime.core.options import Progress
 from support.tables import case
 
@@ -84,6 +87,74 @@ def test_bytes_are_saved_under_safe_names_and_nothing_is_overwritten(tmp_path: P
     assert {one.read_bytes() for one in saver.saved} == {b"abc"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert str(saver.saved[0]) in page
+
+
+ENCODED: dict[str, bytes | None] = {
+    "aGVs\nbG8=\r\n": b"hello",
+    "aGVs bG8\t=": b"hello",
+    "aGk": b"hi",
+    "aGk=": b"hi",
+    "_-8=": b"\xff\xef",
+    "_-8": b"\xff\xef",
+    "/+8=": b"\xff\xef",
+    "": b"",
+    "%%%": None,
+    "aGk=aGk=": None,
+    "a": None,
+    "aGké": None,
+    "data:image/png;base64,aGk=": None,
+}
+
+
+def test_base64_of_all_common_encoders_is_decoded() -> None:
+    for text_, content in ENCODED.items():
+        with case(text_):
+            assert decode_base64(text_) == content
+    assert decode_base64(None) is decode_base64(5) is None
+
+
+def test_broken_base64_is_described_and_remembered_where_a_file_was_wanted(tmp_path: Path) -> None:
+    blocks = [
+        {"type": "image", "data": "%%%", "mimeType": "image/png"},
+        {"type": "resource", "resource": {"uri": "x:1", "blob": "%%%"}},
+        {"type": "audio", "data": DATA, "mimeType": "audio/wav"},
+    ]
+    saver = Saver(tmp_path, "t")
+    page = tool_page({"content": blocks}, saver)
+    assert "[image image/png, not in base64]" in page
+    assert saver.unsaved == ["image image/png", "resource x:1 application/octet-stream"]
+    assert [path.name for path in tmp_path.iterdir()] == ["t.wav"]
+    with pytest.raises(ProblemError) as caught:
+        refuse_broken(saver.unsaved, "t")
+    assert [one.code for one in caught.value.problems] == ["invalid-response"] * 2
+    described = Saver(None, "t")
+    tool_page({"content": blocks}, described)
+    assert described.unsaved == []
+
+
+def test_media_types_have_their_usual_endings() -> None:
+    for type_, ending in (
+        ("audio/wav", ".wav"),
+        ("audio/x-wav", ".wav"),
+        ("Audio/WAV; codecs=1", ".wav"),
+        ("audio/mpeg", ".mp3"),
+        ("audio/ogg", ".ogg"),
+        ("audio/webm", ".webm"),
+        ("image/jpeg", ".jpg"),
+        ("image/webp", ".webp"),
+        ("image/svg+xml", ".svg"),
+        ("application/pdf", ".pdf"),
+        ("application/gzip", ".gz"),
+        ("application/xml", ".xml"),
+        ("application/vnd.api+json", ".json"),
+        ("text/markdown", ".md"),
+        ("text/plain", ".txt"),
+        ("video/mp4", ".mp4"),
+        ("application/octet-stream", None),
+        ("nothing", None),
+    ):
+        with case(type_):
+            assert ending_of(type_) == ending
 
 
 def test_progress_is_a_line_that_fits() -> None:

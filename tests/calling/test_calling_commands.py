@@ -15,7 +15,7 @@ from mcp_protogen.calling import questions
 from mcp_protogen.cli.terminal import Terminal
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_revisions import Options, TaskOptions, in_memory
-from support.calling import servers
+from support.calling import careless, servers
 from support.running import Ran, Run
 from support.tables import case
 
@@ -59,13 +59,13 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     "an answer": (["call", SHOP, "choose", "--answer", "colour=red"], 0, "red 3\n", ""),
     "an answer that lacks": (
         ["call", SHOP, "choose", "--answer", "size=2"],
-        0,
+        1,
         "cancelled\n",
         "=…",
     ),
     "a wrong answer": (
         ["call", SHOP, "choose", "--answer", "colour=blue"],
-        *(0, "cancelled\n", "--answer colour: 'blue' is none of the choices"),
+        *(1, "cancelled\n", "was cancelled: --answer colour: 'blue' is none of the choices"),
     ),
     "a resource": (["read", SHOP, "memo://today"], 0, "buy milk", ""),
     "a template": (["read", SHOP, "memo://{day}/list", "day=1 May"], 0, "nothing on 1 May", ""),
@@ -165,6 +165,33 @@ def test_bytes_go_to_stdout_or_into_a_folder(shop: Run, monkeypatch: pytest.Monk
     assert written.buffer.getvalue() == b"\x89PNG"
     shop("read", SHOP, "memo://logo", "--save", "out")
     assert Path("out/logo.png").read_bytes() == b"\x89PNG"
+
+
+def test_broken_base64_is_an_error_and_nothing_is_written_for_it(mcp_gen: Run, kept: None) -> None:
+    del kept
+    server = (careless.__file__, "--revision", "2025-11-25")
+    for line in (
+        ["read", *server, "memo://logo"],
+        ["read", *server, "memo://logo", "--save", "out"],
+        ["call", *server, "draw", "--no-check", "--save", "out"],
+        ["prompt", *server, "show", "--save", "out"],
+    ):
+        with case(line):
+            ran = mcp_gen(*line)
+            assert (ran.code, ran.out) == (2, ""), ran
+            assert "error[invalid-response]" in ran.err and "is not in base64" in ran.err
+            assert not Path("out").exists()
+    described = mcp_gen("call", *server, "draw", "--no-check")
+    assert (described.code, described.out) == (0, "[image image/png, not in base64]\n")
+
+
+def test_call_without_check_needs_no_list_and_no_capability(mcp_gen: Run, kept: None) -> None:
+    del kept
+    for program in (careless.__file__, f"{sys.executable} {careless.__file__} bare"):
+        with case(program):
+            line = ("call", program, "echo", "text=5", "--revision", "2025-11-25")
+            assert mcp_gen(*line, "--no-check") == Ran(0, '{"text": "5"}\n', "")
+            assert mcp_gen(*line).code == 2
 
 
 def test_arguments_may_come_from_standard_input(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,7 @@ def test_the_table_of_habits_is_what_make_offers() -> None:
     assert offered == {
         "help",
         "setup",
+        "quick",
         "demo",
         "test",
         "check",

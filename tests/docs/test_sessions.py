@@ -7,6 +7,7 @@ from mcp_revisions import McpError, connect
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions import v2026_07_28 as newest
 from support.docs.pages import defined
+from support.sessions.talking import CAPABILITIES, META, modern, served
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,25 @@ async def test_the_server_that_handles_rounds_by_itself_gets_its_answer(
 
     async with connect(shown["Asking"](), User()) as client:
         assert (await client.call_tool("any")).text == "{'age': 36}"
+
+
+async def test_server_that_handles_rounds_by_itself_takes_answers_without_a_state(
+    shown: dict[str, Any],
+) -> None:
+    m = newest.models
+    answer = m.ElicitResult(action="accept", content={"age": 36})
+    able: Any = {**META, CAPABILITIES: {"elicitation": {}}}
+    async with served(shown["Asking"]()) as hand:
+
+        async def call(**answers: Any) -> Any:
+            await hand.send(modern("tools/call", _meta=able, name="any", inputResponses=answers))
+            return await hand.take()
+
+        found = [await call(age=answer.to_wire()), await call(other=answer.to_wire())]
+        assert found[0]["result"]["content"][0]["text"] == "{'age': 36}"
+        assert found[1]["result"]["inputRequests"].keys() == {"age"}
+        wrong = m.ElicitResult(action="accept", content={"age": "x"})
+        assert (await call(age=wrong.to_wire()))["error"]["code"] == -32602
 
 
 async def test_the_server_that_changes_says_so(shown: dict[str, Any]) -> None:

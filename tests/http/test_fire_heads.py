@@ -70,7 +70,8 @@ METHODS = [
 PATHS = [
     same("a query", 200, at("/mcp?a=b")),
     same("an encoded letter", 200, at("/%6dcp")),
-    same("a slash at the end", 404, at("/mcp/")),
+    same("a slash at the end", 200, at("/mcp/")),
+    same("two slashes at the end", 404, at("/mcp//")),
     same("two slashes", 404, at("//mcp")),
     same("an encoded slash", 404, at("/mcp%2f")),
     same("an encoded slash before", 404, at("/x%2fmcp")),
@@ -177,7 +178,7 @@ KINDS = [
     same("JSON in Latin-1", 415, ping(**{"content-type": "application/json; charset=latin-1"})),
     same("two kinds", 415, ping(**{"content-type": "application/json, text/plain"})),
     same("JSON in UTF-8", 200, ping(**{"content-type": 'Application/JSON; Charset="UTF-8"'})),
-    same("no Accept", 406, ping(accept=None)),
+    same("no Accept", 200, ping(accept=None)),
     same("half an Accept", 406, ping(accept="application/json")),
     same("the other half", 406, ping(accept="text/event-stream")),
     same("a refusing Accept", 406, ping(accept="application/json, text/event-stream;q=0")),

@@ -206,6 +206,9 @@ class TestRefused:
             assert wrong.status_code == 415
             async with site.get({"accept": JSON}, "/sse") as events:
                 assert events.response.status_code == 406
+            for accept, path in [(None, "/sse"), (EVENTS, "/sse/")]:
+                async with site.get({"accept": accept}, path) as events:
+                    assert events.response.status_code == 200
 
     async def test_who_is_at_another_page_or_somebody_else(self) -> None:
         names = {"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")}

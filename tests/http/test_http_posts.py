@@ -188,7 +188,7 @@ async def test_accept_has_to_list_both_kinds_of_answers() -> None:
             ("text/html", 406),
             (f"{JSON}, {EVENTS};q=0", 406),
             ("", 406),
-            (None, 406),
+            (None, 200),
         ]:
             assert (await site.post(hello(), {"accept": accept})).status_code == status
 
@@ -204,6 +204,38 @@ async def test_content_type_has_to_be_json_in_utf8() -> None:
             (None, 415),
         ]:
             assert (await site.post(hello(), {"content-type": kind})).status_code == status
+
+
+async def test_slash_at_the_end_of_a_path_makes_no_difference() -> None:
+    for path in ("/mcp", "/mcp/"):
+        async with serving(**dual(), path=path) as site:
+            for spelling in ("/mcp", "/mcp/"):
+                with case((path, spelling)):
+                    site.path = spelling
+                    session = await site.initialize(OLD)
+                    assert text_in(await session.call("x")) == "x"
+                    async with session.get() as events:
+                        assert events.response.status_code == 200
+                    assert (await session.delete()).status_code == 204
+                    answer = await site.modern("tools/call", name="x")
+                    assert answer.json()["result"]["resultType"] == "complete"
+                    # Streams are of the handshake alone.
+                    fields = {"mcp-protocol-version": STATELESS}
+                    async with session.get(headers=fields) as events:
+                        assert events.response.status_code == 405
+
+
+async def test_slash_at_the_end_of_a_path_needs_a_token_too() -> None:
+    async def anything(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("an application in place of the endpoint")
+
+    guard = pkg.Authentication(verify=pkg.static_tokens({}))
+    async with serving(
+        tools(OLD, call), routes=[pkg.Route("/", anything)], authentication=guard
+    ) as site:
+        for spelling in ("/mcp", "/mcp/"):
+            site.path = spelling
+            assert (await site.post(hello())).status_code == 401
 
 
 @pytest.mark.shows("S3-09")
@@ -223,7 +255,7 @@ async def test_the_endpoint_knows_post_get_and_delete_alone() -> None:
 async def test_other_paths_are_not_found() -> None:
     async with serving(tools(OLD, call), path="/here") as site:
         assert (await site.post(hello())).status_code == 200
-        for path in ("/", "/mcp", "/here/", "/here/more", "/sse", "/messages"):
+        for path in ("/", "/mcp", "/here//", "/here/more", "/sse", "/messages"):
             assert (await site.http.get(path)).status_code == 404
 
 

@@ -325,8 +325,9 @@ async def test_a_route_wants_a_token_only_where_that_is_said() -> None:
             ("GET", "/any", 200, 200),
             ("GET", "/admin/x", 401, 200),
             ("OPTIONS", "/admin/x", 401, 200),
-            ("POST", "/mcp", 401, 406),
-            ("GET", "/mcp", 401, 406),
+            ("POST", "/mcp", 401, 415),
+            ("GET", "/mcp", 401, 400),
+                ("POST", "/mcp/", 401, 415),
         ]:
             with case((method, path)):
                 request = site.http.request

@@ -268,6 +268,25 @@ class TestInitialize:
                     assert error["data"]["supported"] == [STATELESS]
                     assert refused.json()["id"] == 0
 
+    async def test_SS07_refusal_of_initialize_names_the_version_that_is_wrong(self) -> None:
+        for revisions, header, version, expected in [
+            (None, "2099-01-01", OLD, (-32022, "2099-01-01")),
+            (None, "2099-01-01", "2098-01-01", (-32022, "2099-01-01")),
+            (None, STATELESS, OLD, (-32022, OLD)),
+            (pkg.REVISIONS, "2099-01-01", OLD, (-32022, "2099-01-01")),
+            (pkg.REVISIONS, "2099-01-01", "2098-01-01", (-32022, "2099-01-01")),
+            (pkg.REVISIONS, "", OLD, (-32022, "")),
+            # The header names a revision that is served, but not with this message.
+            (pkg.REVISIONS, STATELESS, OLD, (-32020, None)),
+        ]:
+            with case((revisions, header, version)):
+                async with serving(tools(STATELESS, echo), revisions) as site:
+                    refused = await site.post(hello(version), {"mcp-protocol-version": header})
+                assert refused.status_code == 400
+                error = refused.json()["error"]
+                assert (error["code"], error["data"].get("requested")) == expected
+                assert expected[1] not in error["data"]["supported"]
+
     async def test_SS13_RJ15_what_is_of_the_other_era_is_no_method_of_this_one(self) -> None:
         ours = tools(STATELESS, echo, SENDS={"notifications/resources/updated"})
         async with serving(ours, pkg.REVISIONS) as site:

@@ -137,14 +137,28 @@ def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path:
 
 
 def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
-    hostile = b'{"a": "\\ud800 \xe2\x80\xa8 \xc2\x85"}', b"[" * 100_000, b"\xff"
+    hostile = (
+        b'{"a": "\\ud800 \xe2\x80\xa8 \xc2\x85"}',
+        b"[" * 100_000,
+        b"\xff",
+        b'\xef\xbb\xbf{"a": 1} {"b": NaN}',
+        "{}".encode("utf-16"),
+    )
     sent = session(exchange("ping", None, *hostile))
     file = tmp_path / "hostile.jsonl"
     text = "".join(written([sent], {"target": "hostile"}))
-    file.write_bytes(text.encode("utf-8", "backslashreplace"))
+    file.write_text(text, "utf-8")
     _, (found,) = read(file)
-    said = [one.data for one in found.exchanges[-1].messages]
-    assert [json.loads(said[0]), *said[1:]] == [json.loads(hostile[0]), hostile[1], b"\\xff"]
+    assert tuple(one.data for one in found.exchanges[-1].messages) == hostile
+
+
+def test_recording_of_an_earlier_version_is_judged_again(tmp_path: Path) -> None:
+    listed = session(tools(tool(description="x")), transport="stdio")
+    file = tmp_path / "earlier.jsonl"
+    text = "".join(written([listed], {"target": "earlier"}))
+    file.write_text(text.replace('"x"', 'NaN, "a": "\\ud83d"'), "utf-8")
+    _, sessions = read(file)
+    assert codes(*sessions) == {"not-strict-json"}
 
 
 def test_a_recording_of_any_session_is_read_as_it_was_written(mcp_gen: Run, tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import asyncio
 import gzip
 import json
+import os
 import sys
-from collections.abc import AsyncGenerator, Callable
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,14 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.connecting.authorization import Bearer
 from mcp_protogen.connecting.server_target import ServerTarget
-from mcp_protogen.inspection import conversation, inspecting, profile, recording, stream_transport
+from mcp_protogen.inspection import conversation, inspecting, profile, recording
+from mcp_protogen.inspection.intake import Intake
 from mcp_protogen.inspection.rules import judged
 from mcp_protogen.inspection.server import Server, server_of
-from mcp_protogen.inspection.steps import HTTP, SSE
-from mcp_protogen.inspection.transcript import Session
+from mcp_protogen.inspection.steps import HTTP, SSE, Probe, SessionClient, awaiting
+from mcp_protogen.inspection.stream_transport import StreamProbing
+from mcp_protogen.inspection.transcript import KILLED, Session
+from mcp_protogen.runtime.transports.base import Transport
 from support import folders
 from support.examples.ported import loaded, source
 from support.http.serving import serving
@@ -29,6 +34,15 @@ from support.tables import case
 FAULTY = Path(faulty_server.__file__)
 PATHS = {"PYTHONPATH": folders.environment()["PYTHONPATH"]}
 QUICK = conversation.InspectOptions(timeout=1.0)
+AGREED: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "result": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "serverInfo": {"name": "made up", "version": "1"},
+    },
+}
 PATIENT = conversation.InspectOptions(timeout=20.0)
 
 
@@ -84,7 +98,7 @@ def test_the_faults_of_a_server_are_found_and_no_others() -> None:
 
 
 def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_transport, "GRACE", 0.2)
+    monkeypatch.setattr(inspecting, "GRACE", 0.2)
     rows = {
         "flood": {"too-much", "unknown-method-sent"},
         "long-line": {"too-much"},
@@ -99,10 +113,61 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
             assert sum(len(one.messages) for s in sessions for one in s.exchanges) < 4000
 
 
+def test_usage_in_place_of_messages_is_a_finding_with_a_quotation() -> None:
+    code = "import sys; print('usage: server --stdio', flush=True); sys.stdin.read()"
+    written = Server(words=(sys.executable, "-c", code))
+    sessions = inspecting.inspect(written, conversation.InspectOptions(timeout=1.0))
+    (found,) = judged(sessions)
+    assert (found.rule.code, found.example.got) == ("not-a-message", "usage: server --stdio")
+
+
+class SlowProcess:
+    """The transport of a process that takes `seconds` to end."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Take messages."""
+
+    async def receive(self) -> Sequence[bytes]:
+        return [b'{"jsonrpc":"2.0","id":1,"result":{}}']
+
+    async def close(self) -> None:
+        await asyncio.sleep(self._seconds)
+
+
+@pytest.mark.skips_time
+async def test_process_that_takes_seconds_to_end_is_not_stubborn() -> None:
+    ping = Probe(name="ping", make=SessionClient.begin)
+    for seconds, outcome in ((6.0, ""), (60.0, KILLED)):
+        with case(str(seconds)):
+
+            async def start(seconds: float = seconds) -> Transport:
+                return SlowProcess(seconds)
+
+            clock: Any = asyncio.get_running_loop().time
+            probing = StreamProbing(start, Intake(clock))
+            step = awaiting({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+            await probing.exchange(ping, step, 1.0)
+            ended = await probing.close()
+            assert ended is not None and ended.outcome == outcome
+
+
 def test_a_server_that_says_nothing_is_no_server() -> None:
     with pytest.raises(ProblemError) as caught:
         inspecting.inspect(program(FAULTY, "silent"), conversation.InspectOptions(timeout=0.3))
     assert [one.code for one in caught.value.problems] == ["request-timeout"]
+
+
+def test_server_whose_answers_cannot_be_read_speaks_no_revision() -> None:
+    revisions = "2025-11-25", "2026-07-28"
+    sessions = inspecting.inspect(program(FAULTY, "utf-16"), PATIENT, revisions)
+    assert found(sessions) == {("not-utf-8", "stdio")}
+    spoken = profile.profile_of(sessions).spoken
+    assert {(one.spoken, one.outcome) for one in spoken} == {
+        (False, "not readable: UTF-16; messages must be UTF-8")
+    }
 
 
 def test_the_python_sdk_does_not_serve_batches() -> None:
@@ -206,6 +271,97 @@ async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_
             async with answering(always(body)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
             assert ("stream-not-primed" in {code for code, _ in found(sessions)}) is broken
+
+
+async def test_client_follows_redirect_to_same_origin_only() -> None:
+    moved: list[bytes] = []
+
+    def redirecting(place: bytes) -> Callable[[bytes], bytes]:
+        def respond(asked: bytes) -> bytes:
+            if asked.startswith(b"POST /mcp "):
+                return b"307 Moved\r\nlocation: %b" % place
+            moved.append(asked)
+            return b"401 No\r\nwww-authenticate: Bearer"
+
+        return respond
+
+    for place, status in ((b"/there", 401), (b"http://127.0.0.1:1/there", 307)):
+        with case(place.decode()):
+            async with answering(redirecting(place)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert {one.beginning.status for one in sessions} == {status}
+            assert any(one.startswith(b"POST /there ") for one in moved) is (status == 401)
+            moved.clear()
+
+
+async def test_session_over_streamable_http_does_not_go_on_over_sse() -> None:
+    seen: list[bytes] = []
+
+    def respond(asked: bytes) -> bytes:
+        seen.append(asked)
+        return b"405 No"
+
+    async with answering(respond) as url:
+        session, *_ = await quickly(Server(url=url), "2025-11-25")
+    assert (session.beginning.status, session.is_spoken) == (405, False)
+    assert seen and not any(one.startswith(b"GET") for one in seen)
+
+
+async def test_body_over_http_is_read_as_clients_read_it() -> None:
+    agreed = json.dumps(AGREED)
+    rows = (
+        (agreed.encode("utf-8-sig"), "byte-order-mark", True),
+        (agreed.replace("made up", "\\ud83d").encode(), "lone-surrogate", True),
+        (agreed.encode("utf-16"), "not-utf-8", False),
+        (agreed.replace('"1"', "NaN").encode(), "not-strict-json", False),
+    )
+    for body, code, spoken in rows:
+        with case(code):
+            head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
+            async with answering(always(head + body)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert code in {one.rule.code for one in judged(sessions)}
+            assert any(one.spoken for one in profile.profile_of(sessions).spoken) is spoken
+
+
+async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
+
+    def respond(asked: bytes) -> bytes:
+        # Later requests have the header field of the revision, and no answer of their own.
+        status = b"202 Accepted" if b"mcp-protocol-version" in asked.lower() else b"200 OK"
+        return status + b"\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
+
+    async with answering(respond) as url:
+        sessions = await quickly(Server(url=url), "2025-11-25")
+    assert ("notification-body", "notifications/initialized") in found(sessions)
+
+
+async def test_transports_log_nothing_beside_the_report() -> None:
+    head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
+    async with answering(always(head + json.dumps(AGREED).encode("utf-8-sig"))) as url:
+        words = "-c", "from mcp_protogen.cli import main; main()", "inspect", url, "--timeout", "1"
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, stdout=PIPE, stderr=PIPE, env={**os.environ, **PATHS}
+        )
+        out, err = await process.communicate()
+    assert (b"byte-order-mark" in out, err) == (True, b"")
+
+
+async def test_messages_on_stream_of_server_are_judged() -> None:
+    pushed = b'data: {"jsonrpc": "2.0", "method": "notifications/made-up"}\n\n'
+    asked_for = {"jsonrpc": "2.0", "id": 9, "method": "roots/list"}
+    stream = pushed + b"data: %b\n\n" % json.dumps(asked_for).encode()
+
+    def respond(asked: bytes) -> bytes:
+        if asked.startswith(b"GET"):
+            return b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + stream
+        return b"200 OK\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
+
+    async with answering(respond) as url:
+        sessions = await quickly(Server(url=url), "2025-11-25")
+    assert ("client-capability-assumed", "roots/list") in found(sessions)
+    first, *_ = (one for one in sessions if one.is_spoken)
+    assert [one.status for one in first.all("GET")] == [200]
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

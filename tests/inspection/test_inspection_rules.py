@@ -5,13 +5,14 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.inspection.intake import BYTES, Clock, Intake
+from mcp_protogen.inspection.intake import Clock, Intake
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
 from mcp_protogen.inspection.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
-from mcp_protogen.inspection.transcript import KILLED, UNKNOWN_REVISION
+from mcp_protogen.inspection.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION
 from support.folders import ROOT
 from support.inspection.broken_rules import (
     BROKEN_AND_KEPT,
+    JSON,
     acknowledged,
     called,
     listening,
@@ -19,10 +20,12 @@ from support.inspection.broken_rules import (
     tools,
 )
 from support.inspection.sessions import (
+    ID,
     asked,
     codes,
     error,
     exchange,
+    message,
     note,
     request,
     result,
@@ -83,6 +86,39 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
     assert found.number == 1
 
 
+def test_page_that_comes_again_lists_nothing_twice() -> None:
+    cursors: tuple[Any, ...] = "", "same"
+    for cursor in cursors:
+        with case(cursor):
+            listed = {"tools": [tool(), tool(name="b")], "nextCursor": cursor}
+            asks = request("tools/list", id=8), request("tools/list", {"cursor": cursor}, id=9)
+            pages = [exchange("tools/list", ask, result(listed, ask["id"])) for ask in asks]
+            (found,) = judged([session(*pages)])
+            assert found.rule.code == "pages-without-end"
+            assert found.example.message.startswith("the cursor does not advance")
+
+
+def test_message_that_clients_repair_is_judged_as_they_read_it() -> None:
+    broken = json.dumps(result({"tools": [tool(description=5)]})).encode("utf-8-sig")
+    listed = exchange("tools/list", request("tools/list"), broken)
+    assert codes(session(listed)) == {"byte-order-mark", "invalid-message"}
+
+
+def test_error_may_have_id_of_text_that_is_not_json() -> None:
+    text = b'{"jsonrpc": "2.0", "id": 7, "method": '
+    for code, broken in ((-32700, set[str]()), (-32600, {"parse-error-code"})):
+        with case(str(code)):
+            assert codes(session(exchange("no JSON", text, error(code, id=7)))) == broken
+
+
+def test_step_ends_with_answer_that_cannot_be_read() -> None:
+    intake = Intake(Clock())
+    intake.begin(Step(waits=(7,)))
+    answer = json.dumps(result(id=7)).replace("{}", "NaN").encode()
+    assert [*intake.take(answer)] == []
+    assert intake.is_complete
+
+
 def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:
     served = asked("wrong log level", "tools/list", result({"tools": []}))
     assert "wrong-log-level-code" in codes(session(served, revision=STATELESS))
@@ -103,6 +139,68 @@ def test_a_server_is_not_held_to_a_revision_that_it_does_not_speak() -> None:
         with case(str(code)):
             refused = exchange("open", discover, logged, error(code, id=1), **events)
             assert codes(session(revision=STATELESS, transport=HTTP, opening=refused)) == set()
+
+
+def test_body_that_does_not_claim_to_be_a_message_is_not_judged_as_one() -> None:
+    bodies: tuple[Any, ...] = (
+        {"error": "forbidden"},
+        {"error": {"code": 403, "message": "forbidden"}},
+        {"message": "no", "id": ID},
+        {"id": ID, "error": {"code": 7}},
+        {},
+    )
+    for body in bodies:
+        for probe in ("foreign Origin", "no JSON", "unknown method"):
+            with case(f"{probe} {body}"):
+                refused = exchange(probe, request("ping"), body, status=403, answered=JSON)
+                assert codes(session(refused, transport=HTTP)) <= {"origin-status"}
+            with case(f"{probe} {body} of a notification"):
+                taken = exchange("initialized", note("ping"), body, status=403, answered=JSON)
+                assert codes(session(taken, transport=HTTP)) == set()
+
+
+def test_object_that_is_not_a_message_is_one_finding_where_messages_are_expected() -> None:
+    log = {"level": 30, "msg": "listening"}
+    events = {"status": 200, "answered": {"content-type": "text/event-stream"}}
+    for transport, about in (
+        (STDIO, {}),
+        (HTTP, {"status": 200, "answered": JSON}),
+        (HTTP, events),
+    ):
+        with case(f"{transport} {about}"):
+            written = exchange("ping", request("ping"), log, result(), **about)
+            (found,) = judged([session(written, transport=transport, revision="2025-03-26")])
+            assert found.rule.code == "not-a-message"
+            assert found.example.got == json.dumps(log)
+
+
+def test_refusal_that_claims_to_be_a_message_is_held_to_its_form() -> None:
+    body = {"jsonrpc": "2.0", "error": "forbidden"}
+    refused = exchange("ping", request("ping"), body, status=403, answered=JSON)
+    assert "invalid-envelope" in codes(session(refused, transport=HTTP))
+
+
+def test_first_three_lines_that_are_not_messages_are_quoted() -> None:
+    lines = [b"{", b'"jsonrpc": "2.0",', b'"id": 1,', b'"result": {}', b"}"]
+    (found,) = judged([session(exchange("unknown notification", note("notifications/x"), *lines))])
+    assert found.example.got == '{ "jsonrpc": "2.0", "id": 1,'
+
+
+def test_content_length_frames_are_named() -> None:
+    framed = exchange("ping", request("ping"), b"Content-Length: 38", result())
+    (found,) = judged([session(framed)])
+    assert "Content-Length frames, as in LSP" in found.example.message
+
+
+def test_answer_to_the_ping_after_a_mistake_is_not_the_answer_to_the_mistake() -> None:
+    messages = [message("client", b"{"), message("client", request("ping"))]
+    refused = replace(
+        exchange("no JSON", None), messages=(*messages, message("server", error(-32601)))
+    )
+    assert codes(session(refused)) == set()
+    unanswered = replace(refused, messages=tuple(messages), outcome=TIMEOUT)
+    (found,) = judged([session(unanswered)])
+    assert (found.rule.code, found.example.item) == ("no-answer", "ping")
 
 
 def test_an_error_about_what_is_missing_names_it_wherever_it_comes() -> None:
@@ -174,7 +272,8 @@ def test_a_method_of_tasks_that_is_missing_has_no_wrong_code() -> None:
 
 
 def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
-    intake = Intake(Step(waits=(7,)), Clock(), BYTES)
+    intake = Intake(Clock())
+    intake.begin(Step(waits=(7,)))
     for value, answered in ((note(""), False), (result(id="7"), False), (result(id=7), True)):
         with case(str(value)):
             assert [*intake.take(json.dumps(value).encode())] == []

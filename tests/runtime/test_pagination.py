@@ -78,12 +78,44 @@ def test_the_cursors_of_many_pages_are_not_all_held() -> None:
     assert asyncio.run(walk()) < 200_000
 
 
-def test_a_cursor_that_comes_back_ends_the_walk(caplog: pytest.LogCaptureFixture) -> None:
+def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixture) -> None:
+    last = Listed([3, 4], None)
+    lists: list[tuple[dict[str | None, Listed], list[int], int]] = [
+        # An empty cursor ends the list.
+        ({None: Listed([1, 2], "")}, [1, 2], 1),
+        ({None: Listed([1, 2], "a"), "a": Listed([3], "")}, [1, 2, 3], 2),
+        ({None: Listed([1, 2], "a"), "a": Listed([1, 2], "")}, [1, 2], 2),
+        # The server ignores cursors.
+        ({None: Listed([1, 2], "a"), "a": Listed([1, 2], "a")}, [1, 2], 2),
+        ({None: Listed([], "a"), "a": Listed([], "a")}, [], 2),
+        # A further page points to itself.
+        ({None: Listed([1, 2], "a"), "a": Listed([3], "a")}, [1, 2, 3], 2),
+        # The pages are a ring.
+        (
+            {None: Listed([1], "a"), "a": Listed([2], "b"), "b": Listed([1], "a")},
+            [1, 2],
+            3,
+        ),
+        (
+            {None: Listed([1], "a"), "a": Listed([2], "b"), "b": Listed([3], "a")},
+            [1, 2, 3],
+            3,
+        ),
+        # Equal pages are fine as long as the cursor gets on.
+        ({None: Listed([1], "a"), "a": Listed([1], "b"), "b": last}, [1, 1, 3, 4], 3),
+    ]
+    for pages, expected, requests in lists:
+        with case(pages):
+            caplog.clear()
+            asked: list[str | None] = []
+            assert asyncio.run(listed_items(pages, asked)) == expected
+            assert len(asked) == requests
+            assert ("cut short" in caplog.text) == (last not in pages.values())
+
+
+async def listed_items(pages: dict[str | None, Listed], asked: list[str | None]) -> list[int]:
     async def fetch(cursor: str | None) -> Listed:
-        return Listed([1], "again")
+        asked.append(cursor)
+        return pages[cursor]
 
-    async def walk() -> list[int]:
-        return [number async for number in items(fetch, lambda listed: listed.names, lambda: 9)]
-
-    assert asyncio.run(walk()) == [1, 1]
-    assert "cut short" in caplog.text
+    return [number async for number in items(fetch, lambda listed: listed.names, lambda: 9)]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
+    HttpError,
     NegotiationError,
     RequestTimeout,
 )
@@ -47,9 +48,11 @@ def unsupported(*supported: str) -> McpError:
     return McpError(-32022, "Unsupported", {"supported": list(supported), "requested": "?"})
 
 
-def after(offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None) -> Step:
+def after(
+    offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None, **server: bool
+) -> Step:
     """The step that a negotiation comes to after these outcomes."""
-    negotiation = Negotiation(offer, known)
+    negotiation = Negotiation(offer, known, **server)
     step = negotiation.start()
     for outcome in outcomes:
         assert not isinstance(step, (Adopt, Exception))
@@ -100,6 +103,11 @@ class TestHandshake:
         assert step == Restart(Ask(INITIALIZE, "2024-11-05"))
         assert isinstance(failure(after(LEGACY, refused, refused, refused)), NegotiationError)
 
+    def test_HC05_refusal_with_any_code_that_names_revisions_is_followed(self) -> None:
+        for code in (-32022, -32600, -32000):
+            refused = McpError(code, "Unsupported", {"supported": ["2025-03-26"]})
+            assert after(LEGACY, refused) == Restart(Ask(INITIALIZE, "2025-03-26"))
+
     def test_HC05_nothing_in_common_is_reported(self) -> None:
         refused = McpError(-32602, "Unsupported", {"supported": ["1999-01-01"]})
         assert failure(after(LEGACY, refused)).supported == ("1999-01-01",)
@@ -147,6 +155,23 @@ class TestStateless:
         assert NEXT in str(error)
         assert NEW in str(error)
 
+    def test_SC05_common_revision_is_never_said_not_to_be_common(self) -> None:
+        contradictions: list[tuple[Offer, list[Outcome]]] = [
+            (DUAL, [unsupported(NEW)]),
+            (DUAL, [unsupported(NEW, NEXT)]),
+            (MODERN, [unsupported(NEW)]),
+            (LEGACY, [unsupported("2025-11-25")]),
+            (DUAL, [SILENCE, unsupported("2025-11-25")]),
+            (DUAL, [SILENCE, agreed(NEW)]),
+            (DUAL, [SILENCE, unsupported(NEW), Answered({"supportedVersions": ["2025-11-25"]})]),
+        ]
+        for of_client, outcomes in contradictions:
+            with case((of_client.all, outcomes)):
+                error = failure(after(of_client, *outcomes))
+                assert isinstance(error, NegotiationError)
+                assert "in common" not in str(error)
+                assert all(version in str(error) for version in error.supported)
+
     def test_PS02_discovered_handshake_revisions_mean_the_handshake(self) -> None:
         step = after(DUAL, Answered({"supportedVersions": [NEXT, "2025-03-26"]}))
         assert step == Ask(INITIALIZE, "2025-03-26")
@@ -173,6 +198,16 @@ class TestStateless:
 
     def test_PS08_silence_means_an_old_server(self) -> None:
         assert after(DUAL, SILENCE) == Ask(INITIALIZE, "2025-11-25")
+
+    def test_PS08_silent_program_is_started_afresh_for_the_handshake(self) -> None:
+        assert after(DUAL, SILENCE, restartable=True) == Restart(Ask(INITIALIZE, "2025-11-25"))
+        for outcome in (SILENCE, Disconnected("exit")):
+            # But once only.
+            assert isinstance(
+                failure(after(DUAL, SILENCE, outcome, restartable=True)), type(outcome)
+            )
+        step = after(DUAL, SILENCE, unsupported(NEW), SILENCE, restartable=True)
+        assert step == Ask(INITIALIZE, "2025-11-25")
 
     def test_PS09_a_server_that_goes_is_started_once_more_with_a_handshake(self) -> None:
         assert after(DUAL, Disconnected("exit")) == Restart(Ask(INITIALIZE, "2025-11-25"))
@@ -294,18 +329,26 @@ OUTCOMES: st.SearchStrategy[Outcome] = st.one_of(
     st.just(SILENCE),
     st.just(Disconnected("gone")),
 )
+STATUSES = st.builds(
+    HttpError,
+    st.sampled_from([200, 302, 400, 401, 404, 429, 500, 503]),
+    st.just("no"),
+    retry_after=st.none() | st.just(1.0),
+)
 OFFERS = st.lists(st.sampled_from([*OLD, NEW, NEXT]), min_size=1, unique=True).map(
     lambda ids: offer(*sorted(ids))
 )
 
 
 @pytest.mark.shows("S0-16")
-@given(OFFERS, st.lists(OUTCOMES, min_size=30, max_size=30), st.booleans())
+@given(OFFERS, st.lists(OUTCOMES | STATUSES, min_size=30, max_size=30), *[st.booleans()] * 3)
 def test_every_negotiation_ends_within_its_offer(
-    ours: Offer, outcomes: list[Outcome], remembered: bool
+    ours: Offer, outcomes: list[Outcome], remembered: bool, over_http: bool, restartable: bool
 ) -> None:
     first = NegotiatedRevision(*next(iter(ours.eras.items())))
-    negotiation = Negotiation(ours, first if remembered else None)
+    negotiation = Negotiation(
+        ours, first if remembered else None, over_http=over_http, restartable=restartable
+    )
     step = negotiation.start()
     for outcome in outcomes:
         if isinstance(step, Restart):

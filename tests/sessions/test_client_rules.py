@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -492,3 +493,84 @@ async def test_a_transport_that_cannot_be_opened_says_why() -> None:
     with pytest.raises(pkg.Disconnected, match="nobody there"):
         async with pkg.connect(nowhere, client(OLD)):
             pass
+
+
+class Ended:
+    """The transport of a process that has written something and ended."""
+
+    def __init__(self, *lines: bytes) -> None:
+        self.lines = list(lines)
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        raise pkg.Disconnected("the server ended with code 2")
+
+    async def receive(self) -> Sequence[bytes]:
+        lines, self.lines = self.lines, []
+        return lines
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class TestStrayLines:
+    @pytest.mark.parametrize("early", [True, False])
+    async def test_timeout_quotes_what_came_in_place_of_messages(self, early: bool) -> None:
+        lines: tuple[tuple[list[object], str], ...] = (
+            ([b"usage: server --stdio"], "'usage: server --stdio' where messages are expected"),
+            (
+                [b"{", b' "jsonrpc": "2.0",', b"}", b"4th"],
+                "'{', '\"jsonrpc\": \"2.0\",', '}' where",
+            ),
+            ([{"level": 30, "msg": "up"}], '"level": 30'),
+            ([b"\x1b[31mred \xff"], "'\\x1b[31mred"),
+            ([b"x" * 1000], f"'{'x' * 80}' where"),
+            (
+                [b"Content-Length: 7"],
+                "'Content-Length: 7' where messages are expected (Content-Len",
+            ),
+            ([b"7"], "'7' where"),
+        )
+        for written, quoted in lines:
+
+            async def play(hand: Hand, written: list[object] = written) -> None:
+                if early:
+                    await hand.send(*written)
+                else:
+                    await hand.send(welcome((await hand.take())["id"], tools={}))
+                    await hand.take()
+                    await hand.send(*written)
+                await to_the_end(hand)
+
+            with case(written), pytest.raises(pkg.RequestTimeout, match="within") as caught:
+                async with connect(Accepting(play), OLD, timeout=1.0, timeouts={}) as ours:
+                    await ours.call_tool(named(OLD, "x"))
+            assert str(caught.value).startswith("the server wrote ")
+            assert quoted in str(caught.value)
+            assert "4th" not in str(caught.value)
+
+    async def test_end_of_connection_quotes_what_came_in_place_of_messages(self) -> None:
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"], tools={}), b"Traceback:")
+            await hand.take()
+
+        with pytest.raises(pkg.Disconnected, match="wrote 'Traceback:' where messages"):
+            async with connect(Accepting(play), OLD) as ours:
+                await ours.call_tool(named(OLD, "x"))
+
+    async def test_last_words_of_a_process_that_ended_early_are_quoted(self) -> None:
+        async def start() -> Any:
+            return Ended(b"usage: server --stdio")
+
+        with pytest.raises(pkg.Disconnected, match=r"'usage: server --stdio' where .* code 2"):
+            async with pkg.connect(start, client(OLD)):
+                pass
+
+    async def test_messages_are_not_quoted(self) -> None:
+        async def play(hand: Hand) -> None:
+            await hand.send(notification("notifications/x"), error(77, -1, "no"))
+            await to_the_end(hand)
+
+        with pytest.raises(pkg.RequestTimeout) as caught:
+            async with connect(Accepting(play), OLD):
+                pass
+        assert str(caught.value) == "initialize was not answered within 0.5 s"

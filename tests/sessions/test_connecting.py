@@ -230,6 +230,44 @@ async def test_servers_are_found_where_other_hosts_have_them(
                     assert await weather(several["far"]) == "Ulm: rain"
 
 
+async def test_disabled_server_is_called_disabled() -> None:
+    off: tuple[dict[str, Any], ...] = (
+        {"command": "x", "disabled": True},
+        {"url": "http://127.0.0.1:1", "enabled": False},
+        {"disabled": True, "type": "of another host"},
+    )
+    for entry in off:
+        with case(str(entry)):
+            config = {"mcpServers": {"off/1": entry, "on": {"command": "y"}}}
+            with pytest.raises(pkg.ConfigError) as raised:
+                pkg.connect_config.opener(config, "off/1")
+            assert "#/mcpServers/off~11: the server off/1 is disabled" in str(raised.value)
+            with pytest.raises(pkg.ConfigError, match=r"no server of; there are on, off/1 \(dis"):
+                pkg.connect_config.opener(config, "of")
+            async with pkg.connect_config({"mcpServers": {"off/1": entry}}) as several:
+                assert not several
+    with pytest.raises(pkg.ConfigError, match="/disabled"):
+        pkg.connect_config({"mcpServers": {"a": {"command": "x", "disabled": "yes"}}})
+
+
+async def test_numbers_and_truth_values_of_an_environment_are_text(
+    folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mcp.json"
+    for written, text in (
+        ("-1.5", "-1.5"),
+        ("true", "true"),
+    ):
+        with case(written):
+            head = f'{{"mcpServers": {{"s": {{"command": {json.dumps(sys.executable)}, "args": '
+            file.write_text(
+                f'{head}["old.py"], "cwd": {json.dumps(str(folder))}, "env": {{"WEATHER": {written}'
+                "}}}}"
+            )
+            async with pkg.connect_config(file) as several:
+                assert await weather(several["s"]) == f"Ulm: {text}"
+
+
 BAD: list[tuple[object, str]] = [
     ([], ": there is no object mcpServers or servers or context_servers"),
     ({"mcpServers": []}, ": there is no object mcpServers or servers or context_servers"),

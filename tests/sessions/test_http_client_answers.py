@@ -37,6 +37,7 @@ from support.sessions.talking import (
     welcome,
 )
 from support.sessions.talking import request as request_as_json
+from support.tables import case
 
 
 class TestAnswers:
@@ -126,6 +127,27 @@ class TestAnswers:
         raised, _ = failing(either(call, revision), http_error(status), revision)
         assert f"HTTP {status}" in str(raised)
         assert "tools/call" in str(raised)
+
+    @BOTH
+    def test_status_says_when_to_try_again(self, revision: str) -> None:
+        for value, least, most in (
+            ("2", 2.0, 2.0),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0, 0.0),
+            ("Fri, 01 Jan 2100 00:00:00 GMT", 1e8, 1e10),
+            ("soon", None, None),
+            ("-1", None, None),
+            (None, None, None),
+        ):
+
+            async def call(request: Request, reply: Reply, value: str | None = value) -> None:
+                await reply.send(429, retry_after=value)
+
+            with case(value):
+                raised, _ = failing(either(call, revision), http_error(429), revision)
+                found = raised.retry_after
+                assert (found is None) == (least is None)
+                if found is not None and least is not None and most is not None:
+                    assert least <= found <= most
 
     @pytest.mark.parametrize(
         ("value", "media", "message"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import is_object
+from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     TEXT,
@@ -175,7 +176,7 @@ class TestEra:
         assert seen == ["server/discover"]
 
     def test_PH09_any_other_refusal_is_an_old_servers(self) -> None:
-        for status in [402, 406, 415, 422, 429]:
+        for status in [402, 406, 415, 422]:
             assert agreeing(refusing_discover(status), OLD)[1] == "initialize"
 
     def test_PH10_who_is_not_let_in_learns_nothing(self) -> None:
@@ -184,10 +185,45 @@ class TestEra:
                 _, seen = failing(refusing_discover(status, value), http_error(status))
                 assert seen == ["server/discover"]
 
+    @pytest.mark.parametrize("status", [500, 501, 502, 503])
+    @pytest.mark.parametrize("value", [None, error(0, -32603)], ids=["bare", "with an error"])
+    def test_PH11_server_that_fails_at_the_probe_is_asked_for_a_handshake(
+        self, status: int, value: Json
+    ) -> None:
+        play = refusing_discover(status, value)
+        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
+
+    @pytest.mark.parametrize(
+        ("status", "value", "raises", "text"),
+        [
+            (400, error(0, -32602, "too new"), pkg.McpError, "too new"),
+            (502, {"why": 1}, pkg.HttpError, 'HTTP 502 to POST initialize: {"why": 1'),
+            (200, welcome(0, "1999-01-01"), pkg.NegotiationError, "no revision in common"),
+            (0, None, pkg.Disconnected, "POST http://127.0.0.1"),
+        ],
+    )
+    def test_PH11_failures_of_both_probe_and_handshake_are_told(
+        self, status: int, value: Any, raises: type[Exception], text: str
+    ) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method != "initialize":
+                await reply.send(500, b"no handler", "text/plain")
+            elif status:
+                await reply.send(status, {**value, "id": request.id})
+            else:
+                reply.hang_up()
+                reply.closing = True
+
+        raised, seen = failing(play, pytest.raises(raises))
+        assert text in str(raised)
+        assert str(raised).endswith("; before that, HTTP 500 to POST server/discover: no handler")
+        assert seen[:2] == ["server/discover", "initialize"]
+
     @pytest.mark.parametrize("status", [500, 502, 503])
-    @pytest.mark.parametrize("value", [None, error(None, -32603)], ids=["bare", "with an error"])
-    def test_PH11_a_server_in_trouble_is_of_no_era(self, status: int, value: object) -> None:
-        _, seen = failing(refusing_discover(status, value), http_error(status))
+    def test_PH11_server_that_fails_is_reported_by_a_client_without_handshake(
+        self, status: int
+    ) -> None:
+        _, seen = failing(refusing_discover(status), http_error(status), STATELESS)
         assert seen == ["server/discover"]
 
     def test_PH11_silence_is_a_timeout(self) -> None:
@@ -357,8 +393,8 @@ class Old:
 class TestOldTransport:
     """How the transport of the first revision is found and used."""
 
-    async def test_LF02_LF05_it_is_found_and_used(self) -> None:
-        for status in [400, 404, 405]:
+    async def test_LF02_LF04_LF05_it_is_found_and_used(self) -> None:
+        for status in [400, 404, 405, 500, 501, 502]:
             with case(status):
                 async with (
                     odd_server(Old(status)) as server,
@@ -425,15 +461,15 @@ class TestOldTransport:
         seen = agreeing(play, OLD)
         assert seen[:4] == ["server/discover", "initialize", "notifications/initialized", "GET"]
 
-    @pytest.mark.parametrize(("row", "status"), [("LF03", 401), ("LF03", 403), ("LF04", 500)])
-    def test_other_statuses_are_no_sign_of_it(self, row: str, status: int) -> None:
+    @pytest.mark.parametrize("status", [401, 403])
+    def test_LF03_statuses_about_the_sender_are_no_sign_of_it(self, status: int) -> None:
         async def play(request: Request, reply: Reply) -> None:
             await reply.send(status if request.method == "initialize" else 400)
 
         _, seen = failing(play, http_error(status))
-        assert seen == ["server/discover", "initialize"], row
+        assert seen == ["server/discover", "initialize"]
 
-    @pytest.mark.parametrize("status", [400, 404, 405])
+    @pytest.mark.parametrize("status", [400, 404, 405, 500, 503])
     @pytest.mark.parametrize(
         ("listen", "why"),
         [

@@ -315,19 +315,25 @@ class TestCorrection:
 
         return Modern(play)
 
-    def test_the_list_may_have_as_many_pages_as_any(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("last", "pages"), [(2000, pkg.Options().max_pages), (3, 4)], ids=["endless", "repeated"]
+    )
+    def test_list_may_have_as_many_pages_as_any(
+        self, last: int, pages: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         module = runtime("http.client.request")
         asked: list[str] = []
 
         async def ask(_: object, method: str, params: object) -> Any:
             asked.append(method)
-            return {"nextCursor": "more"}
+            return {"nextCursor": str(min(len(asked), last))}
 
         monkeypatch.setattr(module, "ask", ask)
-        state = SimpleNamespace(protocol=SimpleNamespace(post_headers=str))
+        log = logging.getLogger("test")
+        state = SimpleNamespace(protocol=SimpleNamespace(post_headers=str), log=log)
         call = module.request_of("2", "tools/call", {"_meta": {}})
         assert not asyncio.run(module.relearn(state, call))
-        assert asked == ["tools/list"] * pkg.Options().max_pages
+        assert asked == ["tools/list"] * pages
 
     @staticmethod
     async def call(ours: Any) -> None:

@@ -165,10 +165,65 @@ async def test_another_connection_opens_it_with_the_same_key_only() -> None:
                     assert (await hand.take())["result"]["resultType"] == "input_required"
 
 
-async def test_answers_without_a_state_are_answers_to_nothing() -> None:
-    async with served(tools(STATELESS, interview)) as hand:
-        await hand.send(call(1, inputResponses=ANSWER))
-        assert (await hand.take())["result"]["inputRequests"].keys() == {"age"}
+async def answered_at_once(handler: Any, answers: object) -> Any:
+    """The response to a first request that brings answers, but no state."""
+    async with served(tools(STATELESS, handler)) as hand:
+        await hand.send(call(1, inputResponses=answers))
+        return await hand.take()
+
+
+async def test_answers_without_a_state_are_those_to_the_questions_of_the_handler() -> None:
+    calls: list[object] = []
+
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
+        calls.append(session.inputs)
+        await session.once("work", lambda: calls.append("work"))
+        answer = session.inputs.response("age", m.ElicitResult) if session.inputs else None
+        if answer is None:
+            return session.ask({"age": age_form(), "more": age_form()}, state=1)
+        assert session.inputs is not None
+        return f"{content_of(answer)} {session.inputs.state} {[*session.inputs.missing]}"
+
+    unexpected = {"zzz": {"action": "cancel"}}
+    result = (await answered_at_once(ask, {**ANSWER, **unexpected}))["result"]
+    assert result["content"][0]["text"] == "{'age': 5} 1 ['more']"
+    assert [calls[0], calls[1], len(calls)] == [None, "work", 3]
+    for unfit in (unexpected, {}):
+        with case(unfit):
+            asked = (await answered_at_once(ask, unfit))["result"]
+            assert asked["inputRequests"].keys() == {"age", "more"}
+    for content in ({"age": "x"}, {"age": -1}, {}):
+        with case(content):
+            answers = {"age": {"action": "accept", "content": content}}
+            assert (await answered_at_once(ask, answers))["error"]["code"] == -32602
+
+
+async def test_answers_without_a_state_lead_to_the_next_round() -> None:
+    result = (await answered_at_once(interview, ANSWER))["result"]
+    assert result["inputRequests"].keys() == {"name", "roots"}
+
+
+async def test_result_made_by_hand_without_a_state_gets_answers_too() -> None:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
+        if session.inputs is None:
+            return m.InputRequiredResult(input_requests={"age": age_form()})
+        return str(content_of(session.inputs.response("age", m.ElicitResult)))
+
+    async with served(tools(STATELESS, ask)) as hand:
+        assert "requestState" not in await first_round(hand)
+    assert (await answered_at_once(ask, ANSWER))["result"]["content"][0]["text"] == "{'age': 5}"
+    answers = {"age": {"action": "accept", "content": {"age": -1}}}
+    assert (await answered_at_once(ask, answers))["error"]["code"] == -32602
+
+
+async def test_awaited_question_is_answered_without_a_state() -> None:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
+        return str(content_of(await session.elicit(age_form().params)))
+
+    async with served(tools(STATELESS, ask)) as hand:
+        (key,) = (await first_round(hand))["inputRequests"]
+    result = (await answered_at_once(ask, {key: ANSWER["age"]}))["result"]
+    assert result["content"][0]["text"] == "{'age': 5}"
 
 
 async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:

@@ -24,6 +24,7 @@ PROGRAM = TESTS / "support" / "sessions" / "misbehaving.py"
 PATIENT = pkg.Options(probe_timeout=60, initialize_timeout=60, timeout=60, timeouts={})
 BRIEF = {
     "silence": replace(PATIENT, probe_timeout=1),
+    "hangs": replace(PATIENT, probe_timeout=1),
     "modern after all": replace(PATIENT, probe_timeout=1),
     "mute": replace(PATIENT, initialize_timeout=1),
 }
@@ -57,14 +58,14 @@ EMPTY: list[object] = []
 
 
 @pytest.mark.parametrize(
-    "mode", ["silence", "exit", "-32601", "-32602", "-32600", "-32000", "text", "fine"]
+    "mode", ["silence", "hangs", "exit", "-32601", "-32602", "-32600", "-32000", "text", "fine"]
 )
 async def test_PS06_PS08_PS09_what_an_old_server_makes_of_the_probe(
     mode: str, tmp_path: Path
 ) -> None:
     meeting = Meeting(mode, tmp_path)
     assert (await meeting.call()).content == EMPTY
-    assert meeting.starts == (2 if mode == "exit" else 1)
+    assert meeting.starts == (2 if mode in ("exit", "silence", "hangs") else 1)
 
 
 @pytest.mark.shows("S1-44")

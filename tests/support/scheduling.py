@@ -14,6 +14,15 @@ from support.folders import TESTS
 _ALONE: Final = "alone"
 
 
+def configure(config: pytest.Config) -> None:
+    """Set the options of xdist for the scheduler below; without xdist they mean nothing.
+
+    In `addopts` they would stop a run without xdist, and one with `--pdb`.
+    """
+    config.option.loadgroup = True
+    config.option.loadscopereorder = False
+
+
 def set_apart(items: Iterable[pytest.Item]) -> None:
     """Mark long tests without a group: a scheduler sees nothing of a test but name and group."""
     for item in items:

@@ -330,7 +330,9 @@ async def test_handlers_of_a_class_are_asked_for_what_they_alone_know() -> None:
 
     class Own(Toolkit, mcp.Server):
         async def on_list_tools(self, session: Any, params: Any) -> Any:
-            return m.ListToolsResult(tools=[m.Tool(name="free", input_schema={"type": "object"})])
+            free = m.Tool(name="free", input_schema={"type": "object"})
+            # A cursor that leads to the same page again.
+            return m.ListToolsResult(tools=[free], next_cursor="again")
 
         async def on_call_tool(self, session: Any, params: Any) -> Any:
             return m.CallToolResult(content=[m.TextContent(text=params.name)])

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial, wraps
 from itertools import product
 from typing import Any
 
@@ -290,6 +291,32 @@ def test_what_is_no_function_cannot_be_marked() -> None:
 
     with pytest.raises(TypeError, match="has a decorator, but is not a function"):
         kit(odd=tool(Odd()))
+
+
+def test_partial_is_refused_with_advice_and_may_be_inside_a_decorator() -> None:
+    def greet(name: str, times: int = 1) -> str:
+        """Say hello."""
+        return f"hello {name}" * times
+
+    app = mcp.App("greeter")
+    advice = "is not a function: write a function that calls it"
+    for add in (
+        lambda: app.add_tool(partial(greet, times=2), name="greet"),
+        lambda: app.tool(name="greet")(partial(greet, times=2)),
+        lambda: app.resource("x:1")(partial(greet, "Bo")),
+        lambda: app.prompt(partial(greet, "Bo")),
+    ):
+        with pytest.raises(TypeError, match=rf"^functools.partial of .*greet {advice}$"):
+            add()
+
+    @wraps(partial(greet, times=2))
+    def wrapped(*args: Any, **options: Any) -> str:
+        return greet(*args, **{"times": 2, **options})
+
+    app.tool(name="greet")(wrapped)
+    listed = listed_tools(app)["greet"]
+    assert listed["description"] == "Say hello."
+    assert [*listed["inputSchema"]["properties"]] == ["name", "times"]
 
 
 def test_a_subclass_takes_what_its_init_takes() -> None:

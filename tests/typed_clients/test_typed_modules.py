@@ -29,6 +29,9 @@ from support.typed_clients.contracts import (
     usual_module,
 )
 
+TEXT: Json = {"type": "string"}
+COUNT: Json = {"type": "integer"}
+
 
 def signature(module: Any, method: str) -> str:
     return str(inspect.signature(getattr(module.WeatherClient, method))).replace(
@@ -219,6 +222,150 @@ def test_a_schema_that_is_no_type_is_any_value_and_others_stay() -> None:
         with case(broken):
             looked = tool(properties={"x": broken, "y": {"type": "string"}}, required=["x", "y"])
             assert signature(module_of(looked), "look").startswith("(self, *, x: Any, y: str)")
+
+
+def test_schema_with_an_empty_list_of_types_is_any_value() -> None:
+    empty: Json = {"type": []}
+    members = {
+        "alone": empty,
+        "items": {"type": "array", "items": empty},
+        "arm": {"anyOf": [{"type": "string"}, empty]},
+        "values": {"type": "object", "additionalProperties": empty},
+        "inside": {"type": "object", "properties": {"x": empty}},
+    }
+    rows = {"type": "object", "properties": {"rows": {"type": "array", "items": empty}}}
+    module = module_of(
+        tool("take", properties=members),
+        tool("give", returns=rows),
+        tool("list_all", returns={"type": "array", "items": empty}),
+        tool("other", properties={"text": {"type": "string"}}),
+    )
+    for name in members:
+        with case(name):
+            found = inspect.signature(module.WeatherClient.take).parameters[name]
+            assert "Any" in str(found.annotation) and "dict" not in str(found.annotation)
+    assert module.GiveResult.from_wire({"rows": [1, "x"]}).to_wire() == {"rows": [1, "x"]}
+    assert signature(module, "list_all") == "(self) -> Any"
+    assert "text: str | None = None" in signature(module, "other")
+
+
+UNIONS: dict[str, tuple[Json, str]] = {
+    "anyOf": (
+        {"anyOf": [{"properties": {"a": TEXT}, "required": ["a"]}, {"properties": {"b": COUNT}}]},
+        "a: str | None = None, b: int | None = None",
+    ),
+    "oneOf with a constant": (
+        {
+            "oneOf": [
+                {"properties": {"op": {"const": "add"}, "x": TEXT}, "required": ["op", "x"]},
+                {"properties": {"op": {"const": "drop"}, "x": COUNT}, "required": ["op"]},
+                {"type": "null"},
+            ]
+        },
+        "op: Literal['add', 'drop'], x: str | int | None = None",
+    ),
+    "members of the root first": (
+        {
+            "properties": {"op": TEXT, "v": {}},
+            "anyOf": [{"properties": {"op": {"const": "a"}, "v": COUNT}}, {"required": ["op"]}],
+        },
+        "op: str | None = None, v: int | None = None",
+    ),
+    "references": (
+        {"oneOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"properties": {"a": COUNT}}}},
+        "a: int | None = None",
+    ),
+    "conditions": (
+        {
+            "properties": {"k": TEXT},
+            "if": {"properties": {"k": {"const": "a"}}},
+            "then": {"properties": {"size": {**COUNT, "default": 3}}},
+            "dependentSchemas": {"k": {"properties": {"b": TEXT}, "required": ["b"]}},
+        },
+        "k: str | None = None, size: int | None = None, b: str | None = None",
+    ),
+    "a loop": (
+        {"anyOf": [{"$ref": "#"}, {"properties": {"a": COUNT}}]},
+        "a: int | None = None",
+    ),
+}
+
+
+def test_arguments_of_alternatives_and_conditions_are_parameters() -> None:
+    for name, (schema, parameters) in UNIONS.items():
+        with case(name):
+            module = module_of({"name": "call", "inputSchema": {"type": "object", **schema}})
+            assert signature(module, "call").startswith(f"(self, *, {parameters}) -> ")
+    free: Json = {"anyOf": [{"additionalProperties": COUNT}, {"additionalProperties": TEXT}]}
+    module = module_of({"name": "call", "inputSchema": free})
+    assert signature(module, "call").startswith("(self, arguments: dict[str, typing.Any] | None")
+
+
+def test_schema_that_is_too_large_is_a_dictionary_and_others_stay() -> None:
+    for large in (
+        {"properties": {f"m{number}": TEXT for number in range(20_000)}},
+        {"properties": {"a": {"enum": [*map(str, range(20_000))]}}},
+        {"properties": {"a": {"anyOf": [{"const": [number]} for number in range(501)]}}},
+        {"$defs": {f"d{number}": {"properties": {"x": TEXT}} for number in range(2_000)}},
+    ):
+        with case([*large]):
+            schema: Json = {"type": "object", **large}
+            tools: list[Json] = [
+                {"name": "large", "inputSchema": schema, "outputSchema": schema},
+                tool("small", properties={"text": TEXT}),
+            ]
+            module = module_of(*tools)
+            assert signature(module, "large") == (
+                "(self, arguments: dict[str, typing.Any] | None = None) -> dict[str, typing.Any]"
+            )
+            assert "text: str | None = None" in signature(module, "small")
+            (said,) = problems_of(*tools)
+            assert said.endswith("has more than 5,000 values or 500 alternatives: large")
+
+
+def test_references_by_address_and_anchor_are_followed() -> None:
+    schema: Json = {
+        "$id": "https://x.example/a/t.json",
+        "type": "object",
+        "properties": {
+            "whole": {"$ref": "https://x.example/a/t.json#/$defs/Place"},
+            "relative": {"$ref": "t.json#/$defs/Place"},
+            "anchor": {"$ref": "#place"},
+            "escaped": {"$ref": "#/%24defs/Place"},
+            "other": {"$ref": "parts/n.json"},
+        },
+        "$defs": {
+            "Place": {"$anchor": "place", "type": "object", "properties": {"x": COUNT}},
+            "N": {
+                "$id": "parts/n.json",
+                "type": "object",
+                "properties": {"m": {"$ref": "#/$defs/M"}},
+                "$defs": {"M": COUNT},
+            },
+        },
+    }
+    tools = [{"name": "look", "inputSchema": schema}]
+    assert problems_of(*tools) == []
+    module = module_of(*tools)
+    parameters = inspect.signature(module.WeatherClient.look).parameters
+    for name in ("whole", "relative", "anchor", "escaped"):
+        with case(name):
+            assert parameters[name].annotation == module.Place | None
+    assert module.N(m=1).to_wire() == {"m": 1}
+    with pytest.raises(ValueError, match="m"):
+        module.N(m="x")
+    alone = {"name": "look", "inputSchema": {**schema, "$id": "a/t.json"}}
+    assert problems_of(alone) == [
+        "the reference 'https://x.example/a/t.json#/$defs/Place' is not followed"
+    ]
+
+
+def test_references_into_one_member_are_one_model() -> None:
+    members = {f"m{number}": {"$ref": "#/properties/place"} for number in range(9)}
+    place: Json = {"type": "object", "properties": {"x": TEXT}}
+    module = module_of(tool(properties={"place": place, **members}))
+    parameters = inspect.signature(module.WeatherClient.look).parameters
+    assert len({str(parameters[name].annotation) for name in ("place", *members)}) == 1
 
 
 def test_defaults_that_are_none_of_their_type_are_left_to_the_server() -> None:

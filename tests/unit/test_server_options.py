@@ -63,6 +63,10 @@ def test_auth_is_made_of_variables_and_hides_them() -> None:
     assert isinstance(registered, OAuth) and registered.client is not None
     assert registered.client.client_secret is None
     assert authorization("none", print, VARIABLES) is None
+    auto = authorization("auto", print, VARIABLES)
+    assert isinstance(auto, WhereAllowed) and isinstance(auto.authorization, OAuth)
+    for oauth in (program, registered, auto.authorization):
+        assert oauth.trailing_slash
 
 
 def test_a_token_that_is_there_goes_over_https_or_to_this_machine_only() -> None:

@@ -26,17 +26,15 @@ def begin_log(level: str, form: LogFormat) -> None:
     # They would log each URL, and URLs may contain secrets.
     for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    # Each loss is logged once: as an entry of ours, with its parts.
-    logging.getLogger("mcp_protogen.runtime.core.losses").setLevel(logging.ERROR)
 
 
 @lru_cache(maxsize=1000)
 def log_loss(loss: Loss) -> None:
-    """Log what a translation could not keep, of each kind once for all sessions."""
+    """Log what was lost between the peers, of each kind once for all sessions."""
     said = {name: value for name, value in loss._asdict().items() if name != "harmless"}
-    form = "%s: %s was %s between %s and %s: %s"
-    parts = (loss.method, loss.pointer or "/", loss.what, loss.own, loss.wire, loss.why)
-    _log.warning(form, *parts, extra={_SAID: {"loss": said}})
+    between = f" between {loss.own} and {loss.wire}" if loss.wire else ""
+    parts = (loss.method, loss.pointer or "/", loss.what, between, loss.why)
+    _log.warning("%s: %s was %s%s: %s", *parts, extra={_SAID: {"loss": said}})
 
 
 class _Text(logging.Formatter):

@@ -88,7 +88,7 @@ def run_bridge(options: BridgeOptions) -> None:
         "server_revisions": _revisions(package, "--server-revision", options.server_revisions),
         # How often progress is reported is up to the server.
         "options": package.Options(
-            max_timeout=options.timeout, on_loss=log_loss, progress_interval=0.0
+            max_timeout=options.timeout, lenient=True, on_loss=log_loss, progress_interval=0.0
         ),
     }
     try:

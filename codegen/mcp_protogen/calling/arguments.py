@@ -8,26 +8,27 @@ name=@file    the content of a file, read in the same way
 """
 
 import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.jsonpointer import escape, split
-from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.calling import input_schemas
-from mcp_protogen.calling.input_schemas import NULL, Schema
+from mcp_protogen.calling.input_schemas import ANY, NULL, Part, Schema, json_type, read_schema
+from mcp_protogen.runtime.core.json import read_json
 from mcp_protogen.runtime.core.schema_validation import checker
 
 STDIN: Final = "-"
 _CODE: Final = "wrong-argument"
 _SCHEMA: Final = "the input schema"
+_QUOTES: Final = 'quote JSON for the shell, as in \'name=["a", "b"]\', or repeat name=item'
 _FORMS: Final = "write name=value, name:=JSON or name=@file, one JSON object, or - for stdin"
-_ORDER: Final = ("boolean", "integer", "number", NULL, "array", "object")
-"""The types that a word may have beside text, which it has if it is none of them."""
+_UNKNOWN: Final = Part()
 
 
 class Word(NamedTuple):
@@ -38,7 +39,7 @@ class Word(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ArgumentReader:
     """What reads words as arguments of `tool`; `stdin` is what was read where the word is `-`."""
 
@@ -50,28 +51,32 @@ class ArgumentReader:
         """Return the arguments; raise `ProblemError` (`wrong-argument`) for the first bad word."""
         if len(words) == 1 and (words[0] == STDIN or words[0].lstrip().startswith("{")):
             return self._object(self.stdin if words[0] == STDIN else words[0])
-        listed = input_schemas.members(self.schema)
-        given: dict[str, list[Any]] = {}
+        given: dict[str, list[Word]] = {}
         for word in map(self._word, words):
-            part = listed.get(word.name, {})
-            given.setdefault(word.name, []).append(self._value(word, part))
-        return {name: self._one(name, values, listed.get(name)) for name, values in given.items()}
+            given.setdefault(word.name, []).append(word)
+        return {name: self._argument(name, written) for name, written in given.items()}
+
+    @cached_property
+    def _root(self) -> Part:
+        return read_schema(self.schema)
 
     def check(self, arguments: Mapping[str, Any]) -> list[Problem]:
         """Return what is wrong with arguments, and a warning for a schema that cannot be used."""
-        listed = input_schemas.members(self.schema)
-        wrong = [*self._unknown(arguments, listed), *self._missing(arguments)]
+        wrong = [*self._unknown(arguments), *self._missing(arguments)]
         if wrong:
             return wrong
         unchecked: list[str] = []
         try:
             check = checker(self.schema, _SCHEMA, of_objects=False, report=unchecked.append)
-            wrong += [self._problem(one.pointer, one.message) for one in check(dict(arguments))]
+            for pointer, message in check(dict(arguments)):
+                wrong += [self._problem(pointer, message)] if message not in unchecked else []
         except ValueError as error:
             unchecked.append(str(error))
         place = f"{self.tool}/inputSchema"
-        said = [Problem("unusable-schema", one, place, level=Level.WARNING) for one in unchecked]
-        return [*said, *wrong]
+        return [
+            *(Problem("unusable-schema", why, place, level=Level.WARNING) for why in unchecked),
+            *wrong,
+        ]
 
     def _object(self, text: str) -> dict[str, Any]:
         value = self._json("", text)
@@ -80,6 +85,10 @@ class ArgumentReader:
         return value
 
     def _word(self, written: str) -> Word:
+        try:
+            written.encode()
+        except UnicodeEncodeError:
+            raise self._bad("", f"{written!r:.60} is not text in UTF-8") from None
         name, separated, text = written.partition("=")
         kind = "="
         if name.endswith(":"):
@@ -87,84 +96,75 @@ class ArgumentReader:
         elif text.startswith("@"):
             text, kind = text[1:], "=@"
         if not separated or not name:
-            listed = input_schemas.members(self.schema)
-            hint = f"arguments of {self.tool}: {', '.join(listed)}" if listed else _FORMS
+            names = ", ".join(self._root.members)
+            hint = f"arguments of {self.tool}: {names}" if names else _FORMS
             raise self._bad("", f"{written!r:.60} is not an argument: {_FORMS}", hint)
         return Word(name, kind, text)
 
-    def _value(self, word: Word, part: Schema) -> Any:
+    def _argument(self, name: str, words: Sequence[Word]) -> Any:
+        """Return the value of an argument; items of an array may be given one by one."""
+        part = self._root.members.get(name, _UNKNOWN)
+        if len(words) == 1:
+            return self._value(words[0], part)
+        if part.types & {"array", ANY}:
+            return [self._value(word, part.items(index)) for index, word in enumerate(words)]
+        hint = "only an array may be given item by item"
+        raise self._bad(name, f"{name}: it is given {len(words)} times", hint)
+
+    def _value(self, word: Word, part: Part) -> Any:
         if word.kind == ":=":
             return self._json(word.name, word.text)
-        text = word.text
-        if word.kind == "=@":
-            text = self._content(word, part)
-        return self._typed(word.name, text, part)
-
-    def _content(self, word: Word, part: Schema) -> str:
+        if word.kind == "=":
+            return self._typed(word.name, word.text, part)
         try:
             content = Path(word.text).read_bytes()
-            if part.get("contentEncoding") == "base64":
+            if "base64" in part.find("contentEncoding"):
                 return base64.b64encode(content).decode()
-            return content.decode()
+            return self._typed(word.name, content.decode(), part)
         except OSError as error:
             reason = error.strerror or str(error)
         except UnicodeDecodeError:
             reason = "it is not text in UTF-8"
         raise self._bad(word.name, f"{word.name}: {word.text} cannot be read: {reason}")
 
-    def _typed(self, name: str, text: str, part: Schema) -> Any:
-        types = input_schemas.types_of(part, self.schema)
-        for value in input_schemas.choices(part, self.schema):
-            if text == (value if isinstance(value, str) else json.dumps(value)):
-                return value
-        others = [one for one in _ORDER if one in types]
-        if not types or (types <= {"string", NULL} and "string" in types):
-            return text
-        if "array" in types and not text.lstrip().startswith("["):
-            items = input_schemas.items_of(part, self.schema)
-            return _Item(self._typed(name, text, items))
+    def _typed(self, name: str, text: str, part: Part) -> Any:
+        """Return the value of a text: of another type if it looks like that, or else the text."""
         try:
-            value = json.loads(text)
+            value = read_value(text)
         except ValueError:
             value = text
-        kind = input_schemas.json_type(value)
-        if kind != "string" and (kind in types or (kind == "integer" and "number" in types)):
+        types, is_choice = part.types, text in part.choices and value not in part.choices
+        if not isinstance(value, str) and json_type(value) in types and not is_choice:
             return value
-        if "string" in types:
+        if types & {"string", ANY}:
             return text
-        raise self._bad(name, f"{name}: {text!r:.60} is not {_named(others)}")
-
-    def _one(self, name: str, values: list[Any], part: Schema | None) -> Any:
-        """Return the value of an argument; items of an array may be given one by one."""
-        if all(isinstance(value, _Item) for value in values):
-            return [value.value for value in values]
-        if len(values) == 1:
-            return values[0]
-        hint = "only an array may be given item by item" if part is not None else ""
-        raise self._bad(name, f"{name}: it is given {len(values)} times", hint)
+        if "integer" in types and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if "array" in types and not text.lstrip().startswith("["):
+            # The text can be nothing but an item.
+            return [self._typed(name, text, part.items(0))]
+        hint = _QUOTES if "array" in types else ""
+        raise self._bad(name, f"{name}: {text!r:.60} is not {_in_words(types)}", hint)
 
     def _json(self, name: str, text: str) -> Any:
         try:
-            return json.loads(text)
+            return read_value(text)
         except ValueError as error:
             which = f"{name}: " if name else ""
             raise self._bad(name, f"{which}{text!r:.60} is not JSON: {error}") from None
 
-    def _unknown(
-        self, arguments: Mapping[str, Any], listed: Mapping[str, Schema]
-    ) -> Iterator[Problem]:
-        if input_schemas.is_closed(self.schema):
-            for name in arguments:
-                if name not in listed:
-                    known = did_you_mean(name, listed, f"arguments: {', '.join(listed) or 'none'}")
-                    yield self._at("/properties", f"{name}: there is no such argument", known)
+    def _unknown(self, arguments: Mapping[str, Any]) -> Iterator[Problem]:
+        known = self._root.members
+        for name in arguments if self._root.is_closed else ():
+            if name not in known:
+                hint = did_you_mean(name, known, f"arguments: {', '.join(known) or 'none'}")
+                yield self._at("/properties", f"{name}: there is no such argument", hint)
 
     def _missing(self, arguments: Mapping[str, Any]) -> Iterator[Problem]:
-        for name in input_schemas.required(self.schema):
+        for name in self._root.required:
             if name not in arguments:
-                part = input_schemas.members(self.schema).get(name, {})
-                words = input_schemas.type_words(part, self.schema)
-                yield self._at("/required", f"{name}: it is missing", f"add {name}=… ({words})")
+                hint = f"add {name}=… ({self._root.members[name].words()})"
+                yield self._at("/required", f"{name}: it is missing", hint)
 
     def _problem(self, pointer: str, message: str) -> Problem:
         name, *inside = split(pointer) or [""]
@@ -172,22 +172,32 @@ class ArgumentReader:
         return self._bad(name, f"{place}{message}").problems[0]
 
     def _bad(self, name: str, message: str, hint: str = "") -> ProblemError:
-        listed = input_schemas.members(self.schema)
-        pointer = f"/properties/{escape(name)}" if name in listed else ""
+        pointer = f"/properties/{escape(name)}" if name in self._root.members else ""
         return ProblemError(self._at(pointer, message, hint))
 
     def _at(self, pointer: str, message: str, hint: str = "") -> Problem:
         return Problem(_CODE, message, f"{self.tool}/inputSchema", pointer, hint)
 
 
-class _Item(NamedTuple):
-    """One item of an array that is given item by item."""
+def read_value(text: str) -> Any:
+    """Return the value of a JSON text; raise `ValueError`, also for numbers beyond all bounds."""
+    value = read_json(text.encode())
+    if not _is_finite(value):
+        raise ValueError("a number is too large")
+    return value
 
-    value: Any
+
+def _is_finite(value: Any) -> bool:
+    if is_object(value):
+        return all(map(_is_finite, value.values()))
+    if is_array(value):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or isfinite(value)
 
 
-def _named(types: Sequence[str]) -> str:
-    return " or ".join(map(_IN_WORDS.__getitem__, types))
+def _in_words(types: frozenset[str]) -> str:
+    shown = types - {"integer"} if "number" in types else types
+    return " or ".join(words for name, words in _IN_WORDS.items() if name in shown)
 
 
 _IN_WORDS: Final[Mapping[str, str]] = {

@@ -9,9 +9,8 @@ from time import time
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.calling import input_schemas
 from mcp_protogen.calling.connections import JSON, Abilities, Client, connected, declared
-from mcp_protogen.calling.input_schemas import Schema
+from mcp_protogen.calling.input_schemas import read_schema
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.calling.listing import listing
 from mcp_protogen.calling.remembered import remember, remembered
@@ -65,16 +64,16 @@ def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[Word]:
 
 def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[Word]:
     """Yield the arguments of a tool that are not given yet, with their values if they are few."""
-    schema: Schema = tool.get("inputSchema") or {}
+    root = read_schema(tool.get("inputSchema") or {})
     named = {word.partition("=")[0].removesuffix(":") for word in given}
-    for name, part in input_schemas.members(schema).items():
+    for name, part in root.members.items():
         if "=" in name:
             continue  # Only a JSON object can name it.
-        if name in named and "array" not in input_schemas.types_of(part, schema):
+        if name in named and "array" not in part.types:
             continue
-        help = str(part.get("description", ""))
-        values = input_schemas.choices(part, schema)
-        if input_schemas.types_of(part, schema) == frozenset({"boolean"}):
+        help = str(next(part.find("description"), ""))
+        values = part.choices
+        if part.types == frozenset({"boolean"}):
             values = values or [True, False]
         if 0 < len(values) <= _MOST:
             for value in values:

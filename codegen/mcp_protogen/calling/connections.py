@@ -16,6 +16,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.runtime.core.extensions import EXTENSIONS
+from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
@@ -51,6 +52,7 @@ class Client(Protocol):
     """What is used of the client of a revision."""
 
     TABLE: Any
+    __mcp_runtime__: Any
 
     @property
     def revision(self) -> str: ...
@@ -84,11 +86,17 @@ class Client(Protocol):
 
 @asynccontextmanager
 async def connected(
-    opener: Opener, abilities: Abilities, *, revision: str | None = None, timeout: float = 30.0
+    opener: Opener,
+    abilities: Abilities,
+    *,
+    revision: str | None = None,
+    timeout: float = 30.0,
+    on_loss: Callable[[Loss], object] | None = None,
 ) -> AsyncGenerator[Client, None]:
     """Connect to a server in any revision, or in the one that is named.
 
-    Raise `ProblemError` (`unknown-revision`), and what `connect` of a package raises.
+    `on_loss` gets what is mended in messages that break the schema. Raise `ProblemError`
+    (`unknown-revision`), and what `connect` of a package raises.
     """
     package = protocol()
     clients = [_client(one, abilities) for one in _revisions(package.REVISIONS, revision)]
@@ -98,6 +106,8 @@ async def connected(
         max_timeout=inf,
         initialize_timeout=timeout,
         probe_timeout=min(timeout, Options().probe_timeout),
+        lenient=True,
+        on_loss=on_loss,
     )
     async with package.connect(opener, *clients, options=options) as client:
         yield client
@@ -106,6 +116,12 @@ async def connected(
 def declared(client: Client) -> JSON:
     """Return the capabilities of the server."""
     return client.server_capabilities.to_wire()
+
+
+def assume(client: Client, capability: str) -> None:
+    """Let requests be sent that need a capability of the server, declared or not."""
+    sides = client.__mcp_runtime__.endpoint.connection.declared
+    sides["server"] = {**sides["server"], capability: sides["server"].get(capability) or {}}
 
 
 def has_task_extension(client: Client) -> bool:

@@ -1,22 +1,28 @@
-"""What the input schema of a tool says about its arguments: members, types, choices, defaults.
+"""What the schemas of tools say about values: members, types, choices, defaults.
 
 Schemas come from servers. Nothing is fetched, references are followed within the schema alone, and
 what cannot be understood is taken as "anything".
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
-from mcp_protogen.base.jsonpointer import Absent, get
+from referencing import Registry, Specification
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012, UnknownDialect, specification_with
+
 from mcp_protogen.base.jsonvalue import is_array, is_object
 
 Schema: TypeAlias = Mapping[str, Any]
+Types: TypeAlias = frozenset[str]
 
 NULL: Final = "null"
+ANY: Final = "any"
+"""Stands among types for all values of which a schema does not say the type."""
 _NONE: Final[Schema] = {}
-_FOLLOWED: Final = 20
-_ARMS: Final = ("anyOf", "oneOf", "allOf")
 _JSON_TYPES: Final[Mapping[str, str]] = {
     "bool": "boolean",
     "int": "integer",
@@ -37,79 +43,276 @@ _WORDS: Final[Mapping[str, str]] = {
     NULL: "None",
 }
 _MOST_CHOICES: Final = 4
+_DEEPEST: Final = 100
+"""Alternatives within alternatives, and references, that are looked through for one value."""
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_ALTERNATIVES: Final = ("anyOf", "oneOf")
+_CONDITIONAL: Final = ("then", "else")
+_DEPENDENT: Final = ("dependentSchemas", "dependencies")
+_IMPLIED: Final = {"properties": "object", "items": "array", "prefixItems": "array"}
+"""Types of values that a keyword is about, where a schema does not say the type."""
+_UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError, Unresolvable)
+"""What the library raises for what is not a schema or leads nowhere."""
 
 
-def members(schema: Schema) -> Mapping[str, Schema]:
-    """Return the schemas of the arguments that an input schema names, with references followed."""
-    root = resolved(schema, schema)
-    listed = root.get("properties")
-    if not is_object(listed):
-        return {}
-    return {name: resolved(one, schema) for name, one in listed.items()}
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A schema, and what its references are relative to.
 
-
-def required(schema: Schema) -> list[str]:
-    """Return the names of the arguments that have to be given."""
-    named = resolved(schema, schema).get("required")
-    return [name for name in named if isinstance(name, str)] if is_array(named) else []
-
-
-def is_closed(schema: Schema) -> bool:
-    """Return whether no arguments are meant but those that the schema names.
-
-    JSON Schema allows others unless they are forbidden. Tools seldom mean that, so they are meant
-    only where the schema says something about them.
+    `is_certain` is false within alternatives and conditions, which need not hold.
     """
-    root = resolved(schema, schema)
-    says = {"patternProperties", "unevaluatedProperties", "if", "dependentSchemas", *_ARMS}
-    return (
-        is_object(root.get("properties"))
-        and root.get("additionalProperties", False) is False
-        and says.isdisjoint(root)
-    )
+
+    schema: Schema
+    resolver: Any
+    specification: Specification[Any]
+    is_certain: bool = True
+
+    def inner(self, value: object, *, is_certain: bool = True) -> Iterator["_Node"]:
+        """Yield a schema within this one; nothing if no value is valid there."""
+        if value is False:
+            return
+        schema, resolver = value if is_object(value) else _NONE, self.resolver
+        if isinstance(schema.get("$id"), str):
+            try:
+                resolver = resolver.in_subresource(self.specification.create_resource(schema))
+            except _UNREADABLE:
+                schema = _NONE
+        yield replace(
+            self, schema=schema, resolver=resolver, is_certain=self.is_certain and is_certain
+        )
+
+    def targets(self) -> Iterator["_Node | None"]:
+        """Yield what the schema refers to; None for a reference that leads nowhere."""
+        for reference in map(self.schema.get, _REFERENCES):
+            if isinstance(reference, str):
+                try:
+                    found = self.resolver.lookup(reference)
+                except _UNREADABLE:
+                    yield None
+                else:
+                    schema: Any = _NONE if found.contents is True else found.contents
+                    target = replace(self, schema=schema, resolver=found.resolver)
+                    yield target if is_object(schema) else None
+
+    def groups(self) -> Iterator[list["_Node"]]:
+        """Yield the schemas that hold for the same value, in groups of which one holds."""
+        for target in self.targets():
+            if target is not None:
+                yield [target]
+        for value in as_array(self.schema.get("allOf")):
+            yield [*self.inner(value)]
+        for keyword in _ALTERNATIVES:
+            arms = as_array(self.schema.get(keyword))
+            found = [node for arm in arms for node in self.inner(arm, is_certain=False)]
+            if found:
+                yield found
+
+    def conditional(self) -> Iterator["_Node"]:
+        """Yield the schemas that hold for the same value under a condition."""
+        found = [self.schema[keyword] for keyword in _CONDITIONAL if keyword in self.schema]
+        for keyword in _DEPENDENT:
+            dependent = self.schema.get(keyword)
+            found += dependent.values() if is_object(dependent) else ()
+        for value in found:
+            if not is_array(value):
+                yield from self.inner(value, is_certain=False)
+
+    def types(self, known: "_Known") -> Types:
+        """Return the types of values."""
+        key = id(self.schema)
+        if key not in known.types:
+            if not known.enter(key):
+                return frozenset({ANY})
+            found = _stated_types(self.schema)
+            for group in self.groups():
+                found = _common(found, _union(node.types(known) for node in group))
+            known.leave(key)
+            known.types[key] = found
+        return known.types[key]
+
+    def required(self, known: "_Known") -> dict[str, None]:
+        """Return the names of required members, in their order."""
+        key = id(self.schema)
+        if key not in known.required:
+            if not known.enter(key):
+                return {}
+            found = dict.fromkeys(strings(self.schema.get("required")))
+            for group in self.groups():
+                objects = [node for node in group if node.types(known) & {"object", ANY}]
+                needed = [node.required(known) for node in objects]
+                found |= dict.fromkeys(
+                    name for name in (needed or [{}])[0] if all(name in names for names in needed)
+                )
+            known.leave(key)
+            known.required[key] = found
+        return known.required[key]
 
 
-def resolved(part: object, root: Schema) -> Schema:
-    """Return a part of a schema after its references; an empty schema if they lead nowhere."""
-    for _ in range(_FOLLOWED):
-        if not is_object(part):
-            return _NONE
-        reference = part.get("$ref")
-        if not isinstance(reference, str):
-            return part
-        beside = {key: value for key, value in part.items() if key != "$ref"}
-        if not reference.startswith("#"):
-            return beside
-        try:
-            target = get(root, reference[1:])
-        except Absent:
-            return beside
-        part = {**target, **beside} if is_object(target) else beside
-    return _NONE
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of schemas by their identity, and those that are being looked into."""
+
+    types: dict[int, Types] = field(default_factory=dict[int, Types])
+    required: dict[int, dict[str, None]] = field(default_factory=dict[int, dict[str, None]])
+    _inside: set[int] = field(default_factory=set[int])
+
+    def enter(self, key: int) -> bool:
+        """Begin with a schema; return whether it is not within itself, nor too deep."""
+        if key in self._inside or len(self._inside) >= _DEEPEST:
+            return False
+        self._inside.add(key)
+        return True
+
+    def leave(self, key: int) -> None:
+        """End with a schema."""
+        self._inside.discard(key)
 
 
-def arms(part: Schema, root: Schema, depth: int = 5) -> Iterator[Schema]:
-    """Yield a part of a schema and its alternatives, with references followed."""
-    part = resolved(part, root)
-    yield part
-    for key in _ARMS:
-        listed = part.get(key)
-        for one in listed if is_array(listed) and depth else ():
-            yield from arms(one, root, depth - 1)
+@dataclass(frozen=True)
+class Part:
+    """All that a schema says about one value, with references followed."""
+
+    nodes: tuple[_Node, ...] = ()
+
+    @cached_property
+    def _all(self) -> list[_Node]:
+        """The schemas of the value, each once, outer ones first."""
+        found: dict[int, _Node] = {}
+        left = [*reversed(self.nodes)]
+        while left:
+            node = left.pop()
+            if id(node.schema) not in found:
+                found[id(node.schema)] = node
+                inner = [inner for group in node.groups() for inner in group]
+                left += reversed([*inner, *node.conditional()])
+        return [*found.values()]
+
+    @cached_property
+    def types(self) -> Types:
+        """The JSON types that the value may have; `ANY` if the schema does not say."""
+        known = _Known()
+        return _union(node.types(known) for node in self.nodes) or frozenset({ANY})
+
+    @cached_property
+    def choices(self) -> list[Any]:
+        """The values that enumerations list; none if there is no enumeration."""
+        found = {_identity(value): value for node in self._all for value in _constants(node.schema)}
+        return [*found.values()]
+
+    @cached_property
+    def members(self) -> "Mapping[str, Part]":
+        """The members that are declared, or named otherwise, by name."""
+        found: dict[str, list[_Node]] = {}
+        for node in self._all:
+            for name, value in _object(node.schema.get("properties")).items():
+                found.setdefault(name, []).extend(node.inner(value))
+        for node in self._all:
+            for name in _named_members(node.schema):
+                found.setdefault(name, [])
+        return {name: Part(tuple(nodes)) for name, nodes in found.items()}
+
+    @cached_property
+    def required(self) -> list[str]:
+        """The names of members that the value has to have."""
+        known = _Known()
+        return [*dict.fromkeys(name for node in self.nodes for name in node.required(known))]
+
+    @cached_property
+    def has_alternatives(self) -> bool:
+        """If a part of what the schema says need not hold."""
+        return not all(node.is_certain for node in self._all)
+
+    def schemas(self, *, certain: bool) -> list[Schema]:
+        """Return the different schemas of the value that hold, or those that need not."""
+        found = [node.schema for node in self.nodes if node.is_certain is certain]
+        return [*{_identity(schema): schema for schema in found}.values()]
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """If only the declared members are meant.
+
+        JSON Schema allows others unless they are forbidden. Tools seldom mean that, so they are
+        meant only where the schema says something about them.
+        """
+        declares = any(is_object(node.schema.get("properties")) for node in self._all)
+        return declares and not any(map(_speaks_of_others, self._all))
+
+    def items(self, index: int | None = None) -> "Part":
+        """Return the item of an array at an index; without one, what holds for any of them."""
+        found: list[_Node] = []
+        for node in self._all:
+            first, others = positions(node.schema)
+            if index is None:
+                schemas = [*first, others]
+            else:
+                schemas = [first[index] if index < len(first) else others]
+            found += [
+                inner
+                for schema in schemas
+                if schema not in (True, _NONE)
+                for inner in node.inner(schema)
+            ]
+        return Part(tuple(found))
+
+    def inner(self, value: object) -> "Part":
+        """Return a schema within this one."""
+        return Part(tuple(inner for node in self.nodes for inner in node.inner(value)))
+
+    def targets(self) -> Iterator[Schema]:
+        """Yield the schemas that references lead to."""
+        for node in self.nodes:
+            yield from (target.schema for target in node.targets() if target is not None)
+
+    def find(self, keyword: str, *, certain: bool = False) -> Iterator[Any]:
+        """Yield the values of a keyword, with `certain` only those outside of alternatives."""
+        for node in self._all:
+            if keyword in node.schema and (node.is_certain or not certain):
+                yield node.schema[keyword]
+
+    def words(self) -> str:
+        """Return the type of the value in a few words: `str`, `list[int]`, `"a" | "b"`."""
+        if self.choices:
+            shown = [_json(value) for value in self.choices[:_MOST_CHOICES]]
+            return " | ".join([*shown, *(["…"] if len(self.choices) > _MOST_CHOICES else [])])
+        if ANY in self.types:
+            return "Any"
+        types = self.types - {"integer"} if "number" in self.types else self.types
+        words = [self._items_words()] if "array" in types else []
+        return " | ".join([*words, *(word for name, word in _WORDS.items() if name in types)])
+
+    def _items_words(self) -> str:
+        items = self.items()
+        return f"list[{items.words()}]" if items.nodes and "array" not in items.types else "list"
 
 
-def types_of(part: Schema, root: Schema) -> frozenset[str]:
-    """Return the JSON types that a value may have; none if the schema does not say."""
-    found: set[str] = set()
-    for one in arms(part, root):
-        said = one.get("type")
-        if isinstance(said, str):
-            found.add(said)
-        elif is_array(said):
-            found.update(name for name in said if isinstance(name, str))
-        else:
-            found.update(map(json_type, _listed(one)))
-    return frozenset(found)
+def read_schema(schema: Schema) -> Part:
+    """Return what a schema says about its value."""
+    try:
+        specification: Specification[Any] = specification_with(str(schema.get("$schema")))
+    except UnknownDialect:
+        specification = DRAFT202012
+    try:
+        resolver = _resolver(schema, specification)
+    except _UNREADABLE:
+        # Then there are no base URIs and no anchors in it.
+        specification = Specification.OPAQUE
+        resolver = _resolver(schema, specification)
+    return Part((_Node(schema, resolver, specification),))
+
+
+def _resolver(schema: Schema, specification: Specification[Any]) -> Any:
+    resource = specification.create_resource(schema)
+    empty: Registry[Any] = Registry()
+    # All is found at once, so that it is not looked for again at each reference.
+    return empty.with_resource("", resource).crawl().resolver(resource.id() or "")
+
+
+def positions(schema: Schema) -> tuple[list[Any], Any]:
+    """Return the schemas of the first items of an array, and of all others."""
+    items = schema.get("items", True)
+    if is_array(items):  # as up to draft 2019-09
+        return items, schema.get("additionalItems", True)
+    return as_array(schema.get("prefixItems")), items
 
 
 def json_type(value: object) -> str:
@@ -117,61 +320,86 @@ def json_type(value: object) -> str:
     return _JSON_TYPES[type(value).__name__]
 
 
-def choices(part: Schema, root: Schema) -> list[Any]:
-    """Return the values that an enumeration lists; none if there is no enumeration."""
-    found: list[Any] = []
-    for one in arms(part, root):
-        found += [value for value in _listed(one) if value not in found]
-    return found
-
-
-def items_of(part: Schema, root: Schema) -> Schema:
-    """Return the schema of the items of an array; an empty one if it says nothing."""
-    return next(
-        (resolved(one["items"], root) for one in arms(part, root) if is_object(one.get("items"))),
-        _NONE,
-    )
-
-
 def signature(tool: Schema) -> str:
     """Return a tool with its arguments, as a signature: `greet(name: str = "world")`."""
-    schema: Schema = tool.get("inputSchema") or _NONE
-    needed = set(required(schema))
-    listed = members(schema)
-    ordered = sorted(listed, key=lambda name: name not in needed)
-    parts = [_parameter(name, listed[name], schema, name in needed) for name in ordered]
+    root = read_schema(tool.get("inputSchema") or _NONE)
+    needed = set(root.required)
+    declared = [name for name, part in root.members.items() if part.nodes]
+    ordered = sorted(declared, key=lambda name: name not in needed)
+    parts = [_parameter(name, root.members[name], name in needed) for name in ordered]
     return f"{tool.get('name', '')}({', '.join(parts)})"
 
 
-def type_words(part: Schema, root: Schema) -> str:
-    """Return the type of a value in a few words: `str`, `list[int]`, `"a" | "b"`."""
-    listed = choices(part, root)
-    if listed:
-        shown = [json.dumps(value, ensure_ascii=False) for value in listed[:_MOST_CHOICES]]
-        return " | ".join([*shown, *(["…"] if len(listed) > _MOST_CHOICES else [])])
-    types = types_of(part, root)
-    if {"integer", "number"} <= types:
-        types -= {"integer"}
-    words = [_items_words(part, root)] if "array" in types else []
-    words += [word for name, word in _WORDS.items() if name in types]
-    return " | ".join(words) or "Any"
-
-
-def _items_words(part: Schema, root: Schema) -> str:
-    items = items_of(part, root)
-    simple = items and not any("items" in one for one in arms(items, root))
-    return f"list[{type_words(items, root)}]" if simple else "list"
-
-
-def _parameter(name: str, part: Schema, root: Schema, needed: bool) -> str:
-    text = f"{name}: {type_words(part, root)}"
-    if "default" in part:
-        return f"{text} = {json.dumps(part['default'], ensure_ascii=False)}"
+def _parameter(name: str, part: Part, needed: bool) -> str:
+    text = f"{name}: {part.words()}"
+    for default in part.find("default", certain=True):
+        return f"{text} = {_json(default)}"
     return text if needed else f"{text} = …"
 
 
-def _listed(one: Schema) -> Sequence[Any]:
-    if "const" in one:
-        return [one["const"]]
-    listed = one.get("enum")
-    return listed if is_array(listed) else ()
+def _stated_types(schema: Schema) -> Types:
+    said = schema.get("type")
+    names = [said] if isinstance(said, str) else strings(said)
+    if not names:
+        names = [*map(json_type, _constants(schema))] or [
+            ANY,
+            *(kind for keyword, kind in _IMPLIED.items() if keyword in schema),
+        ]
+    found = {name if name in _JSON_TYPES.values() else ANY for name in names}
+    return frozenset(found | ({"integer"} if "number" in found else set()))
+
+
+def _common(ours: Types, theirs: Types) -> Types:
+    """Return the types of values that two schemas accept, of which each may have any."""
+    if (ANY in ours) == (ANY in theirs):
+        return ours | theirs if ANY in ours else (ours & theirs or ours | theirs)
+    return theirs if ANY in ours else ours
+
+
+def _union(found: Iterable[Types]) -> Types:
+    return frozenset[str]().union(*found)
+
+
+def _constants(schema: Schema) -> Sequence[Any]:
+    return [schema["const"]] if "const" in schema else as_array(schema.get("enum"))
+
+
+def _speaks_of_others(node: _Node) -> bool:
+    """Return whether a schema says something about members that it does not declare."""
+    others = (node.schema.get(key) for key in ("additionalProperties", "unevaluatedProperties"))
+    return (
+        any(other not in (None, False) for other in others)
+        or any(key in node.schema for key in ("patternProperties", "propertyNames"))
+        or None in node.targets()
+    )
+
+
+def _named_members(schema: Schema) -> Iterator[str]:
+    """Yield the names of members that a schema needs or has a condition about."""
+    yield from strings(schema.get("required"))
+    yield from _object(_object(schema.get("if")).get("properties"))
+    for keyword in ("dependentRequired", *_DEPENDENT):
+        for name, needed in _object(schema.get(keyword)).items():
+            yield from (name, *strings(needed))
+
+
+def _identity(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if is_object(value) else {}
+
+
+def as_array(value: Any) -> list[Any]:
+    """Return an array; an empty one for anything else."""
+    return value if is_array(value) else []
+
+
+def strings(value: Any) -> list[str]:
+    """Return the strings of an array."""
+    return [name for name in as_array(value) if isinstance(name, str)]

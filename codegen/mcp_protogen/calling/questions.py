@@ -4,7 +4,7 @@ A person answers at a terminal. Where there is none, a form is answered by what 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,7 +58,8 @@ class Questions:
     """The answers to what servers ask; `person` is None where nobody can be asked.
 
     `given` are answers to fields of forms by name. `waiting` surrounds what a person takes time
-    for. `open_page` opens a page of the web, and returns whether it could.
+    for. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` tells of
+    a form that was cancelled because `given` did not answer it.
     """
 
     person: Person | None
@@ -68,6 +69,7 @@ class Questions:
     samples: bool = False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     open_page: Callable[[str], bool] = field(default_factory=lambda: _opened)
+    lacks_answers: bool = False
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
@@ -120,12 +122,20 @@ class Questions:
     async def _filled(self, params: JSON) -> dict[str, Any]:
         schema = params.get("requestedSchema")
         listed = fields(schema if is_object(schema) else {})
-        content = self._given_values(listed)
+        content, refused = self._given_values(listed)
         left = [one for one in listed if one.name not in content]
         if self.person is None:
-            self._tell_missing(str(params.get("message", "")), left)
+            reasons = [*refused, *_missing(left)]
+            if reasons:
+                reason = "; ".join(reasons)
+                message = str(params.get("message", ""))
+                self.tell(f"the server's question {message!r} was cancelled: {reason}")
+                self.lacks_answers = True
+                raise _GivenUp(CANCELLED)
             content |= {one.name: one.default for one in left if one.default is not LEFT_OUT}
             return content
+        for reason in refused:
+            self.person.tell(reason)
         self.person.tell(f"The server asks: {params.get('message', '')}")
         if left:
             self.person.tell("(type !decline to refuse, or !cancel to end without an answer)")
@@ -137,26 +147,20 @@ class Questions:
             raise _GivenUp(DECLINED)
         return content
 
-    def _given_values(self, listed: Iterable[Field]) -> dict[str, Any]:
+    def _given_values(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
+        """Return the values of fields that were given, and why others are no answers."""
         found: dict[str, Any] = {}
+        refused: list[str] = []
         for one in listed:
             if one.name in self.given:
                 try:
                     value = one.read(self.given[one.name])
                 except ValueError as error:
-                    self.tell(f"--answer {one.name}: {error}")
+                    refused.append(f"--answer {one.name}: {error}")
                     continue
                 if value is not LEFT_OUT:
                     found[one.name] = value
-        return found
-
-    def _tell_missing(self, message: str, left: Iterable[Field]) -> None:
-        """Cancel a question if nothing is known for a field that it needs."""
-        needed = [one.name for one in left if one.required and one.default is LEFT_OUT]
-        if needed:
-            options = " ".join(f"--answer {name}=…" for name in needed)
-            self.tell(f"the server's question {message!r} was cancelled: give {options}")
-            raise _GivenUp(CANCELLED)
+        return found, refused
 
     async def _asked(self, one: Field) -> Any:
         assert self.person is not None
@@ -204,6 +208,13 @@ class Questions:
         if not await asyncio.to_thread(self.open_page, url):
             self.person.tell("No browser was found. Open the page yourself.")
         return {"action": ACCEPTED}
+
+
+def _missing(left: Iterable[Field]) -> Iterator[str]:
+    """Yield the options that are missing for fields without any answer."""
+    needed = [one.name for one in left if one.required and one.default is LEFT_OUT]
+    if needed:
+        yield f"give {' '.join(f'--answer {name}=…' for name in needed)}"
 
 
 def _opened(url: str) -> bool:

@@ -1,11 +1,9 @@
 """Results of calls as pages for people, and what in them is no text as files."""
 
-import base64
-import binascii
 import json
-import mimetypes
 import re
-from collections.abc import Iterator, Mapping
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -13,13 +11,15 @@ from urllib.parse import unquote
 
 from mcp_protogen.base.files import writing
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.calling.file_endings import BYTES, ending_of
 
 JSON: TypeAlias = Mapping[str, Any]
 
 _WRAPPED: Final = "result"
 """The one member of an object that many servers put around structured content that is none."""
-_BYTES: Final = "application/octet-stream"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_SPACES: Final = str.maketrans("", "", " \t\r\n")
 _AFTER_PATH: Final = re.compile(r"[?#].*", re.DOTALL)
 _LONGEST_NAME: Final = 60
 
@@ -28,19 +28,22 @@ _LONGEST_NAME: Final = 60
 class Saver:
     """Writes what is no text into a folder; without a folder it is described.
 
-    A file gets a name of its own: nothing is ever overwritten.
+    A file gets a name of its own: nothing is ever overwritten. `unsaved` names what was meant for a
+    file and is not in base64.
     """
 
     folder: Path | None
     stem: str
     saved: list[Path] = field(default_factory=list[Path])
+    unsaved: list[str] = field(default_factory=list[str])
 
-    def described(self, what: str, data: str, type_: object, uri: str = "") -> str:
+    def described(self, what: str, data: object, type_: object, uri: str = "") -> str:
         """Return what stands for base64 `data` on a page; write it if there is a folder."""
-        kind = type_ if isinstance(type_, str) else _BYTES
-        try:
-            content = base64.b64decode(data, validate=True)
-        except (binascii.Error, ValueError):
+        kind = type_ if isinstance(type_, str) else BYTES
+        content = decode_base64(data)
+        if content is None:
+            if self.folder is not None:
+                self.unsaved.append(f"{what} {kind}")
             return f"[{what} {kind}, not in base64]"
         size = f"{len(content):,} bytes"
         if self.folder is None:
@@ -53,8 +56,7 @@ class Saver:
         address = _AFTER_PATH.sub("", uri.partition(":")[2]).rstrip("/")
         last = unquote(address.rpartition("/")[2])
         stem = _UNSAFE.sub("-", Path(last).stem or self.stem).strip("-")[:_LONGEST_NAME] or "file"
-        known = None if type_ == _BYTES else mimetypes.guess_extension(type_.partition(";")[0])
-        suffix = known or f".{_UNSAFE.sub('', Path(last).suffix) or 'bin'}"
+        suffix = ending_of(type_) or f".{_UNSAFE.sub('', Path(last).suffix) or 'bin'}"
         with writing(self.folder, "--save takes a folder"):
             self.folder.mkdir(parents=True, exist_ok=True)
             number = 1
@@ -104,7 +106,7 @@ def block_text(block: object, saver: Saver) -> str:
     if kind == "text":
         return str(block.get("text", ""))
     if kind in ("image", "audio"):
-        return saver.described(str(kind), str(block.get("data", "")), block.get("mimeType"))
+        return saver.described(str(kind), block.get("data"), block.get("mimeType"))
     if kind == "resource" and is_object(resource := block.get("resource")):
         return resource_text(resource, saver)
     if kind == "resource_link":
@@ -119,19 +121,39 @@ def resource_text(resource: JSON, saver: Saver) -> str:
     uri = str(resource.get("uri", ""))
     if isinstance(text := resource.get("text"), str):
         return f"[resource {uri}]\n{text}"
-    return saver.described(
-        f"resource {uri}", str(resource.get("blob", "")), resource.get("mimeType"), uri
-    )
+    return saver.described(f"resource {uri}", resource.get("blob"), resource.get("mimeType"), uri)
 
 
 def resource_bytes(resource: JSON) -> bytes | None:
     """Return the content of a resource as bytes; None for what is neither text nor base64."""
     if isinstance(text := resource.get("text"), str):
         return text.encode("utf-8", "surrogatepass")
-    try:
-        return base64.b64decode(str(resource["blob"]), validate=True)
-    except (KeyError, ValueError):
+    return decode_base64(resource.get("blob"))
+
+
+def decode_base64(data: object) -> bytes | None:
+    """Return the bytes of a text in base64; None for anything else.
+
+    Lines, the alphabet for URLs and missing padding are fine: common encoders write them.
+    """
+    if not isinstance(data, str):
         return None
+    text = data.translate(_SPACES).rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        return None
+
+
+def refuse_broken(contents: Iterable[str], place: str) -> None:
+    """Raise `ProblemError` (`invalid-response`) for contents that are not in base64."""
+    hint = "--json shows what the server sent"
+    raise_errors(
+        [
+            Problem("invalid-response", f"{one} is not in base64", place, hint=hint)
+            for one in contents
+        ]
+    )
 
 
 def _says(block: object, structured: Any) -> bool:

@@ -1,7 +1,7 @@
 """`mcp-gen call`: call a tool of a server from the command line."""
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -127,16 +127,26 @@ class _Calling:
 
     async def run(self, client: "Client") -> Outcome:
         """Return the result; raise `ProblemError`, and what a connection raises."""
-        from mcp_protogen.calling.listing import listing
+        from mcp_protogen.calling.connections import declared
 
-        found = await listing(client, [Kind.TOOLS])
-        planned = self._planned(found.lists[Kind.TOOLS])
-        if planned.log_level is not None and "logging" in found.capabilities:
+        lists = await self._lists(client)
+        planned = self._planned(lists.get(Kind.TOOLS, ()))
+        if planned.log_level is not None and "logging" in declared(client):
             await _set_level(client, planned.log_level)
         result = await self._made(client, planned)
         failed = result.get("isError") is True
         show = partial(self._show, result, failed=failed)
-        return Outcome(result, show, found.lists, failed=failed)
+        return Outcome(result, show, lists, failed=failed or self.questions.lacks_answers)
+
+    async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
+        """Return the list of tools; without a check nothing of the server may prevent the call."""
+        from mcp_protogen.calling.connections import assume
+        from mcp_protogen.calling.listing import listing
+
+        if self.options.no_check:
+            assume(client, Kind.TOOLS.capability)
+            return {}
+        return (await listing(client, [Kind.TOOLS])).lists
 
     def _planned(self, tools: "Sequence[JSON]") -> "ToolCall":
         from mcp_protogen.calling.arguments import ArgumentReader
@@ -145,7 +155,7 @@ class _Calling:
 
         options = self.options
         tool: JSON = {"name": self.tool}
-        if not options.no_check or any(one["name"] == self.tool for one in tools):
+        if not options.no_check:
             tool = named(tools, self.tool, Kind.TOOLS)
         schema: JSON = tool.get("inputSchema") or {}
         reader = ArgumentReader(tool=self.tool, schema=schema, stdin=self.stdin)
@@ -176,13 +186,15 @@ class _Calling:
         return await planned.made(client, self.screen, self.limit)
 
     def _show(self, result: "JSON", *, failed: bool) -> None:
-        from mcp_protogen.calling.results import Saver, tool_page
+        from mcp_protogen.calling.results import Saver, refuse_broken, tool_page
 
-        page = tool_page(result, Saver(self.options.save, self.tool))
-        if failed:
+        saver = Saver(self.options.save, self.tool)
+        page = tool_page(result, saver)
+        if failed or saver.unsaved:
             self.screen.tell(page.rstrip("\n") or "the tool failed and did not say why")
         else:
             say(page)
+        refuse_broken(saver.unsaved, self.tool)
 
 
 async def _set_level(client: "Client", level: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import emit, fail, say
+from mcp_protogen.cli.console import emit, fail, say, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import FailOn, Force
@@ -186,6 +186,8 @@ def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoRetu
         say(json.dumps({"format": 1, "clients": [*map(_document, found)]}, indent=2) + "\n", form)
     else:
         for one in found:
+            if one.comparison is not None and form is Format.TEXT:
+                show_problems(one.comparison.notes)
             if one.comparison is not None and one.comparison.changes:
                 place = Destination(PageFormat(form.value))
                 place.deliver(place.page(one.comparison.narrowed(None), None))

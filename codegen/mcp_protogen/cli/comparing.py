@@ -77,6 +77,8 @@ def _show_contracts(options: DiffOptions) -> bool:
     result = options.known.compared(found)
     if result.keep():
         return False
+    if options.place.form in (PageFormat.TEXT, PageFormat.HTML):
+        show_problems(result.new.notes)
     page = options.place.page(result.new.narrowed(options.reader, options.only), options.reader)
     options.place.deliver(_completed(options, result, page))
     return options.fail_on is not None and result.new.reaches(options.reader, options.fail_on)

@@ -4,7 +4,9 @@ Everything that is shown goes through `_shown`. So a name that comes from a sche
 or a program of somebody else reaches a terminal or the log of a CI as plain text only.
 """
 
+import codecs
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable
@@ -19,6 +21,9 @@ from mcp_protogen.findings.report import Report, failure, render
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
+_JSON_ESCAPES = "mcp-gen-json-escapes"
+_ESCAPED_FORMS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcharrefreplace"}
+"""How forms that programs read are written in ASCII."""
 _DOING = {
     "inspect": "inspecting",
     "protocol": "preparing mcp-gen (the first run of this version)",
@@ -54,7 +59,7 @@ def emit(report: Report, form: Format, *, quiet: bool = False) -> None:
 def say(text: str, form: str = Format.TEXT) -> None:
     """Write a page to stdout; end the process quietly if nobody reads it any more."""
     try:
-        sys.stdout.write(_shown(text, sys.stdout, form))
+        sys.stdout.write(_encodable(_shown(text, sys.stdout, form), sys.stdout, form))
         sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes once more on its way out, which must not fail again.
@@ -85,6 +90,22 @@ def replace_line(text: str) -> None:
 
 def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
     return page(text, colour=colourful(stream), commands=form == Format.GITHUB)
+
+
+def _encodable(text: str, stream: TextIO, form: str) -> str:
+    """Return a page for programs in ASCII where the stream is not UTF-8: they read UTF-8."""
+    handler = _ESCAPED_FORMS.get(form)
+    if handler is None or codecs.lookup(stream.encoding or "utf-8").name == "utf-8":
+        return text
+    return text.encode("ascii", handler).decode("ascii")
+
+
+def _as_json_escapes(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error(_JSON_ESCAPES, _as_json_escapes)
 
 
 def show_problems(problems: Iterable[Problem]) -> None:
@@ -135,7 +156,8 @@ def progress(mode: str, *, shown: bool) -> Generator[None, None, None]:
 def prepare_streams() -> None:
     """Replace closed streams, and escape what a stream cannot encode, so that neither stops a run.
 
-    What is meant for a closed stream is lost.
+    It is escaped as in JSON, so that a JSON document in a text stays one. What is meant for a
+    closed stream is lost.
     """
     for name in ("stdout", "stderr"):
         stream: TextIO | None = getattr(sys, name)
@@ -143,7 +165,7 @@ def prepare_streams() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
         elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=_JSON_ESCAPES)
 
 
 def colourful(stream: TextIO) -> bool:

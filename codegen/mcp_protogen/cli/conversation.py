@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeAlia
 import typer
 
 from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
 from mcp_protogen.cli.server_options import ServerOptions, Timeout, pairs, prepare_protocol
+from mcp_protogen.config import Format
 
 if TYPE_CHECKING:
     from mcp_protogen.calling.connections import JSON, Abilities, Client
@@ -69,30 +71,33 @@ class ConversationOptions(ServerOptions):
         from mcp_protogen.calling.connections import Abilities, connected
         from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.remembered import remember
-        from mcp_protogen.connecting.failures import ERRORS, failure_of
+        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_warning
+
+        mended: list[Problem] = []
 
         async def run() -> Outcome:
             opener = replace(server, stderr=screen.show_standard_error).opener()
             async with connected(
-                opener, abilities or Abilities(), revision=self.revision, timeout=self.timeout
+                opener,
+                abilities or Abilities(),
+                revision=self.revision,
+                timeout=self.timeout,
+                on_loss=lambda loss: mended.append(mended_warning(loss, server.shown)),
             ) as client:
                 return await work(client)
 
         prepare_protocol()
         try:
-            with _log_shown(screen):
+            with _log_shown(screen, mended):
                 outcome = asyncio.run(run())
         except asyncio.CancelledError:
             # So asyncio takes an interruption before the first step of the work.
             raise KeyboardInterrupt from None
         except ERRORS as error:
-            screen.close()
             _fail(failure_of(error, server.shown))
-        finally:
-            screen.close()
         remember(server, outcome.lists)
         if self.json:
-            say(document(outcome.result))
+            say(document(outcome.result), Format.JSON)
         else:
             outcome.show()
         raise SystemExit(int(outcome.failed))
@@ -147,7 +152,8 @@ class _Shown(Handler):
 
 
 @contextmanager
-def _log_shown(screen: "Terminal") -> Generator[None, None, None]:
+def _log_shown(screen: "Terminal", problems: list[Problem]) -> Generator[None, None, None]:
+    """Show what the runtime logs, and at the end the problems that were found meanwhile."""
     logger, handler = getLogger("mcp_protogen.runtime"), _Shown(screen)
     logger.addHandler(handler)
     logger.propagate, before = False, logger.propagate
@@ -156,3 +162,5 @@ def _log_shown(screen: "Terminal") -> Generator[None, None, None]:
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
+        screen.close()
+        show_problems(problems)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from logging import NullHandler, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -154,6 +155,8 @@ def _sessions(
     from mcp_protogen.inspection.inspecting import inspect
     from mcp_protogen.inspection.server import server_of
 
+    # The findings have all that the transports would log.
+    getLogger("mcp_protogen.runtime").addHandler(NullHandler())
     with progress("inspect", shown=True):
         sessions = inspect(server_of(target), options, revisions, target.shown)
     if record is not None:

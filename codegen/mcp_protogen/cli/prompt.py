@@ -1,5 +1,7 @@
 """`mcp-gen prompt`: fill in a prompt of a server."""
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +14,7 @@ from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName, pairs
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.connections import Client
+    from mcp_protogen.calling.connections import JSON, Client
 
 
 @with_groups
@@ -45,12 +47,20 @@ def prompt(
 
     async def work(client: "Client") -> Outcome:
         from mcp_protogen.calling.listing import checked_prompt, listing
-        from mcp_protogen.calling.results import Saver, prompt_page
 
         found = await listing(client, [Kind.PROMPTS])
         checked_prompt(found.lists[Kind.PROMPTS], name, given)
         result = (await client.get_prompt(name, given or None)).to_wire()
-        saver = Saver(options.save, name)
-        return Outcome(result, lambda: say(prompt_page(result, saver)), found.lists)
+        show = partial(_show, result, name, options.save)
+        return Outcome(result, show, found.lists, failed=questions.lacks_answers)
 
     options.converse(server, screen, work, questions.abilities())
+
+
+def _show(result: "JSON", name: str, folder: Path | None) -> None:
+    from mcp_protogen.calling.results import Saver, prompt_page, refuse_broken
+
+    saver = Saver(folder, name)
+    page = prompt_page(result, saver)
+    refuse_broken(saver.unsaved, name)
+    say(page)

@@ -1,6 +1,7 @@
 """`mcp-gen read`: read a resource of a server."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,20 +53,24 @@ def read(
 
     async def work(client: "Client") -> Outcome:
         result = (await client.read_resource(address)).to_wire()
-        return Outcome(result, lambda: _show(result, options.save))
+        show = partial(_show, result, address, options.save)
+        return Outcome(result, show, failed=questions.lacks_answers)
 
     options.converse(server, screen, work, questions.abilities())
 
 
-def _show(result: "JSON", folder: Path | None) -> None:
-    from mcp_protogen.calling.results import Saver, resource_bytes, resource_text
+def _show(result: "JSON", uri: str, folder: Path | None) -> None:
+    from mcp_protogen.calling.results import Saver, refuse_broken, resource_bytes, resource_text
 
     saver = Saver(folder, "resource")
-    for one in result.get("contents", ()):
-        content = resource_bytes(one)
-        if folder is None and content is not None and not sys.stdout.isatty():
+    contents = [(one, resource_bytes(one)) for one in result.get("contents", ())]
+    refuse_broken(("its content" for _, content in contents if content is None), uri)
+    to_terminal = sys.stdout.isatty()
+    for one, content in contents:
+        text = one.get("text")
+        if content is not None and not to_terminal and (folder is None or isinstance(text, str)):
             say_bytes(content)
-        elif isinstance(text := one.get("text"), str):
+        elif isinstance(text, str):
             say(text if text.endswith("\n") else f"{text}\n")
         else:
             say(f"{resource_text(one, saver)}\n")

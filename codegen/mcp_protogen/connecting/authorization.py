@@ -174,13 +174,17 @@ def authorization(
             return Bearer(_value(names[0], variables))
         case "client-credentials":
             program = _client(names or _SECRETS, variables)
-            return OAuth(grant=ClientCredentials(), client=program)
+            return OAuth(grant=ClientCredentials(), client=program, trailing_slash=True)
         case _:
             client = _client(names, variables) if names else None
             metadata = ClientMetadata(client_name=_NAME)
             storage, agent = _storage(variables), LoggingIn(show)
             oauth = OAuth(
-                client=client, client_metadata=metadata, storage=storage, user_agent=agent
+                client=client,
+                client_metadata=metadata,
+                storage=storage,
+                user_agent=agent,
+                trailing_slash=True,
             )
             return WhereAllowed(oauth) if kind == AUTO else oauth
 

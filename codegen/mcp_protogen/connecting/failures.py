@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
     HttpError,
@@ -17,6 +18,8 @@ from mcp_protogen.runtime.core.errors import (
     McpError,
     ProtocolError,
 )
+from mcp_protogen.runtime.core.losses import Loss
+from mcp_protogen.runtime.core.strays import EXPECTED
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
 
@@ -31,13 +34,11 @@ _MEANINGS: Final[Mapping[type[Exception], Problem]] = {
     McpError: Problem("error-response", ""),
     TaskCancelled: Problem("error-response", ""),
     LocalError: Problem("not-supported", "", hint="mcp-gen list shows what the server has"),
-    HttpError: Problem(
+    HttpError: Problem("no-connection", ""),
+    AuthorizationError: Problem(
         "no-connection",
         "",
-        hint="check the URL of the server; it often ends in /mcp",
-    ),
-    AuthorizationError: Problem(
-        "no-connection", "", hint="choose another --auth, such as oauth or bearer:VARIABLE"
+        hint="try another --auth, such as bearer:VARIABLE with a token you have",
     ),
     ProtocolError: Problem(
         "invalid-response", "", hint="mcp-gen inspect shows where the server breaks the protocol"
@@ -46,6 +47,24 @@ _MEANINGS: Final[Mapping[type[Exception], Problem]] = {
     OSError: Problem("no-connection", ""),
 }
 """What errors mean; the message is theirs."""
+_FAILED: Final = "the server, or what is in front of it, has failed"
+_STATUSES: Final[Mapping[int, str]] = {
+    300: "give the new URL that the server names",
+    400: "the server, or what is in front of it, refuses such requests; mcp-gen inspect shows more",
+    401: "choose an --auth, such as oauth or bearer:VARIABLE",
+    403: "the server refuses this user or this client; check --auth and --header",
+    408: "try again",
+    413: "send less: the server, or what is in front of it, refuses so large a request",
+    429: "the server has got too many requests",
+    500: _FAILED,
+}
+_NO_SERVER: Final = "check the URL of the server; it often ends in /mcp"
+_NOT_THERE: Final = (404, 405, 406, 410, 411, 415, 501)
+"""Statuses of an address at which there is probably another program."""
+_STRAY: Final = (
+    "check the command line; a server writes messages to standard output, and all else to"
+    " standard error"
+)
 _CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
@@ -73,7 +92,22 @@ def failure_of(error: Exception, server: str) -> Failure:
         text = f"{text} (code {error.code})"
         if error.code == MISSING_CLIENT_CAPABILITY:
             problem = problem._replace(hint=_CAPABILITIES)
+    elif isinstance(error, HttpError):
+        problem = problem._replace(hint=_hint_for(error))
+    elif EXPECTED in text:
+        problem = problem._replace(hint=_STRAY)
     return Failure(problem._replace(message=text, place=server), written)
+
+
+def _hint_for(error: HttpError) -> str:
+    """Return the advice for an HTTP status."""
+    status = error.status
+    if status < 300 or status in _NOT_THERE:
+        return _NO_SERVER
+    hint = _STATUSES.get(status) or _STATUSES.get(status // 100 * 100, _FAILED)
+    if error.retry_after is not None:
+        return f"{hint}; try again after {ceil(error.retry_after)} s"
+    return f"{hint}; try again later" if status in (429, 502, 503, 504) else hint
 
 
 def problem_error(error: Exception, server: str) -> ProblemError:
@@ -83,3 +117,10 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     if failure.written:
         problem = problem._replace(message=f"{problem.message}; {failure.written[-1].strip()}")
     return ProblemError(problem)
+
+
+def mended_warning(loss: Loss, server: str) -> Problem:
+    """Return a warning about what a lenient client has mended in a message of a server."""
+    message = f"{loss.method}: {loss.why}"
+    found = _MEANINGS[ProtocolError]._replace(message=message, place=server, pointer=loss.pointer)
+    return found._replace(level=Level.WARNING)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
-from logging import getLogger
+from logging import ERROR, getLogger
 from pathlib import Path
 from time import time
 from types import ModuleType
@@ -75,6 +75,8 @@ def protocol(making: Making = nullcontext) -> ModuleType:
         # Half of it would be taken for the whole the next time.
         del sys.modules[NAME]
         raise
+    # Commands show what is lost in a form of their own.
+    getLogger(f"{_RUNTIME}.core.losses").setLevel(ERROR)
     return module
 
 

@@ -5,19 +5,25 @@ message with its sender and the seconds since the beginning.
 """
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.core.json import read_json
 from mcp_protogen.runtime.core.spec import Role
+from mcp_protogen.runtime.messages.reading import read_values
 from mcp_protogen.runtime.transports.base import (
     ExchangingTransport,
     NamingTransport,
     Opener,
     Received,
+    RestartableTransport,
     Transport,
+    WaitingTransport,
 )
 from mcp_protogen.runtime.transports.memory import Tap
 from mcp_protogen.runtime.transports.recordings import REDACTED, Redaction
@@ -57,6 +63,10 @@ class Tapped:
         self._other: Role = "server" if end == "client" else "client"
         self.close = transport.close
         self.network = getattr(transport, "network", None)
+        if isinstance(transport, RestartableTransport):
+            self.close_within = transport.close_within
+        if isinstance(transport, WaitingTransport):
+            self.wait_within = transport.wait_within
 
     async def send(self, messages: Sequence[bytes]) -> None:
         for message in messages:
@@ -80,16 +90,21 @@ class Tapped:
 
 
 def line(message: Message, redaction: Redaction | None = None) -> str:
-    """Return the line of a message; one that is no JSON is kept as text, if nothing is redacted."""
+    """Return the line of a message: its JSON if that is strict, else its text, and bytes if needed.
+
+    With a redaction, a text that clients can read is written as they read it.
+    """
     entry: dict[str, Any] = {"at": message.at}
     entry |= {name: said for name in ("side", "connection") if (said := getattr(message, name))}
     entry["sender"] = message.sender
     try:
-        decoded = json.loads(message.data)
-        entry["message"] = redaction(decoded) if redaction else decoded
-    except (ValueError, RecursionError):
+        (value,) = read_values(message.data).values if redaction else [read_json(message.data)]
+        entry["message"] = redaction(value) if redaction else value
+    except (ParseError, ValueError):
         text = message.data.decode("utf-8", "backslashreplace")
         entry["text"] = REDACTED if redaction else text
+        if not redaction and text.encode() != message.data:
+            entry["base64"] = b64encode(message.data).decode()
     return json.dumps(entry, ensure_ascii=False) + "\n"
 
 
@@ -115,6 +130,11 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
     if not isinstance(at, int | float) or sender not in _ROLES:
         raise bad_recording(path, number, 'it needs "at", a number, and "sender": client or server')
     place = entry.get("side"), entry.get("connection")
+    if isinstance(entry.get("base64"), str):
+        try:
+            return Message(at, sender, b64decode(entry["base64"], validate=True), *place)
+        except ValueError as error:
+            raise bad_recording(path, number, '"base64" is not Base64') from error
     if isinstance(entry.get("text"), str):
         return Message(at, sender, entry["text"].encode("utf-8", "backslashreplace"), *place)
     if "message" not in entry:

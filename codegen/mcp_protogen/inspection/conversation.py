@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from mcp_protogen.inspection.http_plan import PLAN, UNAUTHORIZED
 from mcp_protogen.inspection.plan import OPENING
-from mcp_protogen.inspection.steps import Probe, SessionClient, Step
+from mcp_protogen.inspection.steps import Probe, SessionClient
+from mcp_protogen.inspection.stream_transport import StreamProbing
 from mcp_protogen.inspection.transcript import (
     CLOSED,
     FLOOD,
@@ -36,19 +37,7 @@ class InspectOptions:
     reading: bool = False
 
 
-class Probing(Protocol):
-    """The steps of a session over one transport."""
-
-    async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
-        """Take a step, and return what passed."""
-        ...
-
-    async def close(self) -> Exchange | None:
-        """End the connection, and return how it ended if that is known."""
-        ...
-
-
-async def hold(session: Session, probing: Probing, options: InspectOptions) -> None:
+async def hold(session: Session, probing: StreamProbing, options: InspectOptions) -> None:
     """Take all steps of the plan in a session; end the connection."""
     client = SessionClient(session, options.calls, options.reading)
     holding = _Holding(probing, client, options.timeout)
@@ -67,7 +56,7 @@ async def hold(session: Session, probing: Probing, options: InspectOptions) -> N
 class _Holding:
     """The steps of one session."""
 
-    probing: Probing
+    probing: StreamProbing
     client: SessionClient
     timeout: float
     silences: int = 0

@@ -30,7 +30,8 @@ The first is at the address in the challenge if there is one (basic/authorizatio
 """
 
 _STREAM: Final[dict[str, str | None]] = {"accept": fields.EVENTS, "content-type": None}
-_GET: Final = Step(method="GET", headers=_STREAM)
+GET: Final = Step(method="GET", headers=_STREAM)
+"""The opening of a stream for what the server sends by itself."""
 _DELETE: Final = Step(method="DELETE", headers={"content-type": None})
 
 
@@ -53,7 +54,8 @@ def _delete(client: SessionClient) -> Step | None:
 def _after_delete(client: SessionClient) -> Step | None:
     deleted = client.session.first("DELETE")
     gone = deleted is not None and 200 <= deleted.status < 300
-    return client.ask("ping") if gone else None
+    headers = {fields.SESSION_ID: session_id(client.session)}
+    return client.ask("ping", headers=headers) if gone else None
 
 
 def _resumed(client: SessionClient) -> Step | None:
@@ -94,7 +96,7 @@ OF_HTTP: Final = (
     asking("no version header", headers={fields.PROTOCOL_VERSION: None}, **_HEADER),
     Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
     Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
-    Probe(name="GET", make=lambda client: _GET, transports=(HTTP,)),
+    Probe(name="GET", make=lambda client: GET, transports=(HTTP,)),
     Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
     asking("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
     asking("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),

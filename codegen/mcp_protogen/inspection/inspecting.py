@@ -1,22 +1,28 @@
 """The sessions of an inspection: each revision over each transport, one after the other."""
 
 import asyncio
+from collections import deque
 from collections.abc import Collection
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
-from mcp_protogen.inspection.conversation import InspectOptions, Probing, hold
+from mcp_protogen.connecting.traffic import tapped
+from mcp_protogen.inspection.conversation import InspectOptions, hold
 from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
-from mcp_protogen.inspection.intake import Clock
+from mcp_protogen.inspection.intake import LONGEST, Clock, Intake
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import HANDSHAKE, HTTP, REVISIONS, SSE, STDIO
-from mcp_protogen.inspection.stream_transport import StreamProbing
-from mcp_protogen.inspection.transcript import FLOOD, TIMEOUT, UNKNOWN_REVISION, Session
+from mcp_protogen.inspection.stream_transport import GRACE, SOON, StreamProbing
+from mcp_protogen.inspection.transcript import FLOOD, KILLED, TIMEOUT, UNKNOWN_REVISION, Session
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES, stdio_client
 
 _SILENT: Final = 2
 """After how many sessions without an answer there is no server."""
+_LAST_LINES: Final = 20
 _NEWEST_FIRST: Final = tuple(reversed(REVISIONS))
 
 
@@ -27,13 +33,13 @@ def inspect(
 
     A last one asks for a revision that does not exist. `shown` is the server as it may be shown.
 
-    Raise `ProblemError`: `no-connection` or `request-timeout` if nothing answers.
+    Raise `ProblemError`: `no-connection` or `request-timeout` if nothing is written at all.
     """
     try:
         sessions = asyncio.run(_inspected(server, options, revisions))
     except AuthorizationError as error:
         raise problem_error(error, shown) from error
-    if not any(map(_has_answer, sessions)):
+    if not any(_has_answer(session) or session.beginning.noise for session in sessions):
         raise _no_server(sessions[-1], shown)
     return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
 
@@ -46,8 +52,11 @@ async def _inspected(
     sessions: list[Session] = []
     for revision, transport in _planned(server, revisions):
         session = Session(revision=revision, transport=transport)
-        errors: list[str] = []
-        await hold(session, _probing(server, session, clock, errors), options)
+        errors = deque[str](maxlen=_LAST_LINES)
+        # One long wait is enough for a process that does not end.
+        stubborn = any(earlier.exchanges[-1].outcome == KILLED for earlier in sessions)
+        grace = SOON if stubborn else GRACE
+        await hold(session, _probing(server, session, clock, errors, grace), options)
         session.errors = tuple(errors)
         sessions.append(session)
         if not any(map(_has_answer, sessions)) and len(sessions) >= _SILENT:
@@ -64,20 +73,29 @@ def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]
     return [*tried, *older]
 
 
-def _probing(server: Server, session: Session, clock: Clock, errors: list[str]) -> Probing:
+def _probing(
+    server: Server, session: Session, clock: Clock, errors: deque[str], grace: float
+) -> StreamProbing:
+    intake = Intake(clock)
     if session.transport == HTTP:
-        return HttpProbing(server, session, clock)
-    if session.transport == SSE:
-        return StreamProbing(lambda: SseTransport.open(server), clock, errors)
-    settings: dict[str, Any] = {"cwd": server.cwd, "env": dict(server.env)}
-    if server.inherit:
-        settings["inherit"] = True
-    return StreamProbing.of(server.words, clock, errors, **settings)
+        return HttpProbing(server, session, intake)
+    opener: Opener = partial(SseTransport.open, server)
+    if session.transport == STDIO:
+        opener = stdio_client(
+            server.words,
+            cwd=server.cwd,
+            env=server.env,
+            inherit=server.inherit or SAFE_VARIABLES,
+            stderr=errors.append,
+            grace=grace,
+            limit=LONGEST,
+        )
+    return StreamProbing(tapped(opener, intake.note), intake, grace)
 
 
 def _has_answer(session: Session) -> bool:
     first = session.beginning
-    return bool(first.received or first.status or first.outcome == FLOOD)
+    return bool(first.received or first.flawed or first.status or first.outcome == FLOOD)
 
 
 def _no_server(session: Session, shown: str) -> ProblemError:

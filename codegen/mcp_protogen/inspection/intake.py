@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from mcp_protogen.connecting.traffic import Message
 from mcp_protogen.inspection.steps import Step, reply_to
-from mcp_protogen.inspection.transcript import objects_in, same_id
+from mcp_protogen.inspection.transcript import same_id, text_of
+from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.core.spec import Role
 
 MESSAGES: Final = 1000
 """How many messages are taken in during one step."""
@@ -27,17 +29,22 @@ class Clock:
 
 
 class Intake:
-    """The messages of one step; `room` is how many bytes may still come in."""
+    """The messages of one session, step by step; `note` is the tap of its transport."""
 
-    def __init__(self, step: Step, clock: Clock, room: int) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.room = BYTES
+        """How many bytes may still come in."""
+        self.begin(Step())
+
+    def begin(self, step: Step) -> None:
+        """Begin a step: forget the messages of the one before."""
         self.messages: list[Message] = []
-        self.room = room
         self.is_complete = not step.waits
         """Whether nothing more is awaited."""
         self.is_last_answered = False
         """Whether the request that is sent last was answered."""
-        self._clock = clock
-        self._waits = set(step.waits)
+        self._waits = step.waits
         self._until = step.until
         self._last = step.barrier["id"] if step.barrier else None
 
@@ -46,14 +53,19 @@ class Intake:
         """Return whether more has come than is taken in."""
         return self.room < 0 or len(self.messages) > MESSAGES
 
-    def sent(self, data: bytes) -> None:
-        """Take note of a message of the client."""
-        self.messages.append(Message(self._clock(), "client", data))
+    def note(self, sender: Role, data: bytes) -> None:
+        """Take note of a message that passes."""
+        self.messages.append(Message(self.clock(), sender, data))
+        if sender == "server":
+            self.room -= len(data)
 
     def take(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """Take in a message of the server; yield the replies that it wants."""
-        self.messages.append(Message(self._clock(), "server", data))
-        for value in objects_in(data):
+        """Take in a message that the client got; yield the replies that it wants."""
+        text = text_of(data)
+        for flaw in text.flaws:
+            if isinstance(flaw, ParseError):
+                self.settle(flaw.id)
+        for value in text.objects:
             if "method" in value:
                 self.is_complete |= value["method"] == self._until != ""
                 reply = reply_to(value)
@@ -61,6 +73,12 @@ class Intake:
                     yield reply
                 continue
             id = value.get("id")
-            self._waits = {one for one in self._waits if not same_id(one, id)}
-            self.is_complete |= not self._waits
+            self.settle(id)
             self.is_last_answered |= self._last is not None and same_id(self._last, id)
+
+    def settle(self, id: object) -> bool:
+        """Do not wait for the answer with an id any longer; return whether it was awaited."""
+        before = self._waits
+        self._waits = tuple(awaited for awaited in before if not same_id(awaited, id))
+        self.is_complete |= not self._waits
+        return self._waits != before

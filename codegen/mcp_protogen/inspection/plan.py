@@ -155,6 +155,10 @@ def _without(client: SessionClient, member: str) -> Step:
     return client.tell(request)
 
 
+def _cut_off(client: SessionClient) -> Step:
+    return client.tell(b'{"jsonrpc": "2.0", "id": %d, "method": ' % next(client.ids))
+
+
 def _batch(client: SessionClient) -> Step:
     first, second = client.request("ping"), client.request("ping")
     batch = [first, notification(f"notifications/{NONE}"), second]
@@ -231,6 +235,6 @@ MISTAKES: Final = (
     Probe(name="without jsonrpc", make=partial(_without, member="jsonrpc")),
     Probe(name="without method", make=partial(_without, member="method")),
     Probe(name="batch", make=_batch, revisions=("2025-03-26",)),
-    telling("no JSON", b'{"jsonrpc": "2.0", "id": 1, "method": '),
+    Probe(name="no JSON", make=_cut_off),
 )
 """Mistakes of a client, and what is unusual but allowed."""

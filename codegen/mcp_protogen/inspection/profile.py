@@ -17,6 +17,7 @@ from mcp_protogen.inspection.transcript import (
     UNKNOWN_REVISION,
     UNREACHABLE,
     Session,
+    reason_of,
 )
 from mcp_protogen.runtime.messages.envelope import SERVER_INFO
 
@@ -183,6 +184,8 @@ def _outcome(session: Session) -> str:
         return f"refused: {status}{first.error.get('code')} {_text(first.error.get('message'))}"
     if first.outcome in (CLOSED, UNREACHABLE):
         return first.detail or "the connection ended"
+    if first.flawed:
+        return f"not readable: {reason_of(first.flawed[0].flaws[0])}"
     if first.outcome == TIMEOUT:
         return "no answer"
-    return f"HTTP {first.status}" if first.status else "no revision in the answer"
+    return first.detail or f"HTTP {first.status}" if first.status else "no revision in the answer"

@@ -1,21 +1,19 @@
-"""Steps over streams of messages: to a process, or the events of HTTP+SSE."""
+"""Steps over a transport of the runtime: to a process, or any other stream of messages."""
 
 import asyncio
 import json
-from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
-from mcp_protogen.inspection.intake import BYTES, LONGEST, Clock, Intake
+from mcp_protogen.inspection.intake import LONGEST, Intake
 from mcp_protogen.inspection.steps import Probe, Step
 from mcp_protogen.inspection.transcript import CLOSED, FLOOD, KILLED, TIMEOUT, UNREACHABLE, Exchange
 from mcp_protogen.runtime.core.connection_errors import Disconnected
-from mcp_protogen.runtime.transports.base import Opener, Transport
-from mcp_protogen.runtime.transports.subprocess import stdio_client
+from mcp_protogen.runtime.transports.base import Opener, Received, Transport
 
-GRACE: Final = 5.0
-"""How long a process may take to end after its input was closed, in seconds."""
-_LAST_LINES: Final = 20
-_SOON: Final = 1.0
+GRACE: Final = 15.0
+"""How long a process may take to end on a busy machine after its input was closed, in seconds."""
+SOON: Final = 1.0
 """How long answers may come after that to a later request, in seconds."""
 
 
@@ -27,84 +25,78 @@ def encoded(message: Any) -> bytes:
 
 
 class StreamProbing:
-    """A stream of messages in each direction: a process, or HTTP+SSE."""
+    """The steps of a session over a transport, which shows `intake` each message."""
 
-    def __init__(self, opener: Opener, clock: Clock, errors: list[str]) -> None:
+    def __init__(self, opener: Opener, intake: Intake, grace: float = GRACE) -> None:
         self._opener = opener
-        self._clock = clock
-        self._errors = errors
+        self._intake = intake
+        self._grace = grace
         self._transport: Transport | None = None
-        self._room = BYTES
         self._ended = False
 
-    @classmethod
-    def of(
-        cls, words: Sequence[str], clock: Clock, errors: list[str], **settings: Any
-    ) -> "StreamProbing":
-        """Return the steps of a session with a program, which is started at the first one."""
-
-        def kept(text: str) -> None:
-            errors.append(text)
-            del errors[:-_LAST_LINES]
-
-        opener = stdio_client(words, stderr=kept, grace=GRACE, limit=LONGEST, **settings)
-        return cls(opener, clock, errors)
-
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
-        """Write the messages of a step, and read until they are answered."""
-        intake = Intake(step, self._clock, self._room)
+        """Send the messages of a step, and read until they are answered."""
+        self._intake.begin(step)
         outcome, detail = "", ""
         try:
-            async with asyncio.timeout(timeout) as limit:
+            async with asyncio.timeout(step.within or timeout) as limit:
                 if self._transport is None:
                     self._transport = await self._opener()
-                for message in [*step.messages, *([step.barrier] if step.barrier else [])]:
-                    await self._send(message, intake)
-                outcome = await self._await(intake, limit)
+                await self._carry_out(step, limit)
         except TimeoutError:
-            outcome = TIMEOUT
+            outcome = "" if step.within else TIMEOUT
         except Disconnected as error:
             outcome = UNREACHABLE if self._transport is None else CLOSED
+            await self._take_last()
             detail = str(error).partition("\n")[0].partition(";")[0]
-        self._room = intake.room
+        if self._intake.is_flooded:
+            outcome = FLOOD
         self._ended = self._ended or outcome == CLOSED
-        messages = tuple(intake.messages)
+        messages = tuple(self._intake.messages)
         return Exchange(probe=probe.name, messages=messages, outcome=outcome, detail=detail)
 
-    async def _send(self, message: Any, intake: Intake) -> None:
-        assert self._transport is not None
-        data = encoded(message)
-        intake.sent(data)
-        await self._transport.send([data])
-
-    async def _await(self, intake: Intake, limit: asyncio.Timeout) -> str:
-        """Read until all is answered, or soon after the last is; return the outcome."""
+    async def _carry_out(self, step: Step, limit: asyncio.Timeout) -> None:
+        """Send all messages, and read until all is answered, or soon after the last is."""
+        for message in [*step.messages, *([step.barrier] if step.barrier else [])]:
+            await self._send(message)
         assert self._transport is not None
         late = False
-        while not intake.is_complete:
+        while not self._intake.is_complete and not self._intake.is_flooded:
             received = await self._transport.receive()
             if not received:
-                return CLOSED
-            for one in received:
-                if not isinstance(one, bytes):  # a line that is too long
-                    return FLOOD
-                intake.room -= len(one)
-                for reply in intake.take(one):
-                    await self._send(reply, intake)
-                if intake.is_flooded:
-                    return FLOOD
-            if intake.is_last_answered and not late:
-                limit.reschedule(asyncio.get_running_loop().time() + _SOON)
+                raise Disconnected("")
+            for message in received:
+                await self._take(message, limit)
+            if self._intake.is_last_answered and not late:
+                limit.reschedule(asyncio.get_running_loop().time() + SOON)
                 late = True
-        return ""
+
+    async def _take_last(self) -> None:
+        """Let the tap see the last words of a process that has ended."""
+        with suppress(Disconnected, TimeoutError):
+            async with asyncio.timeout(SOON):
+                while self._transport and not self._intake.is_flooded:
+                    if not await self._transport.receive():
+                        return
+
+    async def _send(self, message: Any) -> None:
+        assert self._transport is not None
+        await self._transport.send([encoded(message)])
+
+    async def _take(self, received: Received, limit: asyncio.Timeout) -> None:
+        if isinstance(received, bytes):
+            for reply in self._intake.take(received):
+                await self._send(reply)
+        elif f"more than {LONGEST} bytes" in str(received):
+            self._intake.room = -1
 
     async def close(self) -> Exchange | None:
         """Close the input of the process; return whether it ended by itself."""
         if self._transport is None:
             return None
-        begun = self._clock()
+        begun = self._intake.clock()
         await self._transport.close()
         if self._ended:
             return None
-        stubborn = self._clock() - begun >= GRACE
+        stubborn = self._intake.clock() - begun >= self._grace
         return Exchange(probe="close", outcome=KILLED if stubborn else "")

@@ -3,15 +3,18 @@
 Rules read it, and nothing else.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.connecting.traffic import Message
+from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
+from mcp_protogen.runtime.messages.reading import Repair, read_values
 
 UNKNOWN_REVISION: Final = "1999-01-01"
 """A revision that does not exist, which is asked for to see what is offered."""
@@ -58,8 +61,9 @@ class Exchange:
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """The first message of the client; empty if it is no JSON object."""
-        value = next(iter(self.sent), None)
+        """The first message of the client; empty if it is not a JSON object."""
+        first = next(self._texts("client"), None)
+        value = first.values[0] if first and first.values else None
         return value if is_object(value) else {}
 
     @property
@@ -71,29 +75,41 @@ class Exchange:
     @cached_property
     def sent(self) -> tuple[Any, ...]:
         """All that the client sent, where it is JSON."""
-        return tuple(value for _, value in self._values("client") if value is not None)
+        return tuple(value for text in self._texts("client") for value in text.values)
 
     @property
     def calls(self) -> Iterator[dict[str, Any]]:
         """All messages that the client sent, also those in an array."""
-        for value in self.sent:
-            yield from _objects(value)
+        for text in self._texts("client"):
+            yield from text.objects
+
+    @property
+    def asked(self) -> Iterator[Any]:
+        """The ids of all requests of the client, also of those that are not JSON."""
+        for text in self._texts("client"):
+            yield from text.ids
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """All that the server sent, where it is JSON, as it came."""
-        return tuple(value for _, value in self._values("server") if value is not None)
+        """All that the server sent, where it can be read, as it came."""
+        return tuple(value for text in self._texts("server") for value in text.values)
 
     @cached_property
     def received(self) -> tuple[dict[str, Any], ...]:
         """The messages of the server, also those that came in an array."""
-        return tuple(one for value in self.values for one in _objects(value))
+        texts = self._texts("server")
+        return tuple(filter(self._is_message, chain.from_iterable(text.objects for text in texts)))
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
-        """The part of what the server sent that is no JSON object or array."""
-        found = self._values("server")
-        return tuple(data for data, value in found if not is_object(value) and not is_array(value))
+        """The texts of the server without a message, not even one that cannot be read."""
+        return tuple(text.data for text in self._texts("server") if not self._has_message(text))
+
+    @cached_property
+    def flawed(self) -> tuple["Text", ...]:
+        """The messages of the server that are not strict JSON."""
+        texts = self._texts("server")
+        return tuple(text for text in texts if text.flaws and self._has_message(text))
 
     def notified(self, method: str) -> Iterator[dict[str, Any]]:
         """Yield the notifications of a method, except for those that may have come before."""
@@ -103,7 +119,8 @@ class Exchange:
     @cached_property
     def answer(self) -> dict[str, Any]:
         """The answer to the first message; empty if there is none."""
-        wanted = self.request.get("id")
+        first = next(self._texts("client"), Text(b"", ()))
+        wanted = next(first.ids, None) if first.flaws else self.request.get("id")
         answers = (one for one in self.received if "method" not in one)
         found: dict[str, Any] = {}
         return next((one for one in answers if same_id(one.get("id"), wanted)), found)
@@ -121,31 +138,57 @@ class Exchange:
         found: dict[str, Any] = {}
         return next((one["error"] for one in answers if is_object(one.get("error"))), found)
 
-    def _values(self, sender: str) -> Iterator[tuple[bytes, Any]]:
-        for message in self.messages:
-            if message.sender == sender:
-                yield message.data, _value(message.data)
+    def _is_message(self, value: Mapping[str, Any]) -> bool:
+        """Return whether an object claims to be JSON-RPC; a refusal over HTTP may have any body."""
+        usual = "method" in value or ("id" in value and ("result" in value or "error" in value))
+        return "jsonrpc" in value or (usual and self.status < 300)
+
+    def _has_message(self, text: "Text") -> bool:
+        if any(isinstance(flaw, ParseError) and flaw.meant != "text" for flaw in text.flaws):
+            return True
+        return any(map(self._is_message, text.objects))
+
+    def _texts(self, sender: Role) -> Iterator["Text"]:
+        return (text_of(message.data) for message in self.messages if message.sender == sender)
+
+
+class Text(NamedTuple):
+    """A piece from one side: its JSON values, and the faults that were repaired, or the error."""
+
+    data: bytes
+    values: tuple[Any, ...]
+    flaws: tuple[Repair | ParseError, ...] = ()
+
+    @property
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """The objects among the values, also those in an array."""
+        members = (value if is_array(value) else [value] for value in self.values)
+        return filter(is_object, chain.from_iterable(members))
+
+    @property
+    def ids(self) -> Iterator[Any]:
+        """The ids in it, also one in a text that cannot be read."""
+        yield from (value["id"] for value in self.objects if "id" in value)
+        found = (flaw.id for flaw in self.flaws if isinstance(flaw, ParseError))
+        yield from (id for id in found if id is not None)
+
+
+def text_of(data: bytes) -> Text:
+    """Return a text as clients read it, with repairs of the faults that they forgive."""
+    try:
+        return Text(data, *read_values(data))
+    except ParseError as error:
+        return Text(data, (), (error,))
+
+
+def reason_of(flaw: Repair | ParseError) -> str:
+    """Return the fault of a text in words."""
+    return str(flaw).removeprefix("Parse error: ")
 
 
 def same_id(one: object, other: object) -> bool:
     """Return whether two ids are the same: 1 is neither "1" nor true."""
     return type(one) is type(other) and one == other
-
-
-def objects_in(data: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the messages in what one side sent, also those in an array."""
-    return _objects(_value(data))
-
-
-def _objects(value: object) -> Iterator[dict[str, Any]]:
-    return filter(is_object, value if is_array(value) else [value])
-
-
-def _value(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -216,9 +259,17 @@ class Session:
 def listed(
     session: Session, method: str, member: str
 ) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
-    """Yield the items that a method lists, from all pages, each with its page and place there."""
+    """Yield the items that a method lists, from all pages, each with its page and place there.
+
+    A page that comes again, entry for entry, is one page.
+    """
+    pages: list[Any] = []
     for exchange in session.all(method):
         items = (exchange.result or {}).get(member)
+        # A cursor that does not advance brings the same page again.
+        if items in pages:
+            continue
+        pages.append(items)
         for index, item in enumerate(items if is_array(items) else ()):
             if is_object(item):
                 yield item, exchange, f"/result/{member}/{index}"

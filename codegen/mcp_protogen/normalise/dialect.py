@@ -147,7 +147,9 @@ class _PlainSchemas:
         """Read types, constants and enumerations; `Literal` takes strings and whole numbers."""
         kinds = value.get("type")
         if kinds is not None:
-            if any(one not in _TYPES for one in (kinds if is_array(kinds) else (kinds,))):
+            if kinds == [] or any(
+                kind not in _TYPES for kind in (kinds if is_array(kinds) else (kinds,))
+            ):
                 self._refuse("this is no type", f"{pointer}/type", f"types are {', '.join(_TYPES)}")
             done["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
         keyword = "const" if "const" in value else "enum"

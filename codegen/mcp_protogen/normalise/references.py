@@ -70,6 +70,8 @@ def _named(ref: str, definitions: Json) -> str | None:
         inner = outer[last]
     if outer is definitions:
         return str(last)
+    if is_object(inner) and inner.keys() == {"$ref"} and target(inner["$ref"]) in definitions:
+        return target(inner["$ref"])
     name = owner + "".join(names.pascal(step) for step in steps if step not in _KEYWORDS)
     while name in definitions:
         name += "Object"

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.calling.input_schemas import as_array, positions
 from mcp_protogen.typed_clients.dialects import is_ambiguous, refers
 from mcp_protogen.typed_clients.document import Document
 from mcp_protogen.typed_clients.faults import (
@@ -33,11 +34,9 @@ from mcp_protogen.typed_clients.keywords import (
     common,
     enumerated,
     identities,
-    listed,
     may_be,
     meaning,
     patterns_of,
-    positions,
     properties_of,
     required_of,
     types_of,
@@ -174,7 +173,7 @@ class _Search:
     def _alternative(self, pair: Pair) -> Iterator[Fault]:
         """Yield the faults of a schema without alternatives against any other."""
         wide = pair.wide
-        for part in listed(wide.get("allOf")):
+        for part in as_array(wide.get("allOf")):
             yield from self.schema(pair.narrow, part, pair.path)
         for keyword in UNIONS:
             if not is_array(arms := wide.get(keyword)):
@@ -244,7 +243,7 @@ class _Search:
         if self._left < 0 or not depth or one is None or other is None:
             return False
         one, other = self._narrow.joined(one), self._wide.joined(other)
-        for arms in (listed(other.get(keyword)) for keyword in UNIONS):
+        for arms in (as_array(other.get(keyword)) for keyword in UNIONS):
             if arms and all(self._are_disjoint(one, arm, depth - 1) for arm in arms):
                 return True
         ours, theirs = values_of(one), values_of(other)

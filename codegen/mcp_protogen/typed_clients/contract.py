@@ -73,12 +73,16 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What a server said: its name and version, the revision it spoke, and what it offers."""
+    """What a server said: its name and version, the revision it spoke, and what it offers.
+
+    `warnings` are about offers that broke the schema, and are not part of the contract.
+    """
 
     server: str
     version: str
     revision: str
     offers: Mapping[Kind, Mapping[str, Offer]]
+    warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
     def tools(self) -> Mapping[str, Offer]:

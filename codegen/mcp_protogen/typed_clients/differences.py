@@ -91,7 +91,7 @@ def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Compa
     for kind in OFFERED:
         changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
     once = {(one.code, one.item, one.before, one.after): one for one in changes}
-    return Comparison(*names, tuple(once.values()), readers=READERS)
+    return Comparison(*names, tuple(once.values()), after.warnings, readers=READERS)
 
 
 def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:

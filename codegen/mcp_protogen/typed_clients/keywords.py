@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.calling.input_schemas import json_type
+from mcp_protogen.calling.input_schemas import json_type, strings
 from mcp_protogen.typed_clients.ranges import measure
 
 Json = dict[str, Any]
@@ -46,16 +46,6 @@ _GROUPS: Final = (*TOGETHER, frozenset({"items", "additionalItems", "prefixItems
 _OF_WHOLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 """What depends on the whole schema that has it."""
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
-
-
-def listed(value: Any) -> list[Any]:
-    """Return an array; an empty one for anything else."""
-    return value if is_array(value) else []
-
-
-def strings(value: Any) -> list[str]:
-    """Return the strings of an array."""
-    return [one for one in listed(value) if isinstance(one, str)]
 
 
 def required_of(schema: Json) -> list[str]:
@@ -145,14 +135,6 @@ def as_number(value: Any) -> Any:
     if is_array(value):
         return [as_number(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def positions(schema: Json) -> tuple[list[Any], Any]:
-    """Return the schemas of the first items of an array, and of all others."""
-    items = schema.get("items", True)
-    if is_array(items):  # as up to draft 2019-09
-        return items, schema.get("additionalItems", True)
-    return listed(schema.get("prefixItems")), items
 
 
 def both(one: Json, other: Json) -> Json:

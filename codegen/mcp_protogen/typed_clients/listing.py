@@ -2,12 +2,15 @@
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
 
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.calling.listing import listing
-from mcp_protogen.connecting.failures import ERRORS, problem_error
+from mcp_protogen.connecting.failures import ERRORS, mended_warning, problem_error
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.connecting.server_target import ServerTarget
+from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.typed_clients.contract import MOST_OFFERS, OFFERED, Contract, contract
 
@@ -19,12 +22,19 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     `bad-contract`.
     """
     opener = target.opener()
-    # What is lost between revisions is not in the contract.
-    options = Options(timeout=timeout, on_loss=lambda loss: None)
+    warnings: list[Problem] = []
+
+    def warn(loss: Loss) -> None:
+        # What is lost between revisions is not in the contract.
+        if not loss.wire:
+            warnings.append(mended_warning(loss, target.shown))
+
+    options = Options(timeout=timeout, lenient=True, on_loss=warn)
     try:
-        return asyncio.run(_listed(protocol().connect(opener, options=options)))
+        found = asyncio.run(_listed(protocol().connect(opener, options=options)))
     except ERRORS as error:
         raise problem_error(error, target.shown) from error
+    return replace(found, warnings=tuple(warnings))
 
 
 async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:

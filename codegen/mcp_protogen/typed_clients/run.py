@@ -1,7 +1,7 @@
 """The work of `mcp-gen client`: a module for each client that is meant, made or checked."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -60,7 +60,9 @@ class ClientJob:
             found = lock.chosen_of(found)
         # Some servers list members in another order each time.
         same = lock is not None and canonical(lock.contract.as_json()) == canonical(found.as_json())
-        return lock.contract if lock is not None and same else found
+        if lock is not None and same:
+            return replace(lock.contract, warnings=found.warnings)
+        return found
 
 
 def jobs_of(
@@ -103,7 +105,8 @@ def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool)
         chosen=bool(job.tools) or (before is not None and before.chosen),
     )
     changed, more = write(lock, job.module, force=force)
-    return Made(job.module, contract.counts(), changed, (*problems, *more))
+    problems = (*contract.warnings, *problems, *more)
+    return Made(job.module, contract.counts(), changed, problems)
 
 
 def _methods(job: ClientJob, lock: ClientLock | None, contract: Contract) -> Mapping[str, str]:

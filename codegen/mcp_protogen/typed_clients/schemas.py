@@ -5,30 +5,43 @@ only to these; one that leads elsewhere is never followed, and stands for any va
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.graph import reached
-from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.calling.input_schemas import Part, as_array, read_schema
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.typed_clients.keywords import changed, required_of, subschemas
+from mcp_protogen.typed_clients.keywords import (
+    UNIONS,
+    VALUES,
+    changed,
+    enumerated,
+    required_of,
+    subschemas,
+)
 from mcp_protogen.typed_clients.naming import class_text, numbered
 
 Json = dict[str, Any]
 
 _DEFINITIONS: Final = ("$defs", "definitions")
 _NO_FACTS: Final = Facts("", {}, "")
+_MOST_VALUES: Final = 5_000
+"""JSON values in one schema: far more than those of usual servers have."""
+_MOST_ARMS: Final = 500
+"""Alternatives of one value; Python reads no union that is much longer."""
 _ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
 # A schema of a server may be none at all, in any place.
 _FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Definitions:
     """A schema as definitions; `root` is the name of the schema itself."""
 
@@ -36,12 +49,34 @@ class Definitions:
     schemas: Json
     problems: tuple[Problem, ...] = ()
 
+    @cached_property
+    def _graph(self) -> Mapping[str, list[str]]:
+        """To which definitions each definition refers."""
+        return _graph(self.schemas)
+
+    def reachable(self, name: str) -> Json:
+        """Return the definition of a name, and all that it refers to."""
+        needed = reached(self._graph, [name])
+        return {found: self.schemas[found] for found in sorted(needed & self.schemas.keys())}
+
+    def with_root(self, schema: Json) -> "Definitions":
+        """Return another schema with the definitions that it refers to."""
+        # Definitions that cannot be types themselves would fail each time: only used ones stay.
+        needed = reached({**self._graph, **_graph({self.root: schema})}, [self.root])
+        used = {name: self.schemas[name] for name in sorted(needed & self.schemas.keys())}
+        return replace(self, schemas={**used, self.root: schema})
+
 
 def collected(schema: Json, root: str, place: str) -> Definitions:
     """Return a schema as definitions, with a warning for each reference that leads elsewhere.
 
-    Those that it defines have safe names, and the schema itself the name `root`.
+    Those that it defines have safe names, and the schema itself the name `root`. A schema that is
+    too large stands for any value, with a warning: its models would take minutes.
     """
+    if _is_too_large(schema):
+        message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
+        return Definitions(root, {root: _any_value(schema)}, (_loosened(message, place),))
+    schema = _with_pointers(schema)
     called: dict[str, str] = {}
     raw: dict[str, Any] = {}
     for keyword in _DEFINITIONS:
@@ -57,6 +92,71 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     hoisted = references.hoisted(rebased)
     resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
     return Definitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
+
+
+def _with_pointers(schema: Json) -> Json:
+    """Return a schema whose references are pointers from its root, if they lead into it.
+
+    They may be relative to an `$id`, or name an anchor.
+    """
+    pointers = {id(value): pointer for pointer, value in jsonpointer.walk(schema)}
+
+    def change(value: Any, here: Part) -> Any:
+        if is_array(value):
+            return [change(element, here.inner(element)) for element in value]
+        if not is_object(value):
+            return value
+        done = {
+            key: inner if key in VALUES else change(inner, here.inner(inner))
+            for key, inner in value.items()
+        }
+        pointer = pointers.get(id(next(here.targets(), None)))
+        if pointer is not None and isinstance(value.get("$ref"), str):
+            done["$ref"] = f"#{quote(pointer, safe='/~')}"
+        return done
+
+    return change(schema, read_schema(schema))
+
+
+def with_all_members(found: Definitions) -> Definitions:
+    """Return definitions whose root declares the members of all its alternatives and conditions.
+
+    A call has its arguments one by one, and each of them may be one of several alternatives.
+    """
+    above: Json = {"$defs": found.schemas, "$ref": references.PREFIX + found.root}
+    part = read_schema(above)
+    if not part.has_alternatives or not part.members:
+        return found
+    members = {name: _merged(member) for name, member in part.members.items()}
+    root: Json = {"type": "object", "properties": members, "required": part.required}
+    return replace(found, schemas={**found.schemas, found.root: root})
+
+
+def _merged(member: Part) -> Json:
+    """Return one schema of a member that several schemas may declare."""
+    certain = [dict(schema) for schema in member.schemas(certain=True) if schema]
+    # A default of an alternative must not be sent with another one.
+    found = certain or [
+        {key: value for key, value in schema.items() if key != "default"}
+        for schema in member.schemas(certain=False)
+    ]
+    if len(found) < 2:
+        return found[0] if found else {}
+    values = None if certain else enumerated(found, alone=False)
+    texts = [schema["description"] for schema in found if "description" in schema]
+    done = {"allOf": found} if certain else {"enum": values} if values else {"anyOf": found}
+    return {**done, "description": texts[0]} if texts else done
+
+
+def _is_too_large(schema: Json) -> bool:
+    values = [value for _, value in islice(jsonpointer.walk(schema), _MOST_VALUES + 1)]
+    arms = (as_array(value.get(key)) for value in values if is_object(value) for key in UNIONS)
+    return len(values) > _MOST_VALUES or any(len(found) > _MOST_ARMS for found in arms)
+
+
+def _loosened(message: str, place: str) -> Problem:
+    hint = "any value is accepted in its place"
+    return Problem("loosened-schema", message, place, hint=hint, level=Level.WARNING)
 
 
 class _Rebasing:
@@ -117,13 +217,17 @@ def normal(found: Definitions, place: str) -> Definitions:
     except _FAULTS as error:
         above: Any = found.schemas[found.root]
         members = above.get("properties") if is_object(above) else None
-        loosened = _with_members(above, found, place) if is_object(members) else _ANY_OBJECT
+        loosened = _with_members(above, found, place) if is_object(members) else _any_value(above)
         reason = error.problems[0].message if isinstance(error, ProblemError) else str(error)
         message = f"a part of the schema cannot be a type: {reason}"
-        hint = "any value is accepted in its place"
-        problem = Problem("loosened-schema", message, place, hint=hint, level=Level.WARNING)
-        done = _normal(_with_root(found, loosened), place)
-        return Definitions(done.root, done.schemas, (problem, *done.problems))
+        done = _normal(found.with_root(loosened), place)
+        return Definitions(done.root, done.schemas, (_loosened(message, place), *done.problems))
+
+
+def _any_value(schema: Any) -> Json:
+    """Return a schema of any value, or of any object if the schema says no other type."""
+    kinds = schema.get("type", "object") if is_object(schema) else "object"
+    return _ANY_OBJECT if kinds in ("object", ["object"]) else {}
 
 
 def _normal(found: Definitions, place: str) -> Definitions:
@@ -141,17 +245,11 @@ def _with_members(above: Json, found: Definitions, place: str) -> Json:
         # An object that has to have a member of no value has no value itself.
         alone: Json = {"type": "object", "properties": {name: value}}
         try:
-            _normal(_with_root(found, {**alone, "required": [*needed & {name}]}), place)
+            _normal(found.with_root({**alone, "required": [*needed & {name}]}), place)
             members[name] = value
         except _FAULTS:
             members[name] = {}
     return {"type": "object", "properties": members, "required": sorted(needed & members.keys())}
-
-
-def _with_root(found: Definitions, schema: Json) -> Definitions:
-    # Definitions that cannot be types themselves would fail each time: only used ones stay.
-    kept = reachable({**found.schemas, found.root: schema}, [found.root])
-    return Definitions(found.root, kept, found.problems)
 
 
 def reachable(schemas: Json, names: Iterable[str]) -> Json:

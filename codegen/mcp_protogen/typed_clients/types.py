@@ -33,7 +33,13 @@ from mcp_protogen.normalise import references
 from mcp_protogen.typed_clients.contract import Contract, Offer
 from mcp_protogen.typed_clients.keywords import subschemas
 from mcp_protogen.typed_clients.naming import TypeNames, class_text, python_names
-from mcp_protogen.typed_clients.schemas import Definitions, collected, normal, reachable
+from mcp_protogen.typed_clients.schemas import (
+    Definitions,
+    collected,
+    normal,
+    reachable,
+    with_all_members,
+)
 
 Json = dict[str, Any]
 
@@ -127,7 +133,7 @@ class _Side:
 
     def content(self, name: str) -> str:
         """Return a digest of a definition with everything that it leads to."""
-        return digest(reachable(self.found.schemas, [name]))
+        return digest(self.found.reachable(name))
 
 
 _ROOT: Final = "ToolSchema"
@@ -139,7 +145,9 @@ def _sides(offers: Iterable[Offer]) -> Iterator[_Side]:
         for is_output, raw in ((False, offer.input), (True, offer.output)):
             if raw is not None:
                 place = f"{offer.name} ({'output' if is_output else 'input'})"
-                yield _Side(offer, is_output, raw, place, collected(raw, _ROOT, place))
+                found = collected(raw, _ROOT, place)
+                found = found if is_output else with_all_members(found)
+                yield _Side(offer, is_output, raw, place, found)
 
 
 def _shared(sides: Iterable[_Side]) -> Collection[str]:

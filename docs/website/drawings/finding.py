@@ -74,7 +74,7 @@ def _edges() -> Iterator[tuple[str, str, str]]:
 
 
 def _after(path: tuple[Outcome, ...]) -> Step:
-    negotiation = Negotiation(_OFFER)
+    negotiation = Negotiation(_OFFER, restartable=True)
     step = negotiation.start()
     for outcome in path:
         step = negotiation.next(outcome)

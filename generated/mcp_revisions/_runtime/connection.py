@@ -12,7 +12,7 @@ Which role it plays is a value. In the stateless era the same class serves: its 
 envelope, its state never changes, and what a client declares is looked up for each request.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from logging import getLogger
 from math import inf
@@ -36,6 +36,7 @@ from .core.errors import (
 from .core.extensions import EXTENSIONS
 from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
+from .core.strays import Strays
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
 from .messages.forgiving import reinterpret
@@ -55,10 +56,7 @@ _log: Final = getLogger(__name__)
 
 _NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
-
-# How many stray answers are kept for the errors of requests, and how long their texts may be.
-MOST_STRAYS: Final = 3
-_LONGEST_STRAY: Final = 200
+_STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
 
 # The events: what the messages of the peer come to, besides requests, notifications, results and
@@ -207,7 +205,6 @@ class Connection:
         "_notified_peer",
         "_open",
         "_reported",
-        "_strays",
         "declared",
         "envelope",
         "identity",
@@ -219,6 +216,7 @@ class Connection:
         "shared",
         "signature",
         "state",
+        "strays",
         "table",
     )
 
@@ -254,8 +252,8 @@ class Connection:
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self._reported: frozenset[RequestId] = _NO_REQUESTS
-        # The latest answers that fit no request, with the requests that were open then.
-        self._strays: tuple[tuple[str, frozenset[RequestId]], ...] = ()
+        self.strays = _STRAYS[role]
+        """What came in place of answers."""
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
@@ -371,15 +369,16 @@ class Connection:
         """Return when the next answer is overdue; infinity if none is awaited."""
         return min((pending.due for pending in self._asked.values()), default=inf)
 
+    def time_left(self, id: RequestId, now: float) -> float:
+        """Return the seconds until a request times out; 0 if it is no longer pending."""
+        pending = self._asked.get(id)
+        return 0.0 if pending is None else pending.due - now
+
     def hold(self, id: RequestId, held: bool, now: float) -> None:
         """Let the time for an answer stand still, or begin anew."""
         pending = self._asked.get(id)
         if pending is not None:
             pending.hold(held, now)
-
-    def meanwhile(self, id: RequestId) -> str:
-        """Return the stray answers while the request `id` was open, for the text of its error."""
-        return meanwhile(self.peer, [text for text, open in self._strays if id in open])
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
         """Return what is overdue; it still has to be cancelled or forgotten."""
@@ -532,10 +531,7 @@ class Connection:
         return ids[0] if len(ids) == 1 else None
 
     def _note_stray(self, id: RequestId | None, text: str) -> None:
-        open = frozenset(self._asked)
-        if open:
-            stray = describe_stray(id, text, open)
-            self._strays = (*self._strays[1 - MOST_STRAYS :], (stray, open))
+        self.strays = self.strays.with_answer(id, text, self._asked)
 
     def _requested(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec
@@ -595,18 +591,3 @@ class Connection:
             return Ended(id, notification)
         # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))
-
-
-def meanwhile(peer: Role, strays: Collection[str]) -> str:
-    """Return the end of the message of an error: the answers that came and fit no request."""
-    return f"; meanwhile the {peer} {', and '.join(strays)}" if strays else ""
-
-
-def describe_stray(id: RequestId | None, text: str, open: Collection[RequestId]) -> str:
-    """Return in words what came: an answer to the request `id`, which is not among `open` ones."""
-    shown = f": {text[:_LONGEST_STRAY]!r}" if text else ""
-    if id is None:
-        return f"sent an answer without an id{shown}"
-    ids = ", ".join(map(repr, sorted(open, key=str)[:MOST_STRAYS]))
-    verb = "is" if len(open) == 1 else "are"
-    return f"answered a request with the id {id!r:.60}, which is not open ({ids} {verb}){shown}"

@@ -25,10 +25,6 @@ CONFIRM: Final = m.ElicitRequestFormParams(
 async def named_question(call: Call) -> Answer:
     inputs = call.session.inputs
     answer = None if inputs is None else inputs.response("user_name", m.ElicitResult)
-    # Who knows what will be asked may answer at once; nothing here depends on having asked.
-    volunteered = (call.params.input_responses or {}).get("user_name")
-    if answer is None and isinstance(volunteered, m.ElicitResult):
-        answer = volunteered
     if answer is None:
         return call.session.ask({"user_name": m.ElicitRequest(params=name_form())})
     return described(answer)

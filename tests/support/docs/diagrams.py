@@ -1,6 +1,6 @@
-"""The diagrams in docs/negotiation.md, drawn from the rules, as git hosts draw them.
+"""The diagrams in docs/negotiation.md, drawn from the rules, and its tables, from rows of tests.
 
-Run as a program, with PYTHONPATH=tests:docs:codegen, it rewrites the drawings in place.
+Run as a program, with PYTHONPATH=tests:docs:codegen, it rewrites them in place.
 """
 
 from typing import Final
@@ -9,6 +9,7 @@ from website.drawings.drawn import DRAWN, MARKED
 from website.drawings.graphs import mermaid
 
 from support.folders import ROOT
+from support.sessions.probe_answers import with_tables
 
 PAGE: Final = ROOT / "docs" / "negotiation.md"
 
@@ -21,4 +22,5 @@ def with_drawings(page: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_drawings(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    page = with_tables(with_drawings(PAGE.read_text(encoding="utf-8")))
+    PAGE.write_text(page, encoding="utf-8")

@@ -84,7 +84,10 @@ def without(value: Any, pointers: list[str]) -> Any:
         around = left
         for step in way:
             around = around[int(step)] if is_array(around) else around.get(step, {})
-        around.pop(int(last) if is_array(around) else last, None)
+        if is_array(around):
+            del around[int(last)]
+        else:
+            around.pop(last, None)
     return left
 
 

@@ -1,5 +1,6 @@
 """For each rule of an inspection a session that breaks it, and one like it that keeps it."""
 
+import json
 from typing import Any, Final
 
 from mcp_protogen.inspection.steps import HTTP, STATELESS
@@ -51,6 +52,12 @@ def noted(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
     return pair(
         exchange("ping", ping, broken, result()), exchange("ping", ping, kept, result()), **about
     )
+
+
+def noted_text(text: bytes) -> Pair:
+    """An answer as a text, in place of one that is strict JSON."""
+    ping = request("ping")
+    return pair(exchange("ping", ping, text), exchange("ping", ping, _ANSWER.encode()), **_LOGGING)
 
 
 def statused(probe: str, wrong: int, right: int, **about: Any) -> Pair:
@@ -121,6 +128,7 @@ def _metadata(value: dict[str, Any]) -> Session:
     return _refused({"www-authenticate": "Bearer"}, known)
 
 
+_ANSWER: Final = json.dumps(result())
 _LOG: Final = note("notifications/message", {"level": "info", "data": "x"})
 _LOGGING: Final[dict[str, Any]] = {"capabilities": {"logging": {}}}
 _SET: Final = asked("logging/setLevel", "logging/setLevel", result())
@@ -138,6 +146,11 @@ def of_messages() -> dict[str, Pair]:
         "not-a-message": pair(
             exchange("ping", ping, b"Listening on 8000", result()), exchange("ping", ping, result())
         ),
+        "not-utf-8": noted_text(_ANSWER.encode("utf-16-le")),
+        "byte-order-mark": noted_text(_ANSWER.encode("utf-8-sig")),
+        "not-strict-json": noted_text(_ANSWER.replace("{}", '{"a": NaN}').encode()),
+        "lone-surrogate": noted_text(_ANSWER.replace("{}", '{"a": "\\ud83d"}').encode()),
+        "several-messages": noted_text(f"{_ANSWER} {json.dumps(_LOG)}".encode()),
         "invalid-envelope": noted({"jsonrpc": "2.0", "id": ID}, _LOG, **_LOGGING),
         "invalid-message": pair(tools(tool(inputSchema={"type": "array"})), tools(tool())),
         "unknown-id": pair(

@@ -1,6 +1,6 @@
 """A server with many faults, as a program that needs nothing; others that only make trouble.
 
-python faulty_server.py [faults|silent|flood|long-line|pages|deaf]
+python faulty_server.py [faults|silent|flood|long-line|pages|deaf|utf-16]
 """
 
 import json
@@ -71,6 +71,10 @@ def trouble(kind: str, message: Any) -> None:
         capabilities: dict[str, Any] = {"tools": {}}
         result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": server}
         answer(message, result)
+    elif kind == "utf-16" and "id" in message:
+        answered = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": None})
+        sys.stdout.buffer.write(answered.encode("utf-16-le") + b"\n")
+        sys.stdout.flush()
     elif kind == "pages" and message.get("method") == "tools/list":
         answer(message, {"tools": [], "nextCursor": str(time.monotonic_ns())})
     elif kind == "pages" and "id" in message:

@@ -167,8 +167,8 @@ def pages(session: Session) -> Iterator[Fault]:
         if len(found) >= PAGES and cursors[-1]:
             message = f"there are more than {PAGES} pages"
             yield fault("pages-without-end", method, message, found[-1])
-        elif cursors and cursors[-1] in cursors[:-1] and cursors[-1]:
-            message = "a page names a cursor that was followed before"
+        elif cursors and isinstance(cursors[-1], str) and cursors[-1] in cursors[:-1]:
+            message = "the cursor does not advance: the page after it names it again"
             yield fault("pages-without-end", method, message, found[-1])
 
 

@@ -4,11 +4,30 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.inspection.faults import Fault, fault
 from mcp_protogen.inspection.messages import Protocol, protocol_of
 from mcp_protogen.inspection.steps import STATELESS
-from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, Exchange, Session, same_id
+from mcp_protogen.inspection.transcript import (
+    CLOSED,
+    TIMEOUT,
+    Exchange,
+    Session,
+    reason_of,
+    same_id,
+)
+from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.core.strays import is_frame
+from mcp_protogen.runtime.http.headers import EVENTS, media_type
+from mcp_protogen.runtime.messages.reading import Repair, RepairKind
 
+_LINES: Final = 3
+_OF_ENCODING: Final = ("not-utf-8", "byte-order-mark")
+_REPAIRED: Final = {
+    RepairKind.BYTE_ORDER_MARK: "byte-order-mark",
+    RepairKind.LONE_SURROGATE: "lone-surrogate",
+    RepairKind.SEVERAL_VALUES: "several-messages",
+}
 _UNANSWERED: Final = (
     *("initialized", "unknown notification", "request without id"),
     "unknown request cancelled",
@@ -17,15 +36,40 @@ _UNANSWERED: Final = (
 
 
 def noise(session: Session) -> Iterator[Fault]:
-    """Yield what is no message, on standard output or in a body that says it is one."""
+    """Yield text in place of messages, on standard output or in the answer to a request."""
     for exchange in session.exchanges:
-        said_json = "json" in exchange.answered.get("content-type", "")
-        if exchange.status and not (said_json and exchange.status < 300):
+        media = media_type(exchange.answered.get("content-type"))
+        asks = any("id" in call for call in exchange.calls)
+        expected = media == EVENTS or ("json" in media and asks)
+        if exchange.status and not (expected and exchange.status < 300):
             continue
-        for data in exchange.noise:
-            text = data.decode("utf-8", "backslashreplace")
-            message = "what the server writes here is no message"
-            yield fault("not-a-message", session.transport, message, exchange, got=text[:200])
+        if exchange.noise:
+            text = b" ".join(exchange.noise[:_LINES]).decode("utf-8", "backslashreplace")
+            frames = any(map(is_frame, exchange.noise))
+            what = "Content-Length frames, as in LSP," if frames else "something else"
+            message = f"the server writes {what} where messages are expected"
+            yield fault("not-a-message", session.transport, message, exchange, got=text)
+
+
+def strictness(session: Session) -> Iterator[Fault]:
+    """Yield messages that are not strict JSON: those that clients forgive, and all others."""
+    for exchange in session.exchanges:
+        for text in exchange.flawed:
+            for flaw in text.flaws:
+                yield _of_text(session, exchange, text.data, flaw)
+
+
+def _of_text(session: Session, exchange: Exchange, data: bytes, flaw: Repair | ParseError) -> Fault:
+    if isinstance(flaw, Repair):
+        code, message = _REPAIRED[flaw.kind], f"clients of mcp-gen forgive {flaw}"
+    else:
+        # JSON has no zeros; UTF-16 and UTF-32 have them in each character of ASCII.
+        is_utf_8 = b"\0" not in data and data.decode("utf-8", "ignore").encode() == data
+        code = "not-strict-json" if is_utf_8 else "not-utf-8"
+        message = f"clients cannot read it: {reason_of(flaw)}"
+    # A server writes all its messages in one encoding.
+    item = session.transport if code in _OF_ENCODING else exchange.rpc_method
+    return fault(code, item, message, exchange, got=data.decode("utf-8", "backslashreplace"))
 
 
 def answers(session: Session) -> Iterator[Fault]:
@@ -33,7 +77,7 @@ def answers(session: Session) -> Iterator[Fault]:
     asked: list[Any] = []
     answered: list[Any] = []
     for exchange in session.exchanges:
-        asked += [one["id"] for one in exchange.calls if "id" in one]
+        asked += exchange.asked
         for one in exchange.received:
             if "method" in one or one.get("id") is None:
                 continue
@@ -56,9 +100,11 @@ def _unanswered(session: Session) -> Iterator[Fault]:
     if not session.is_spoken:
         return
     for exchange in session.exchanges:
-        method = exchange.request.get("method")
+        # After broken JSON, only the ping that is sent with it wants an answer.
+        first = exchange.request or next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
+        method = first.get("method")
         # A subscription is not answered as long as it is open.
-        asked = "id" in exchange.request and method not in (None, "subscriptions/listen")
+        asked = "id" in first and method not in (None, "subscriptions/listen")
         if exchange.outcome == TIMEOUT and asked:
             item = exchange.probe if exchange.probe.startswith("id ") else str(method)
             yield fault("no-answer", item, "a request is not answered in time", exchange)
@@ -172,4 +218,4 @@ def _undeclared(
             yield fault(code, method, message, exchange, got=one)
 
 
-CHECKS = (noise, answers, notifications_answered, messages)
+CHECKS = (noise, strictness, answers, notifications_answered, messages)

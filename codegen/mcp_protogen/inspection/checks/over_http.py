@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.http_plan import session_id
 from mcp_protogen.inspection.transcript import Exchange, Session, same_id
@@ -225,7 +226,7 @@ def authorization(session: Session) -> Iterator[Fault]:
 
 
 def _names_issuers(exchange: Exchange) -> bool:
-    named = any(one.get("authorization_servers") for one in exchange.received)
+    named = any(value.get("authorization_servers") for value in filter(is_object, exchange.values))
     return exchange.status == 200 and named
 
 

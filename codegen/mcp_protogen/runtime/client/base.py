@@ -8,6 +8,7 @@ from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
+from ..core.losses import LossReport
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -26,6 +27,7 @@ from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
+from ..messages.jsonrpc import is_stray
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
@@ -73,6 +75,8 @@ class ClientConnection:
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.instructions = instructions
+        self.mended: LossReport | None = None
+        """What a lenient client has mended."""
         self.network: Network | None = None
         """What it goes over, if its transport says."""
         self.mark: Final = object()
@@ -84,12 +88,14 @@ class ClientConnection:
         """Say what holds for the whole connection."""
 
     def take(self, received: Received) -> bool:
-        endpoint = self.endpoint
+        endpoint, connection = self.endpoint, self.endpoint.connection
         if isinstance(received, Unanswered):
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
             endpoint.hold(received.id, received.held)
-        for message in messages_in(received, endpoint.log):
+        for message in messages_in(received, endpoint.log, self.mended):
+            if is_stray(message) and isinstance(received, bytes):
+                connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
         return not endpoint.crowded
 

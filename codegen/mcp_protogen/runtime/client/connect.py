@@ -5,14 +5,16 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from logging import getLogger
+from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import to_json
 
-from ..connection import INITIALIZED, MOST_STRAYS, Connection, describe_stray, meanwhile
+from ..connection import INITIALIZED, Connection
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import (
     INVALID_REQUEST,
@@ -23,8 +25,10 @@ from ..core.errors import (
     RequestId,
 )
 from ..core.json import JSONObject, is_object
+from ..core.losses import LossReport
 from ..core.options import Options
 from ..core.revision import Revision
+from ..core.strays import NO_STRAYS
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
@@ -42,8 +46,10 @@ from ..transports.base import (
     NamingTransport,
     Opener,
     Received,
+    RestartableTransport,
     Transport,
     Unanswered,
+    WaitingTransport,
     messages_in,
     read,
     separated,
@@ -57,7 +63,12 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`, which gives the client."""
 
 _log: Final = getLogger(__name__)
+# How long the last lines of a broken connection may take, in seconds.
+_LAST_WORDS: Final = 0.2
 USUAL: Final = Options()
+
+# How long a server that is replaced may take to end before it gets a signal, in seconds.
+_ENDING: Final = 0.5
 
 
 class RevisionModule(Protocol[C_co]):
@@ -90,11 +101,16 @@ async def connected(
     try:
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
+        if negotiator.mended is not None:
+            view = replace(view, table=view.table.lenient(negotiator.mended))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
+        connection.mended = negotiator.mended
         connection.network = getattr(negotiator.transport, "network", None)
         if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
             negotiator.transport.repeat(view.table.names)
+        if isinstance(negotiator.transport, WaitingTransport):
+            negotiator.transport.wait_within(connection.endpoint.time_left)
         async with _running(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
@@ -118,10 +134,11 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._method = ""
-        # The questions that were not answered, and the latest answers to none.
+        # The questions that were not answered.
         self._silences = 0
-        self._strays: deque[str] = deque(maxlen=MOST_STRAYS)
+        self._strays = NO_STRAYS
         self._log = Throttle(_log)
+        self.mended = LossReport("", "", options.on_loss) if options.lenient else None
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """What came after the last answer."""
@@ -133,20 +150,20 @@ class Negotiator:
 
     async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
         """Open, ask, and ask again; raises what keeps the two from agreeing."""
-        transport = self._transport = await self._open()
-        over_http = isinstance(transport, ExchangingTransport) and transport.over_http
-        negotiation = rules.Negotiation(self._views.offer, known, over_http=over_http)
+        transport = await self._connect()
+        negotiation = rules.Negotiation(
+            self._views.offer,
+            known,
+            over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
+            restartable=isinstance(transport, RestartableTransport),
+        )
         step = negotiation.start()
         while not isinstance(step, rules.Adopt):
             match step:
                 case Exception():
                     raise step
                 case rules.Restart(then):
-                    await self.close()
-                    self.left.clear()
-                    self._strays.clear()
-                    self._silences = 0
-                    self._transport = await self._open()
+                    await self._reconnect()
                     step = then
                 case rules.Ask(method, version) if method == DISCOVER:
                     outcome = await self._discover(version, negotiation.silence_means_old)
@@ -161,6 +178,27 @@ class Negotiator:
                     within = self._options.initialize_timeout
                     step = negotiation.next(await self._ask(INITIALIZE, params, within))
         return step
+
+    async def _connect(self) -> Transport:
+        transport = self._transport = await self._open()
+        if isinstance(transport, WaitingTransport):
+            # One request is under way at a time.
+            transport.wait_within(lambda id: self._time_left)
+        return transport
+
+    @property
+    def _time_left(self) -> float:
+        due = self._limit.when()
+        return inf if due is None else due - asyncio.get_running_loop().time()
+
+    async def _reconnect(self) -> None:
+        if isinstance(self._transport, RestartableTransport):
+            await self._transport.close_within(_ENDING)
+        await self.close()
+        self.left.clear()
+        self._strays = NO_STRAYS
+        self._silences = 0
+        await self._connect()
 
     async def close(self) -> None:
         transport, self._transport = self._transport, None
@@ -188,13 +226,13 @@ class Negotiator:
                 return await self._answer(id)
         except TimeoutError:
             self._silences += 1
-            return RequestTimeout(method, within, self._meanwhile)
+            return RequestTimeout(method, within, self._strays, id)
         except OSError as error:
-            return Disconnected(f"{error}{self._meanwhile}")
-
-    @property
-    def _meanwhile(self) -> str:
-        return meanwhile("server", self._strays)
+            # What a process wrote before it ended may still wait to be read.
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await self._answer(id)
+            return Disconnected(self._strays.explain(str(error), id))
 
     async def _answer(self, id: int) -> Outcome:
         while True:
@@ -204,7 +242,7 @@ class Negotiator:
                     return outcome
             received = await self.transport.receive()
             if not received:
-                return Disconnected(f"the server closed the connection{self._meanwhile}")
+                raise Disconnected("the server closed the connection")
             self.left.extend(separated(received, self._log))
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
@@ -214,7 +252,9 @@ class Negotiator:
             if received.id == id:
                 self._hold(received.held)
             return None
-        for message in messages_in(received, self._log):
+        for message in messages_in(received, self._log, self.mended):
+            if jsonrpc.is_stray(message) and isinstance(received, bytes):
+                self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)
             if outcome is not None:
                 return outcome
@@ -268,7 +308,7 @@ class Negotiator:
     def _note_stray(self, answered: RequestId | None, id: int, text: str = "") -> None:
         if answered is not None:
             self._silences = max(self._silences - 1, 0)
-        self._strays.append(describe_stray(answered, text, [id]))
+        self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to another request than the one that is open")
 
     def _hold(self, held: bool) -> None:

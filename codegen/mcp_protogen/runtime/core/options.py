@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypedDict
 
-from .json import is_array, is_object, json_text
+from .json import count_values, json_text
 from .losses import Loss
 from .models.validation_errors import Problem, escaped
 from .spec import RequestSpec
@@ -78,7 +78,7 @@ class SizeLimit(NamedTuple):
         """
         for most, unit, sizes in (
             (self.size, "bytes of JSON", {key: len(json_text(declared[key])) for key in declared}),
-            (self.values, "values", {key: self._values(declared[key]) for key in declared}),
+            (self.values, "values", {key: self._count(declared[key]) for key in declared}),
         ):
             if sum(sizes.values()) > most:
                 largest = max(sizes, key=sizes.__getitem__)
@@ -86,16 +86,8 @@ class SizeLimit(NamedTuple):
                 return [Problem(f"{at}/{escaped(largest)}", may)]
         return []
 
-    def _values(self, value: object) -> int:
-        left, seen = [value], 0
-        while left and seen <= self.values:
-            one = left.pop()
-            seen += 1
-            if is_object(one):
-                left += one.values()
-            elif is_array(one):
-                left += one
-        return seen
+    def _count(self, value: object) -> int:
+        return count_values(value, self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +109,7 @@ class Options:
     probe_timeout: float = 5.0
     """Timeout of `server/discover`; a server that is silent for longer gets a handshake.
 
+    If it is a program that the client has started, it is started afresh for that.
     Over HTTP, and where no revision with a handshake is allowed, `timeout` applies instead.
     """
     max_in_flight: int = 100
@@ -165,7 +158,17 @@ class Options:
     tasks: TaskLimits | None = None
     """Limits of tasks, and what keeps them: `TaskOptions`."""
     on_loss: Callable[[Loss], object] | None = None
-    """Callback for what a translation between revisions could not keep, once for each kind."""
+    """Callback for what a translation between revisions could not keep, once for each kind.
+
+    It also gets what a `lenient` client has mended.
+    """
+    lenient: bool = False
+    """Whether a client mends what a server sends against the schema, where it can.
+
+    Null in an optional member then counts as absent, an entry of a list that breaks the schema is
+    left out, and a malformed name or version of the server is `unknown`. Each is a warning in the
+    log. Other mistakes are errors as usual.
+    """
 
     @property
     def of_client(self) -> SizeLimit:

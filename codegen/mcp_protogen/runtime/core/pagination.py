@@ -10,6 +10,8 @@ from hashlib import sha256
 from logging import getLogger
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from pydantic_core import to_json
+
 from .base64url import base64url
 from .errors import InvalidParams, RemoteError
 
@@ -63,23 +65,33 @@ async def items(
 ) -> AsyncGenerator[T, None]:
     """Yield the items of all pages; `fetch` gets the page of a cursor, `of` its items.
 
-    If a cursor occurs twice, the pages would never end: a warning is logged, and the iteration
-    ends. Raises `RemoteError` if there are more than `limit` pages.
+    A cursor that is empty or has come before leads to no other page: a warning is logged, and the
+    iteration ends, without the items of a page that has come before. Raises `RemoteError` if there
+    are more than `limit` pages.
     """
-    # As digests, because a cursor may be long, and a list may have many pages.
-    seen: set[bytes] = set()
+    # As digests, because cursors and pages may be long, and a list may have many of them.
+    cursors: set[bytes] = set()
+    pages: set[bytes] = set()
     cursor: str | None = None
     while True:
-        if len(seen) >= limit():
+        if len(cursors) >= limit():
             raise RemoteError(f"a list has more than {limit()} pages: see Options.max_pages")
         result: Any = await fetch(cursor)
-        for item in of(result):
-            yield item
+        listed = of(result)
         cursor = result.next_cursor
         if cursor is None:
+            mark = content = b""
+        else:
+            mark = sha256(cursor.encode()).digest()
+            content = sha256(to_json(listed, serialize_unknown=True)).digest()
+        is_last = not cursor or mark in cursors
+        if not (is_last and content in pages):
+            for item in listed:
+                yield item
+        if is_last:
+            if cursor is not None:
+                text = "a list was cut short: the cursor %.100r leads to no other page"
+                _log.warning(text, cursor)
             return
-        digest = sha256(cursor.encode()).digest()
-        if digest in seen:
-            _log.warning("a list was cut short: the server repeats the cursor %.100r", cursor)
-            return
-        seen.add(digest)
+        cursors.add(mark)
+        pages.add(content)

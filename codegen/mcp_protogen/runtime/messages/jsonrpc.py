@@ -177,6 +177,11 @@ def id_of(message: Mapping[str, Any]) -> RequestId | None:
     return id if type(id) is int and _TOO_SMALL < id < _TOO_LARGE else None
 
 
+def is_stray(message: Parsed | Batch) -> bool:
+    """Return whether this is a line that stands in place of a message, and not a wrong answer."""
+    return type(message) is Malformed and not message.error.is_answer
+
+
 def answered(value: object) -> RequestId | None:
     """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
     if not is_object(value) or "method" in value or not ("result" in value or "error" in value):

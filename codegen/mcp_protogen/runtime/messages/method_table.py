@@ -5,8 +5,9 @@ request it answers. It has one of two outcomes, both of them values: the message
 it comes to the error that would answer it.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -23,6 +24,7 @@ from ..core.errors import (
 )
 from ..core.extensions import Extension
 from ..core.json import JSONObject
+from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.sendable import Unsendable
@@ -38,6 +40,7 @@ from .jsonrpc import (
     write_error,
     write_result,
 )
+from .mending import NULL_IS_ABSENT, mend
 from .results import UnknownResultType, result_reader
 from .writing import body_text, method_text, params_text
 
@@ -159,6 +162,8 @@ class MethodTable:
         self.core: MethodTable = self
         """The table without extensions."""
         self.extensions: tuple[Extension, ...] = ()
+        self._strict: MethodTable | None = None
+        self._mended: LossReport | None = None
         self._find_readers()
 
     def _find_readers(self) -> None:
@@ -168,6 +173,12 @@ class MethodTable:
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
+
+    def lenient(self, report: LossReport) -> Self:
+        """Return a table that mends messages that break the schema; see `Options.lenient`."""
+        table = copy(self)
+        table._strict, table._mended = self, report
+        return table
 
     @property
     def wire(self) -> "MethodTable":
@@ -228,12 +239,42 @@ class MethodTable:
         try:
             value = validate(given)
         except (ValidationError, Untranslatable) as error:
+            if self._strict is not None:
+                return self._strict.interpret(self._mend_call(message, sender), sender, pending)
             found = _problems(error, given, "/params")
             return InvalidParams(f"Invalid params of {method}", found, id=id)
         if id is None:
             return Notification(spec, value, meta)
         request: Request[Any] = named(Request, (id, spec, value, params, meta))
         return request
+
+    def _mend_call(self, call: Call, sender: Role) -> Call:
+        """Return a call with the params that a lenient client reads."""
+        wire, message = self.wire, dict(call.message)
+        calls: Any = wire._notifications if call.id is None else wire._requests
+        known: Known[Any] | None = calls[sender].find(call.method)
+        params = message.pop("params", {})
+        if known is None or params is None:
+            losses: tuple[Loss, ...] = (Loss("/params", "dropped", NULL_IS_ABSENT, True),)
+        else:
+            # The lists of a request are what the server asks about, and stay whole.
+            message["params"], losses = mend(params, known[1], "/params", entries=False)
+        self._report(call.method, losses)
+        mended = message_of(message)
+        assert isinstance(mended, Call)
+        return mended
+
+    def _mend_answer(self, answer: Response, spec: RequestSpec[Any, Any]) -> Response:
+        """Return an answer with the result that a lenient client reads."""
+        wire = self.wire
+        check = wire.result_reader(wire.requests.get(spec.method, spec))
+        result, losses = mend(answer.result, check, "/result")
+        self._report(spec.method, losses)
+        return answer._replace(result=result)
+
+    def _report(self, method: str, losses: Iterable[Loss]) -> None:
+        if self._mended is not None:
+            self._mended.take(method, losses)
 
     def _read_answer(
         self, answer: Response, spec: RequestSpec[Any, Any] | None
@@ -249,6 +290,8 @@ class MethodTable:
         except UnknownResultType:
             found = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
+            if self._strict is not None:
+                return self._strict._read_answer(self._mend_answer(answer, spec), spec)
             found = _problems(error, result, "/result")
         raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 

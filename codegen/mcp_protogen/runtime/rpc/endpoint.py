@@ -268,6 +268,9 @@ class Endpoint:
         """Count the time of a request of ours no more, or anew."""
         self._calls.hold(id, held)
 
+    def time_left(self, id: RequestId) -> float:
+        return self.connection.time_left(id, self.jobs.loop.time())
+
     # How it ends.
 
     @property

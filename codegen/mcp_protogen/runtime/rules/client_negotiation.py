@@ -6,10 +6,12 @@ returns the next one, until it adopts a revision or fails. Its rules:
 * a server that answers `server/discover` as the page says, or with one of the errors that only
   servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
   handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
-* a silent server is taken for an old one, if the client knows a handshake; after a broken
-  connection a new one is opened once;
-* over HTTP an answer may be a status, of which 4xx is an old server's; but 401 and 403 are about
-  who asks, and they, other statuses, silence and a broken connection are reported (2026-07-28,
+* a silent server is taken for an old one, if the client knows a handshake; a program that may hang
+  is started afresh for it, and after a broken connection a new one is opened, both once;
+* over HTTP an answer may be a status. 4xx and 5xx are an old server's: some answer a method that
+  they do not have with 500. The failure is reported as well if the handshake fails too;
+* but 401 and 403 are about who asks, and a 429 that says when to ask again is about how often: they
+  are reported, as are other statuses, silence and a broken connection (2026-07-28,
   basic/transports/streamable-http, "Backward Compatibility");
 * only what the offer holds is ever adopted, and nothing is tried twice.
 """
@@ -21,7 +23,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..core.connection_errors import Disconnected, HttpError, NegotiationError, RequestTimeout
 from ..core.errors import (
     HEADER_MISMATCH,
-    INVALID_PARAMS,
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
     InvalidAnswer,
@@ -82,10 +83,18 @@ _MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
 
 
 class Negotiation:
-    """The search for what to speak with a server, within `offer`; `known` is an earlier result."""
+    """The search for what to speak with a server, within `offer`; `known` is an earlier result.
+
+    `restartable` is whether a new connection starts the server afresh.
+    """
 
     def __init__(
-        self, offer: Offer, known: NegotiatedRevision | None = None, *, over_http: bool = False
+        self,
+        offer: Offer,
+        known: NegotiatedRevision | None = None,
+        *,
+        over_http: bool = False,
+        restartable: bool = False,
     ) -> None:
         if not offer.eras:
             raise ValueError("a client needs at least one revision")
@@ -98,8 +107,11 @@ class Negotiation:
         self._method = ""
         self._tried: set[Ask] = set()
         self._corrections: set[str] = set()
+        self._restartable = restartable
         self._restarted = False
         self._probed_again = False
+        self._trouble: HttpError | None = None
+        """The failure of the server at the probe."""
 
     @property
     def silence_means_old(self) -> bool:
@@ -125,6 +137,13 @@ class Negotiation:
 
     def next(self, outcome: Outcome) -> Step:
         """Return the step after `outcome`, which came of the last one."""
+        step = self._step(outcome)
+        if isinstance(step, Exception) and self._trouble is not None:
+            # The class and the members stay; the text names both failures.
+            step.args = (f"{step}; before that, {self._trouble}",)
+        return step
+
+    def _step(self, outcome: Outcome) -> Step:
         if isinstance(outcome, Exception) and self._settles_nothing(outcome):
             return outcome
         discovers = self._method == DISCOVER
@@ -143,6 +162,10 @@ class Negotiation:
                 return not self.silence_means_old
             case Disconnected():
                 return self._over_http
+            case HttpError(status=status) if _is_trouble(error):
+                # Without a handshake to try, or after an earlier result, that is trouble alone.
+                decided = not self._offer.handshake or self._known is not None
+                return decided or (status == 429 and error.retry_after is not None)
             case HttpError(status=status):
                 # A success without a message is no answer of the stateless era. 401 and 403 are
                 # about who asks, and would answer any request alike.
@@ -165,15 +188,22 @@ class Negotiation:
                 return self._common_handshake(supported)
             case McpError(code=code, data=data) if code in self._modern_errors:
                 return self._corrected(outcome, _names(data, "supported") or ())
+            case RequestTimeout() if self._restartable and not self._restarted:
+                return self._restart()
             case McpError() | RequestTimeout():
                 return self._old()
             case Disconnected() if self._restarted or not self._offer.handshake:
                 return outcome
             case Disconnected():
-                self._restarted = True
-                return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
+                return self._restart()
             case error:
+                if isinstance(error, HttpError) and _is_trouble(error):
+                    self._trouble = error
                 return self._old(f" ({error})")
+
+    def _restart(self) -> Step:
+        self._restarted = True
+        return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
     def _corrected(self, refused: McpError, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
@@ -194,11 +224,14 @@ class Negotiation:
         for version in self._offer.handshake:
             if version in supported and Ask(INITIALIZE, version) not in self._tried:
                 return self._ask(INITIALIZE, version)
-        return self._nothing_in_common(supported)
+        return self._no_agreement(supported)
 
-    def _nothing_in_common(self, supported: Sequence[str]) -> NegotiationError:
+    def _no_agreement(self, supported: Sequence[str]) -> NegotiationError:
         theirs = ", ".join(supported) or "none that it names"
+        common = ", ".join(version for version in self._offer.all if version in supported)
         message = f"no revision in common: {self._allowed}; the server supports {theirs}"
+        if common:
+            message = f"the server refuses {common}, and says that it supports {theirs}"
         return NegotiationError(message, self._offer.all, supported)
 
     # The handshake era.
@@ -220,8 +253,11 @@ class Negotiation:
         if not isinstance(agreed, str):
             problem = ("/result/protocolVersion", "Input should be a string")
             return InvalidAnswer("Invalid result of initialize", [problem])
+        if agreed in self._offer.stateless:
+            message = f"the server answers initialize with {agreed}, which has no handshake"
+            return NegotiationError(message, self._offer.all, [agreed])
         if agreed not in self._offer.handshake:
-            return self._nothing_in_common([agreed])
+            return self._no_agreement([agreed])
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
     def _refused(self, refused: McpError) -> Step:
@@ -234,10 +270,13 @@ class Negotiation:
                 self._probed_again = True
                 return self._ask(DISCOVER, other)
         for other in self._offer.handshake:
-            tried = Ask(INITIALIZE, other) in self._tried
-            if refused.code == INVALID_PARAMS and other in supported and not tried:
+            if other in supported and Ask(INITIALIZE, other) not in self._tried:
                 return Restart(self._ask(INITIALIZE, other))
-        return self._nothing_in_common(supported)
+        return self._no_agreement(supported)
+
+
+def _is_trouble(error: HttpError) -> bool:
+    return error.status == 429 or error.status >= 500
 
 
 def _names(value: object, member: str) -> Sequence[str] | None:

@@ -154,9 +154,14 @@ def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
         raise UnsupportedVersion(version, offer, id)
 
 
-def no_handshake(call: Call, offer: Offer) -> UnsupportedVersion:
-    """Return what answers an `initialize` where no revision begins with a handshake."""
+def no_handshake(call: Call, offer: Offer, header: str | None = None) -> UnsupportedVersion:
+    """Return the error for an `initialize` that cannot begin a handshake.
+
+    It names the version of the HTTP `header` if that is not on offer, else that of the message.
+    """
     version = call.params.get("protocolVersion")
+    if header is not None and header not in offer.all:
+        version = header
     return UnsupportedVersion(version if isinstance(version, str) else "", offer, call.id)
 
 

@@ -310,7 +310,11 @@ class SessionBase(Peer):
 
     @property
     def inputs(self) -> Inputs | None:
-        """The client's answers to the questions of the round before; None in the first one."""
+        """The client's answers to the questions of the round before; None in the first one.
+
+        If a client sends answers without a state, the handler runs again once it has asked for
+        them, and gets them here.
+        """
         return self._context.inputs
 
     async def progress(

@@ -128,9 +128,9 @@ def _noted(question: JSONObject) -> JSONObject:
 def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, JSONObject | None]:
     """Return the answers that came with params, and the memo; None if they carry no state.
 
-    A server that asks always sends a state, so answers without one are answers to nothing, and are
-    not looked at. Raises `InvalidParams` for a state that is not good for this request, and for
-    answers that are none to what was asked; unexpected ones are passed over ("Error Handling").
+    Answers without a state are for questions that are still to be asked: see `strategies`. Raises
+    `InvalidParams` for a state that is not good for this request, and for answers that are none to
+    what was asked; unexpected ones are passed over ("Error Handling").
     """
     state = raw.get("requestState")
     if state is None:

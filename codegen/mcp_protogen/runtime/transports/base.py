@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
+from ..core.losses import LossReport
 from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Malformed, Parsed
+from ..messages.mending import mend_messages
 from ..messages.reading import read_messages, separate
 from ..rules.handlers import Handlers
 
@@ -107,10 +109,34 @@ class ExchangingTransport(Protocol):
         ...
 
 
-def messages_in(received: Received, log: Throttle) -> Sequence[Parsed | Batch]:
-    """Return the messages in what came; one that could not be read is `Malformed`."""
+@runtime_checkable
+class RestartableTransport(Protocol):
+    """A transport to a program that it has started; a new connection starts the program afresh."""
+
+    async def close_within(self, grace: float) -> None:
+        """Close the transport; a program that goes on for longer, in seconds, is ended."""
+        ...
+
+
+@runtime_checkable
+class WaitingTransport(Protocol):
+    """A transport that sends a request again later if the peer has no time for it now."""
+
+    def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
+        """Wait no longer than `time_left` returns for a request, in seconds."""
+        ...
+
+
+def messages_in(
+    received: Received, log: Throttle, mended: LossReport | None = None
+) -> Sequence[Parsed | Batch]:
+    """Return the messages in what came; one that could not be read is `Malformed`.
+
+    With `mended`, members of a message may be null instead of absent, and are reported there.
+    """
     if isinstance(received, bytes):
-        return read_messages(received, log)
+        messages = read_messages(received, log)
+        return messages if mended is None else mend_messages(messages, received, mended)
     return (Malformed(received),) if isinstance(received, RemoteError) else ()
 
 

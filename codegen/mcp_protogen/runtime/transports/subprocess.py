@@ -222,6 +222,10 @@ class ProcessTransport(LineTransport):
         detail = f"; the last it wrote to standard error:\n{lines}" if lines else ""
         raise Disconnected(f"the server ended {how}{detail}") from None
 
+    async def close_within(self, grace: float) -> None:
+        self._grace = min(self._grace, grace)
+        await self.close()
+
     async def close(self) -> None:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())

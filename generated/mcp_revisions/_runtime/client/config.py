@@ -84,7 +84,7 @@ class _Entry(BaseModel):
     type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
     command: str | None = None
     args: list[str] = []
-    env: dict[str, str | int] = {}
+    env: dict[str, str | bool | int | float] = {}
     env_file: str | None = Field(None, alias="envFile")
     cwd: str | None = None
     url: str | None = None
@@ -221,8 +221,13 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         """
         source = _Source(config, inputs)
         found = dict(source.servers())
+        if name in source.disabled:
+            raise ConfigError(
+                f"{source.disabled[name]}: the server {name} is disabled; enable it there"
+            )
         if name not in found:
-            raise ConfigError(f"{source.name}: no server {name}; there are {', '.join(found)}")
+            names = ", ".join([*found, *(f"{off} (disabled)" for off in source.disabled)])
+            raise ConfigError(f"{source.name}: no server {name}; there are {names}")
         return self._opener(found[name].entry, auth, stderr)
 
     @asynccontextmanager
@@ -259,9 +264,14 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             own = "authorization" in map(str.lower, entry.headers)
             auth = None if own else auth
             return self.part("open_http", entry.address, headers=entry.headers, auth=auth)
-        env = {name: str(value) for name, value in entry.env.items()}
+        env = {name: _as_text(value) for name, value in entry.env.items()}
         words = [entry.command, *entry.args]
         return self.part("stdio_client", words, cwd=entry.cwd, env=env, stderr=stderr)
+
+
+def _as_text(value: str | bool | int | float) -> str:
+    """Return a value of the environment as JSON spells it, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Source:
@@ -269,6 +279,8 @@ class _Source:
 
     def __init__(self, config: Config, inputs: Mapping[str, str]) -> None:
         self.name = "the configuration"
+        self.disabled: dict[str, str] = {}
+        """The places of servers that are disabled, by name."""
         self._config: Any = config
         self._folder = Path()
         self._known = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
@@ -291,6 +303,11 @@ class _Source:
             raise ConfigError(f"{self.name}: there is no object {' or '.join(_MEMBERS)}")
         for name, given in config[members[0]].items():
             at = f"{self.name}#/{members[0]}/{escaped(name)}"
+            if is_object(given) and (
+                given.get("disabled") is True or given.get("enabled") is False
+            ):
+                self.disabled[name] = at
+                continue
             try:
                 entry = _Entry.model_validate(given)
             except ValidationError as error:
@@ -298,7 +315,7 @@ class _Source:
                 raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
             # What Zed has no more of than settings belongs to an extension, which it starts itself.
             elsewhere = members[0] == _OF_ZED and not (entry.address or entry.command)
-            if entry.disabled or not entry.enabled or elsewhere:
+            if elsewhere:
                 continue
             if bool(entry.address) is bool(entry.command):
                 raise ConfigError(f"{at}: the server {name} needs either a command or a url")

@@ -17,6 +17,7 @@ from .errors import (
     RequestId,
     Untranslatable,
 )
+from .strays import NO_STRAYS, Strays
 
 
 class Disconnected(ConnectionError):
@@ -26,8 +27,14 @@ class Disconnected(ConnectionError):
 class RequestTimeout(LocalError, TimeoutError):
     """No answer came in time; the peer got a cancellation, if the protocol allows one."""
 
-    def __init__(self, method: str, seconds: float, meanwhile: str = "") -> None:
-        super().__init__(f"{method} was not answered within {seconds:g} s{meanwhile}")
+    def __init__(
+        self,
+        method: str,
+        seconds: float,
+        strays: Strays = NO_STRAYS,
+        id: RequestId | None = None,
+    ) -> None:
+        super().__init__(strays.explain(f"{method} was not answered within {seconds:g} s", id))
         self.method: Final = method
         self.seconds: Final = seconds
 
@@ -49,11 +56,15 @@ class NegotiationError(ProtocolError):
 
 
 class HttpError(RemoteError):
-    """The answer to a request was an HTTP status, without a message of the protocol."""
+    """The answer to a request was an HTTP status, without a message of the protocol.
 
-    def __init__(self, status: int, message: str) -> None:
+    `retry_after` is when to try again, in seconds, if the answer has the field.
+    """
+
+    def __init__(self, status: int, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.status: Final = status
+        self.retry_after: Final = retry_after
 
 
 class StatusError(McpError):

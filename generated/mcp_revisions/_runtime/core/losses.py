@@ -27,7 +27,8 @@ class Loss(NamedTuple):
 
     `pointer` is a JSON pointer into the input. A loss is `harmless` if the reader misses nothing:
     the target revision says the same in another way, or implies it. On a connection, `method` is
-    that of the message, `own` the revision of this side and `wire` that of the peer.
+    that of the message, `own` the revision of this side and `wire` that of the peer; both are empty
+    where a lenient client has mended what it read (`Options.lenient`).
     """
 
     pointer: str
@@ -68,7 +69,8 @@ def pointer_of(place: Place) -> str:
 class LossReport:
     """A reporter of the losses of one connection, to a callback and to the log.
 
-    It reports losses of the same method, reason and place once; array indices do not count.
+    It reports losses of the same method, reason and place once; array indices do not count, except
+    those of entries that a lenient client has left out.
     """
 
     def __init__(
@@ -81,15 +83,17 @@ class LossReport:
 
     def take(self, method: str, losses: Iterable[Loss]) -> None:
         for loss in losses:
-            place = _INDEX.sub("/*", loss.pointer)[:_LONGEST]
+            translated = bool(self._wire)
+            alike = translated or loss.harmless
+            place = (_INDEX.sub("/*", loss.pointer) if alike else loss.pointer)[:_LONGEST]
             kind = (method, place, loss.why)
             # The peer chooses some of the names, so there may be any number of kinds.
             if kind in self._seen or len(self._seen) >= _KINDS:
                 continue
             self._seen.add(kind)
-            parts = (method, place, loss.what, self._own, self._wire, loss.why)
             # The peer chooses the names: repr keeps line breaks in them out of the log.
-            _log.warning("%s: %r was %s between %s and %s: %s", *parts)
+            between = f" between {self._own} and {self._wire}" if translated else ""
+            _log.warning("%s: %r was %s%s: %s", method, place, loss.what, between, loss.why)
             if self._callback is not None:
                 try:
                     self._callback(loss._replace(method=method, own=self._own, wire=self._wire))

@@ -29,6 +29,7 @@ _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 # Where one of these is, a value may be refused because a part of it is accepted.
 _TURNING: Final = frozenset({"contains", "if", "not", "oneOf"})
 
+_TOO_DEEP: Final = "the value or its schema is nested too deeply"
 _LONGEST: Final = 200
 _MOST: Final = 20
 # Both are far more than any schema or value needs (2026-07-28, basic, "Composition-Keyword Resource
@@ -45,7 +46,8 @@ def checker(
     With `of_objects`, the root has to be of the type object. Raises `ValueError` for a schema that
     cannot be used, and `ImportError` if the package jsonschema is not installed: a value is never
     accepted without a check. `report` is for a schema of somebody else, whose patterns are matched
-    only if that takes linear time: it is told what is not checked.
+    only if that takes linear time: it is told what is not checked. A check that does not come to an
+    end is reported and is a problem with the same message.
     """
     validators = _jsonschema(what)
     dialect = _dialect(schema, what)
@@ -68,10 +70,10 @@ def checker(
         try:
             for error in islice(validator.iter_errors(value), _MOST):
                 found.append(_problem(error))
-        except RecursionError:
-            return [Problem("", "the value or its schema is nested too deeply")]
-        except _TooOften:
-            return [Problem("", f"the schema refers to itself more than {_FOLLOWED:,} times")]
+        except (RecursionError, _TooOften) as endless:
+            why = str(endless) if isinstance(endless, _TooOften) else _TOO_DEEP
+            patterns.skip(why)
+            return [Problem("", why)]
         except NotChecked:
             patterns.skip("what comes after a pattern that is not checked is not checked either")
         return found
@@ -107,9 +109,12 @@ def _check_form(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> 
     formats: Any = type(cls.FORMAT_CHECKER)(())
     formats.checks("regex")(patterns.is_readable)
     meta = cls(cls.META_SCHEMA, format_checker=formats)
-    for error in meta.iter_errors(schema):
-        pointer, brief = _problem(error)
-        raise ValueError(f"{what} is not a valid schema: {pointer or '/'}: {brief}")
+    try:
+        for error in meta.iter_errors(schema):
+            pointer, brief = _problem(error)
+            raise ValueError(f"{what} is not a valid schema: {pointer or '/'}: {brief}")
+    except RecursionError:
+        raise ValueError(f"{what} is nested too deeply") from None
 
 
 def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> list[JSONObject]:
@@ -182,7 +187,7 @@ def _bounded(
         def counting(*arguments: Any) -> Any:
             left[0] -= 1
             if left[0] < 0:
-                raise _TooOften
+                raise _TooOften(f"the schema refers to itself more than {_FOLLOWED:,} times")
             return follow(*arguments)
 
         return counting

@@ -8,6 +8,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from collections.abc import Iterable, Mapping
+from time import time
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -34,6 +35,8 @@ _SUFFIX: Final = "?="
 # A field value may contain a tab, but a tab and spaces at the ends survive only encoded.
 _PLAIN: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _READABLE: Final = re.compile(r"[\t -~]*")
+
+_SECONDS: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 _INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 _LARGEST: Final = 2**53 - 1
@@ -74,6 +77,30 @@ def decoded(value: str) -> str | None:
 def media_type(content_type: str | None) -> str:
     """Return the type in a `Content-Type`, in lower case and without parameters."""
     return (content_type or "").partition(";")[0].strip().lower()
+
+
+def retry_after(value: str | None, date: str | None = None) -> float | None:
+    """Return the seconds in a `Retry-After`; None if it is missing or malformed.
+
+    A time counts from the `Date` of the same answer, because clocks differ (RFC 9110, section
+    10.2.3). Some servers write fractions of seconds.
+    """
+    text = (value or "").strip()
+    if not text:
+        return None
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    until, now = _moment(text), _moment(date or "")
+    return None if until is None else max(0.0, until - (time() if now is None else now))
+
+
+def _moment(text: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
+
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def value_at(arguments: object, path: Iterable[str]) -> Any:

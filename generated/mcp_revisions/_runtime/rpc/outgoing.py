@@ -87,7 +87,7 @@ class PendingCalls:
     ) -> R:
         """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
-            raise Disconnected(*self.broken.args)
+            raise Disconnected(self._connection.strays.explain(str(self.broken)))
         on_progress = options.get("on_progress")
         id, data = self._connection.request(
             spec,
@@ -148,9 +148,8 @@ class PendingCalls:
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
-            meanwhile = self._connection.meanwhile(id)
-            if meanwhile and isinstance(error, Disconnected):
-                error = Disconnected(f"{error}{meanwhile}")
+            if isinstance(error, Disconnected):
+                error = Disconnected(self._connection.strays.explain(str(error), id))
             call.fail(error)
 
     def hold(self, id: RequestId, held: bool) -> None:
@@ -200,8 +199,8 @@ class PendingCalls:
         for id, pending in self._connection.overdue(self._loop.time()):
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
-            meanwhile = self._connection.meanwhile(id)
-            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds, meanwhile))
+            strays = self._connection.strays
+            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds, strays, id))
         self._timer, self._timer_at = None, inf
         self._watch(self._connection.deadline())
 

@@ -190,7 +190,7 @@ class RequestContext:
         self.connection = connection
         self._request = request
         self._reply = reply
-        self.raw = _NOTHING if request is None else request.raw
+        self.raw: Mapping[str, Any] = _NOTHING if request is None else request.raw
         self.meta = meta if request is None else request.meta
         # What most requests never need is not made for each of them.
         self.reports: _Reports | None = None
@@ -477,6 +477,11 @@ class RequestContext:
             else client_capabilities(request.meta)
         )
         return Asking(connection.seal, bound, specs.input_requests, declared)
+
+    def go_on(self, state: str) -> None:
+        """Begin the next round with a state, as if the client had sent it back."""
+        self.raw = {**self.raw, "requestState": state}
+        self.begun = self._once = None
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""

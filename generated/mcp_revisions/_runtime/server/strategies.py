@@ -13,7 +13,7 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
 from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
-from ..core.models.base import WireModel
+from ..core.models.base import WireModel, declared
 from ..core.tasks import together
 from ..messages.method_table import MethodTable, Request
 from ..rpc.jobs import Job
@@ -51,8 +51,27 @@ def _asking(table: MethodTable) -> list[str]:
 
 
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return what a handler does, or the result that asks the client what it wants to know."""
-    request = job.request
+    """Return what a handler does, or the result that asks the client what it wants to know.
+
+    A client may know the questions already, or may have got them without a state: it sends answers
+    without one. Then the handler asks first, and runs again with those that fit its questions.
+    """
+    result = await _in_round(handler, context, job, job.request)
+    given: Mapping[str, Any] = context.raw.get("inputResponses") or {}
+    if not given or "requestState" in context.raw:
+        return result
+    questions: Mapping[str, Any] = declared(result, "input_requests") or {}
+    if given.keys().isdisjoint(questions):
+        return result
+    state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
+    context.go_on(state)
+    params = job.request.params.model_copy(update={"request_state": state})
+    return await _in_round(handler, context, job, job.request._replace(params=params))
+
+
+async def _in_round(
+    handler: Handler, context: RequestContext, job: Job, request: Request[Any]
+) -> Any:
     context.handled_by = job.task or current_task()
     if "requestState" in context.raw:
         _resume(context, request)

@@ -11,6 +11,7 @@ one.
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -88,6 +89,8 @@ class Signature:
 
 
 def named(function: Function) -> str:
+    if isinstance(function, partial):
+        return f"functools.partial of {named(function.func)}"
     return getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
 
 
@@ -113,10 +116,11 @@ def signature_of(function: Function, *, method: bool) -> Signature:
     try:
         # A decorator may wrap the function in another module, which lacks the names of the
         # annotations.
-        hints = get_type_hints(inspect.unwrap(function), include_extras=True)
+        inner = _innermost(function)
+        hints = get_type_hints(inner, include_extras=True)
     except NameError as error:
         raise TypeError(f"{where}: an annotation uses an unknown name: {error}") from error
-    docstring = docstring_of(function)
+    docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
     found = [
         _parameter(
             where, one, hints.get(one.name, one.annotation), docstring.parameters.get(one.name)
@@ -133,6 +137,12 @@ def signature_of(function: Function, *, method: bool) -> Signature:
         check_forms(function)
     returns = hints.get("return", EMPTY)
     return Signature(where, parameters, sessions, returns, docstring.description)
+
+
+def _innermost(function: Function) -> Function:
+    """Return the function that has the annotations: inside decorators, and partials in them."""
+    inner = inspect.unwrap(function)
+    return _innermost(inner.func) if isinstance(inner, partial) else inner
 
 
 def _parameter(

@@ -502,7 +502,9 @@ def check(marked: Marked) -> None:
     function, mark, _, attribute = marked
     where = named(function)
     if not isroutine(function):
-        raise TypeError(f"{attribute or where}: {where} has a decorator, but is not a function")
+        if attribute:
+            raise TypeError(f"{attribute}: {where} has a decorator, but is not a function")
+        raise TypeError(f"{where} is not a function: write a function that calls it")
     if mark.options.get("thread") and iscoroutinefunction(function):
         raise TypeError(f"{where}: a coroutine function cannot run in a thread")
     names = check_shape(function, method=marked.is_method)

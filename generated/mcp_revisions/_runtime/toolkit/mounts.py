@@ -14,6 +14,7 @@ from ..core.losses import LossReport
 from ..core.models.base import WireModel, declared
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.options import Options
+from ..core.pagination import items
 from ..messages.method_table import MethodTable
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.connection import subscription
@@ -253,17 +254,16 @@ class Mount(ABC):
         method, member = LISTS[field], _MEMBERS.get(field, "name")
         spec = outer.table.requests[method]
         found: list[tuple[Offered, Any]] = []
-        cursor: str | None = None
-        for _ in range(outer.endpoint.options.max_pages):
-            page = await link.handle(method, outer, spec.params(cursor=cursor))
-            for entry in getattr(page, field):
-                own: str = getattr(entry, member)
-                key = self.prefix.key(field, own)
-                item = Offered(self, key, self.tags(field, own))
-                found.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+
+        def page(cursor: str | None) -> Awaitable[Any]:
+            return link.handle(method, outer, spec.params(cursor=cursor))
+
+        most = outer.endpoint.options.max_pages
+        async for entry in items(page, lambda listed: getattr(listed, field), lambda: most):
+            own: str = getattr(entry, member)
+            key = self.prefix.key(field, own)
+            item = Offered(self, key, self.tags(field, own))
+            found.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
         return found
 
     def _with_full_ui(self, entry: Any) -> Any:

@@ -5,8 +5,11 @@ Issuers and resources are identifiers. They are compared as text, without normal
 """
 
 import re
+from logging import getLogger
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
+
+_log: Final = getLogger(__name__)
 
 # As in RFC 3986, without whitespace and controls, which `urlsplit` would leave out, and without the
 # letters beyond ASCII that `IGNORECASE` takes for such of ASCII.
@@ -62,21 +65,27 @@ def is_metadata_document(client_id: str) -> bool:
     return parts.path not in ("", "/") and not _has_dots(parts)
 
 
-def same_identifier(one: str, other: str, *, root_slash: bool = False) -> bool:
+def same_identifier(one: str, other: str, *, trailing_slash: bool = False) -> bool:
     """Return whether two identifiers are the same text.
 
-    With `root_slash`, a slash at the end of one of them is left out where there is no other path.
+    With `trailing_slash`, one of them may have a slash at the end that the other one lacks; then a
+    warning names both.
     """
     if one == other:
         return True
-    return root_slash and _without_root_slash(one) == _without_root_slash(other)
+    if not trailing_slash or _without_trailing_slash(one) != _without_trailing_slash(other):
+        return False
+    _log.warning(
+        "the issuers %s and %s are taken for the same: they differ in a slash at the end only",
+        *(one, other),
+    )
+    return True
 
 
-def _without_root_slash(url: str) -> str:
-    parts = split_url(url)
-    if parts is None or parts.path != "/" or not url.endswith("//" + parts.netloc + "/"):
-        return url
-    return url[:-1]
+def _without_trailing_slash(url: str) -> str:
+    # An issuer has neither a query nor a fragment (RFC 8414, section 2).
+    is_issuer = split_url(url) is not None and "?" not in url and "#" not in url
+    return url.removesuffix("/") if is_issuer else url
 
 
 def covers(resource: str, url: str) -> bool:

@@ -7,6 +7,7 @@ of the server's URL, because it would reveal a message, a session id or a token.
 from asyncio import sleep
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from logging import getLogger
 from typing import Any, Final, TypeAlias
 
 from ...core.connection_errors import Disconnected
@@ -15,6 +16,8 @@ from .. import headers as fields
 from .. import sse
 from ..httpx2 import HttpClient, httpx2
 
+_log: Final = getLogger(__name__)
+
 # These are classes of httpx2.
 URL: TypeAlias = Any
 Response: TypeAlias = Any
@@ -22,6 +25,17 @@ Response: TypeAlias = Any
 # Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
 _MOST_REDIRECTS: Final = 5
+
+# The statuses after which the same request is sent again, if the server says when; the first one is
+# waited out without that, too (RFC 6585, section 4; RFC 9110, section 15.6.4).
+_TOO_MANY_REQUESTS: Final = 429
+_LATER: Final = frozenset({_TOO_MANY_REQUESTS, 503})
+
+# The first wait if the server does not say when, the number of such waits, and the least first wait
+# if it does, in seconds; they double, so that no server is asked without end in a short time.
+_USUAL_WAIT: Final = 1.0
+_MOST_USUAL_WAITS: Final = 3
+_LEAST_WAIT: Final = 0.1
 
 # How much of the body of an error is read, in bytes.
 _LARGEST_REFUSAL: Final = 1024 * 1024
@@ -61,6 +75,11 @@ class HttpReply:
         self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
         self.body = b""
+
+    @property
+    def retry_after(self) -> float | None:
+        """Return the seconds after which the server wants to be asked again; None without them."""
+        return _retry_after(self._response)
 
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
@@ -120,12 +139,26 @@ class HttpWire:
         headers: Mapping[str, str],
         body: bytes | None = None,
         url: URL | None = None,
+        time_left: Callable[[], float] = float,
     ) -> AsyncGenerator[HttpReply, None]:
-        """Send a request and wait for the head of the answer; raise `Disconnected`."""
+        """Send a request and wait for the head of the answer; raise `Disconnected`.
+
+        If the server has no time now, the request is sent again later, within the seconds that are
+        left for it.
+        """
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
+        waits = 0
         with _disconnecting(what):
-            response = await self._sent(method, {**self._headers, **headers}, body, target)
+            while True:
+                response = await self._sent(method, {**self._headers, **headers}, body, target)
+                wait = _wait(response, waits)
+                if wait is None or wait >= time_left():
+                    break
+                _log.info("HTTP %d: the request is sent again in %g s", response.status_code, wait)
+                await response.aclose()
+                await sleep(wait)
+                waits += 1
         try:
             yield HttpReply(response, what, self._limit)
         finally:
@@ -165,6 +198,22 @@ class HttpWire:
     async def close(self) -> None:
         if self._owned:
             await self._client.aclose()
+
+
+def _retry_after(response: Response) -> float | None:
+    headers = response.headers
+    return fields.retry_after(headers.get("retry-after"), headers.get("date"))
+
+
+def _wait(response: Response, waits: int) -> float | None:
+    """Return how long to wait before the next attempt, after `waits`; None if this is the last."""
+    status: int = response.status_code
+    wanted = _retry_after(response) if status in _LATER else None
+    if wanted is not None:
+        # The exponent is limited, because a float would overflow.
+        return max(wanted, _LEAST_WAIT * 2.0 ** min(waits, 16))
+    again = status == _TOO_MANY_REQUESTS and waits < _MOST_USUAL_WAITS
+    return _USUAL_WAIT * 2.0**waits if again else None
 
 
 def _origin(url: URL) -> tuple[str, str, int | None]:

@@ -4,7 +4,7 @@
 resumed (2026-07-28, basic/transports/streamable-http, "Receiving Messages").
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count
@@ -13,13 +13,14 @@ from time import monotonic
 from typing import Final
 
 from ...core.connection_errors import Disconnected
+from ...core.errors import RequestId
 from ...core.tasks import Signal, Tasks
 from ...core.throttle import Throttle
 from ...transports.base import Received
 from .. import headers as fields
 from ..sse import Event
-from .http_client import HttpReply, HttpWire
-from .outgoing import ProtocolState
+from .http_client import URL, HttpReply, HttpWire
+from .outgoing import Message, ProtocolState
 
 _log: Final = getLogger(__name__)
 
@@ -30,6 +31,9 @@ _LARGEST: Final = 64 * 1024 * 1024
 # The delay if the server sets none, and the longest delay after repeated failures; in seconds.
 _USUAL_WAIT: Final = 1.0
 _LONGEST_GROWN: Final = 30.0
+
+# How long a server may put off messages that have no timeout of their own, in seconds.
+_LONGEST_DELAY: Final = 10.0
 
 # A connection that lasted so long counts as a success, even without a message; in seconds.
 _LASTING: Final = 10.0
@@ -156,7 +160,10 @@ class Cursor:
 class ClientState:
     """One connection: its HTTP client, its inbox, the state of the protocol, and its tasks."""
 
-    __slots__ = ("http", "inbox", "log", "own_requests", "protocol", "reconnection", "tasks")
+    __slots__ = (
+        *("http", "inbox", "log", "own_requests", "protocol", "reconnection", "tasks"),
+        "time_left",
+    )
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self.http: Final = http
@@ -166,6 +173,20 @@ class ClientState:
         self.protocol: Final = ProtocolState()
         self.log: Final = Throttle(_log)
         self.own_requests: Final = count(1)
+        self.time_left: Callable[[RequestId], float] = lambda id: 0.0
+        """Returns the seconds that are left for a request of the connection."""
+
+    def post(
+        self, message: Message, headers: Mapping[str, str], url: URL | None = None
+    ) -> AbstractAsyncContextManager[HttpReply]:
+        """Post a message, again if the server wants it later; raise `Disconnected`."""
+
+        def time_left() -> float:
+            # The ids of the transport's own requests are texts.
+            timed = isinstance(message.id, int)
+            return self.time_left(message.id) if timed else _LONGEST_DELAY
+
+        return self.http.open("POST", headers, message.body, url, time_left)
 
     def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
         """Open a stream where `cursor` stands; raise `Disconnected`."""

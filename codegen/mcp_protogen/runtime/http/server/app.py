@@ -22,7 +22,15 @@ from ...rpc.jobs import Work
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
-from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
+from .asgi import (
+    HttpExchange,
+    HttpRefusal,
+    Receive,
+    Scope,
+    Send,
+    check_post,
+    other_spelling,
+)
 from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
@@ -131,7 +139,8 @@ class HttpApp:
         if http.cors is not None:
             self._cross_origin = CrossOrigin(http.cors, self._guard.may_call)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
-        taken = {http.path, *old, *self._unchecked}
+        own = http.path, *old
+        taken = {*own, *map(other_spelling, own), *self._unchecked}
         self._routes = Routes(routes, taken)
         for path, probe in ((http.health_path, self._health), (http.ready_path, self._ready)):
             if path is not None and path not in taken and not self._routes.are_at(path):
@@ -294,11 +303,11 @@ class HttpApp:
                 return None
             running = self._running = self._new_running()
         running.state.check_open()
-        handlers = running.paths.get(exchange.path)
+        handlers = running.paths.get(exchange.path) or running.paths.get(exchange.other_path)
         if handlers is None:
             return self._beside(exchange, running.state)
         is_stateless = exchange.version in running.state.offer.stateless
-        if is_stateless and exchange.path == self.http.path:
+        if is_stateless and handlers is running.endpoint:
             # Streams and sessions are in the handshake revisions alone.
             handlers = running.posts
         handle = handlers.get(exchange.scope["method"])
@@ -424,18 +433,19 @@ class Running:
         self._stateless = stateless
         http, legacy = state.http, LegacySse(state)
         self.posts: Mapping[str, _Handler] = {"POST": self._post}
+        self.endpoint = self.posts
+        if http.sessions and state.offer.handshake:
+            streams = {"GET": self._stateful.get, "DELETE": self._stateful.delete}
+            self.endpoint = {**self.posts, **streams}
         self.paths: dict[str, Mapping[str, _Handler]] = {}
         if http.old_sse:
             self.paths[http.old_sse_path] = {"GET": legacy.open}
             self.paths[http.old_messages_path] = {"POST": legacy.post}
-        self.paths[http.path] = self.posts
-        if http.sessions and state.offer.handshake:
-            streams = {"GET": self._stateful.get, "DELETE": self._stateful.delete}
-            self.paths[http.path] = {**self.posts, **streams}
+        self.paths[http.path] = self.endpoint
 
     async def _post(self, exchange: HttpExchange) -> None:
         get = exchange.fields.get
-        check_post(get(b"accept", b""), get(b"content-type", b""))
+        check_post(get(b"accept"), get(b"content-type", b""))
         bodies, offer = self.state.bodies, self.state.offer
         try:
             message = read_message(await bodies.read(exchange), self._log)

@@ -129,6 +129,14 @@ class HttpExchange:
         if len(listed) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 
+    @property
+    def other_path(self) -> str:
+        """Return the path with a slash at the end or without, if it names the same; else empty."""
+        # An encoded slash belongs to a name, and ends none (RFC 3986, section 2.2).
+        raw: bytes = self.scope.get("raw_path") or b"/"
+        is_name = self.path.endswith("/") and not raw.endswith(b"/")
+        return "" if is_name else other_spelling(self.path)
+
     def field(self, name: bytes) -> str | None:
         """Return the value of a field without the space around it; None if there is none."""
         value = self.fields.get(name)
@@ -229,8 +237,13 @@ def _joined(listed: list[Field]) -> dict[bytes, bytes]:
     return fields
 
 
+def other_spelling(path: str) -> str:
+    """Return a path with a slash at the end if it has none, and without if it has one."""
+    return path[:-1] if path.endswith("/") else f"{path}/"
+
+
 @lru_cache(maxsize=128)
-def check_post(accept: bytes, content_type: bytes) -> None:
+def check_post(accept: bytes | None, content_type: bytes) -> None:
     """Raise `HttpRefusal` for a POST that takes or holds something else than it has to."""
     check_accept(accept, headers.JSON, headers.EVENTS)
     check_json(content_type)
@@ -244,8 +257,13 @@ def check_json(content_type: bytes) -> None:
         raise HttpRefusal(415, f"Content-Type has to be {headers.JSON}")
 
 
-def check_accept(accept: bytes, *kinds: str) -> None:
-    """Raise `HttpRefusal` for an `Accept` without all of these, each by name or by a range."""
+def check_accept(accept: bytes | None, *kinds: str) -> None:
+    """Raise `HttpRefusal` for an `Accept` without all of these, each by name or by a range.
+
+    A request without the field takes anything (RFC 9110, section 12.5.1).
+    """
+    if accept is None:
+        return
     ranges = {
         headers.media_type(one)
         for one in accept.decode("latin-1").split(",")

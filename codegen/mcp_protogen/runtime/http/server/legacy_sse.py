@@ -47,7 +47,7 @@ class LegacySse:
 
     async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
-        check_accept(exchange.fields.get(b"accept", b""), headers.EVENTS)
+        check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         state = self._state
         state.check_streams()
         views = state.handshake_views()

@@ -14,8 +14,9 @@ from weakref import WeakValueDictionary
 
 from pydantic_core import to_json
 
-from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
+from ...core.errors import HEADER_MISMATCH, ProtocolError
 from ...core.json import is_array, is_object
+from ...core.pagination import Page, items
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
@@ -94,19 +95,17 @@ class ToolHeaders:
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _Listed:
         change = connection.bound_server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[Mirror, ...]] = {}
+
+        async def page(cursor: str | None) -> Page[Any]:
+            listed = await connection.listed(_LIST, cursor, call)
+            found = listed.get("tools")
+            return Page(found if is_array(found) else [], listed.get("nextCursor"))
+
+        most = connection.endpoint.options.max_pages
         try:
-            cursor: str | None = None
-            for _ in range(connection.endpoint.options.max_pages):
-                page = await connection.listed(_LIST, cursor, call)
-                found = page.get("tools")
-                for tool in filter(is_object, found if is_array(found) else ()):
-                    if mirrors := _mirrors(tool):
-                        tools[str(tool.get("name"))] = mirrors
-                cursor = page.get("nextCursor")
-                if cursor is None:
-                    break
-            else:
-                raise InvalidParams("tools/list has no end")
+            async for tool in items(page, lambda page: page.items, lambda: most):
+                if is_object(tool) and (mirrors := _mirrors(tool)):
+                    tools[str(tool.get("name"))] = mirrors
         except Exception as error:
             # A fault of the server's own, which calls of tools need not suffer for.
             unexpected = not isinstance(error, ProtocolError)

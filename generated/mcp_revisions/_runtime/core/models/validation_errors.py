@@ -104,7 +104,7 @@ def _steps(
     if (len(location), id(value)) in dead:
         return None
     step, rest = location[0], location[1:]
-    if _has(value, step):
+    if has_step(value, step):
         further = _steps(rest, value[step], target, dead)
         if further is not None:
             return [step, *further]
@@ -117,13 +117,14 @@ def _steps(
 def _longest(location: Sequence[int | str], value: Any) -> list[int | str]:
     steps: list[int | str] = []
     for step in location:
-        if _has(value, step):
+        if has_step(value, step):
             value = value[step]
             steps.append(step)
     return steps
 
 
-def _has(value: Any, step: int | str) -> bool:
+def has_step(value: Any, step: int | str) -> bool:
+    """Return whether an object has that member, or an array that index."""
     if isinstance(step, int):
         return is_array(value) and step < len(value)
     return is_object(value) and step in value

@@ -21,6 +21,7 @@ from ...core.errors import (
 )
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
+from ...core.pagination import Page, items
 from ...messages import jsonrpc
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
@@ -41,8 +42,12 @@ _MOST_PAGES: Final = Options().max_pages
 
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
-# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility").
-_MAYBE_LEGACY: Final = frozenset({400, 404, 405})
+# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility"). Some
+# servers of it answer a POST there with a failure of their own.
+_MAYBE_LEGACY: Final = frozenset({400, 404, 405, *range(500, 600)})
+
+# The statuses that count more than the body while the era is not known: they are about the sender.
+_ABOUT_SENDER: Final = frozenset({401, 403, 429})
 
 _LONGEST_EXCERPT: Final = 200
 
@@ -68,9 +73,10 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
-    # As long as the era is not known, some statuses count more than the body.
     opening = message.method in (DISCOVER, INITIALIZE)
-    if error is not None and not (opening and (reply.status in (401, 403) or reply.status >= 500)):
+    # A server that fails is of the stateless era only if its error is one of that era.
+    failed = reply.status >= 500 and code not in _MODERN
+    if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
     repair = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
@@ -107,7 +113,8 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
-    return HttpError(reply.status, f"HTTP {reply.status} to {what}{f': {text}' if text else ''}")
+    message = f"HTTP {reply.status} to {what}{f': {text}' if text else ''}"
+    return HttpError(reply.status, message, reply.retry_after)
 
 
 class PostedRequest:
@@ -129,7 +136,7 @@ class PostedRequest:
         """
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with self._state.http.open("POST", headers, self.message.body) as reply:
+        async with self._state.post(self.message, headers) as reply:
             if not reply.streams:
                 await reply.read()
                 if not reply.succeeded:
@@ -246,7 +253,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
     """
     headers = state.protocol.post_headers(message)
     try:
-        async with state.http.open("POST", headers, message.body) as reply:
+        async with state.post(message, headers) as reply:
             # Some servers accept such a message with a body or a stream; neither is read.
             if not reply.succeeded:
                 await reply.read()
@@ -298,15 +305,17 @@ async def relearn(state: ClientState, call: Message) -> bool:
     before = state.protocol.post_headers(call)
     # A progress token belongs to one request.
     meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}
-    params: JSONObject = {"_meta": meta}
+
+    async def page(cursor: str | None) -> Page[Any]:
+        given = {} if cursor is None else {"cursor": cursor}
+        result = await ask(state, LIST_TOOLS, {"_meta": meta, **given})
+        following = result.get("nextCursor") if is_object(result) else None
+        # The fields were learnt when the page came.
+        return Page([], following if isinstance(following, str) else None)
+
     try:
-        for _ in range(_MOST_PAGES):
-            result = await ask(state, LIST_TOOLS, params)
-            cursor = result.get("nextCursor") if is_object(result) else None
-            if not isinstance(cursor, str):
-                break
-            params = {"_meta": meta, "cursor": cursor}
+        async for _ in items(page, lambda page: page.items, lambda: _MOST_PAGES):
+            pass
     except (McpError, RemoteError, Disconnected) as error:
         state.log.warning("the tools could not be listed to correct header fields: %s", error)
-        return False
     return state.protocol.post_headers(call) != before

@@ -7,7 +7,7 @@ or the transport of the first revision is used from then on.
 
 import asyncio
 from asyncio import Task, sleep
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from logging import getLogger
 from typing import Final
 
@@ -243,7 +243,7 @@ class LegacySseTransport:
     async def post(self, message: Message) -> None:
         """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
         endpoint = self._endpoint.result()
-        async with self._state.http.open("POST", POSTED, message.body, endpoint) as reply:
+        async with self._state.post(message, POSTED, endpoint) as reply:
             if not reply.succeeded:
                 await reply.read()
                 raise http_error(f"POST {message.name}", reply)
@@ -286,6 +286,10 @@ class HttpTransport:
     def repeat(self, names: Mapping[str, str]) -> None:
         """Repeat further members of params in `Mcp-Name`, by the methods of extensions."""
         self._state.protocol.names = {**names, **fields.NAMED}
+
+    def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
+        """Wait for a server that has no time now, but not beyond the time that a request has."""
+        self._state.time_left = time_left
 
     def hold(self, id: RequestId | None, held: bool) -> None:
         """Take note that a request is held, or that it is no more; see `Held`."""
@@ -336,7 +340,7 @@ class HttpTransport:
             received = refusal.received
             if isinstance(received, Unanswered) and isinstance(received.error, HttpError):
                 both = f"{received.error.message}; HTTP+SSE failed too: {error}"
-                failed = HttpError(received.error.status, both)
+                failed = HttpError(received.error.status, both, received.error.retry_after)
                 return RefusedPost(Unanswered(message.id, failed))
             # An error of the protocol says more than the failed search for an older transport.
             return refusal

@@ -22,7 +22,10 @@ class HttpOptions:
     """
 
     path: str = "/mcp"
-    """The path of the endpoint, below the place where the application is mounted."""
+    """The path of the endpoint, below the place where the application is mounted.
+
+    A slash at its end makes no difference, neither here nor in a request.
+    """
     allowed_hosts: Collection[str] = ()
     """The host names of the server, `*` for any; a port counts only where it is given.
 

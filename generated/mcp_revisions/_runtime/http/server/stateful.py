@@ -70,7 +70,7 @@ class StatefulHttp:
         2025-11-25, basic/transports, "Listening for Messages from the Server" and "Resumability and
         Redelivery".
         """
-        check_accept(exchange.fields.get(b"accept", b""), headers.EVENTS)
+        check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
         self._state.check_streams()
         response = EventResponse(exchange, self._state.keep_alive)

@@ -92,7 +92,9 @@ class StatelessHttp:
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", id)
         if method == server_negotiation.INITIALIZE and PROTOCOL_VERSION not in call.meta:
-            raise server_negotiation.no_handshake(call, offer)
+            if version in offer.stateless and offer.handshake:
+                raise self._mismatch(f"{version} has no initialize", id)
+            raise server_negotiation.no_handshake(call, offer, version)
         if version != server_negotiation.named(call):
             raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
         named = version, exchange.fields.get(_METHOD), method

@@ -48,7 +48,7 @@ def identify(
             token_endpoint_auth_method="none",
             redirect_uris=tuple(redirect_uris),
         )
-    if known is not None and _is_registered(known, server, redirect_uris, settings.clock()):
+    if known is not None and _is_registered(known, settings, server, redirect_uris):
         return known
     if redirect_uris and server.registration_endpoint is not None:
         endpoint = server.registration_endpoint
@@ -74,7 +74,9 @@ def _given(
     issuer = client.issuer
     if issuer is None and known is not None and known.client_id == client.client_id:
         issuer = None if is_metadata_document(client.client_id) else known.issuer
-    if issuer and not same_identifier(issuer, server.issuer, root_slash=settings.root_slash):
+    if issuer and not same_identifier(
+        issuer, server.issuer, trailing_slash=settings.trailing_slash
+    ):
         raise AuthorizationError(
             f"The client is registered with {issuer}, but now {server.issuer} issues the tokens"
         )
@@ -83,15 +85,19 @@ def _given(
 
 
 def _is_registered(
-    known: ClientInformation, server: ServerMetadata, redirect_uris: Iterable[str], now: float
+    known: ClientInformation,
+    settings: OAuthSettings,
+    server: ServerMetadata,
+    redirect_uris: Iterable[str],
 ) -> bool:
     """Return whether a registration counts still, with this server and these redirect URIs."""
     ends = known.client_secret_expires_at
     return (
-        known.issuer == server.issuer
+        known.issuer is not None
+        and same_identifier(known.issuer, server.issuer, trailing_slash=settings.trailing_slash)
         and not is_metadata_document(known.client_id)
         and set(redirect_uris) <= set(known.redirect_uris)
-        and (ends is None or now < ends)
+        and (ends is None or settings.clock() < ends)
     )
 
 

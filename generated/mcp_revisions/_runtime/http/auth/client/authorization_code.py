@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from ....core.base64url import base64url
 from ..errors import AuthorizationError, OAuthError
 from ..steps import AuthorizationRequest, AuthorizationResponse, Flow, ask_user
+from ..urls import same_identifier
 from .documents import printable
 from .token_endpoint import TokenRequest, request_tokens
 from .values import ServerMetadata, Tokens
@@ -37,6 +38,8 @@ class SentRequest:
     issuer: str
     iss_is_sent: bool
     """Whether the server says that its responses name it (RFC 9207, section 3)."""
+    trailing_slash: bool = False
+    """As in `OAuthSettings`."""
 
 
 def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
@@ -84,6 +87,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         verifier=verifier,
         issuer=server.issuer,
         iss_is_sent=server.authorization_response_iss_parameter_supported,
+        trailing_slash=request.trailing_slash,
     )
 
 
@@ -146,7 +150,8 @@ def _check_issuer(sent: SentRequest, iss: str | None) -> None:
     if iss is None and sent.iss_is_sent:
         raise AuthorizationError("The response does not name its authorization server")
     # Compared as text, never normalised (RFC 3986, section 6.2.1).
-    if iss is not None and iss != sent.issuer:
+    slash = sent.trailing_slash
+    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
         raise AuthorizationError("The response comes from another authorization server")
 
 

@@ -48,13 +48,13 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
     return found
 
 
-def find_server(issuer: str, *, root_slash: bool = False) -> Flow[ServerMetadata]:
+def find_server(issuer: str, *, trailing_slash: bool = False) -> Flow[ServerMetadata]:
     """Return the metadata of an authorization server.
 
-    With `root_slash`, it may call itself by its name with a slash at the end or without it, where
-    there is no path. Raises `InvalidMetadata` for an issuer or a document that is malformed, and
-    for a document of another issuer, which must not be used (RFC 8414, section 3.3; OpenID Connect
-    Discovery, section 4.3). Raises `Unreachable` if there is no document.
+    With `trailing_slash`, it may call itself by its name with a slash at the end or without it.
+    Raises `InvalidMetadata` for an issuer or a document that is malformed, and for a document of
+    another issuer, which must not be used (RFC 8414, section 3.3; OpenID Connect Discovery, section
+    4.3). Raises `Unreachable` if there is no document.
     """
     _split(issuer, "issuer")
     places = server_metadata_urls(issuer)
@@ -63,10 +63,10 @@ def find_server(issuer: str, *, root_slash: bool = False) -> Flow[ServerMetadata
     found = yield from _first(places, server_metadata)
     if isinstance(found, _Missing):
         raise Unreachable(f"There is no metadata of the authorization server: {found}")
-    return _of_issuer(found, issuer, root_slash)
+    return _of_issuer(found, issuer, trailing_slash)
 
 
-def default_server(url: str, *, root_slash: bool = False) -> Flow[ServerMetadata]:
+def default_server(url: str, *, trailing_slash: bool = False) -> Flow[ServerMetadata]:
     """Return the metadata of an MCP server that issues its tokens itself, as in 2025-03-26.
 
     That is its document, or the endpoints that it has without one (basic/authorization, "Server
@@ -76,7 +76,7 @@ def default_server(url: str, *, root_slash: bool = False) -> Flow[ServerMetadata
     headers = _OF_SERVERS_THAT_ISSUE_TOKENS
     found = yield from _first([f"{root}{SERVER_METADATA}"], server_metadata, headers)
     if not isinstance(found, _Missing):
-        return _of_issuer(found, root, root_slash)
+        return _of_issuer(found, root, trailing_slash)
     if not found.everywhere:
         raise Unreachable(f"There is no metadata of the authorization server: {found}")
     return ServerMetadata(
@@ -90,16 +90,24 @@ def default_server(url: str, *, root_slash: bool = False) -> Flow[ServerMetadata
     )
 
 
-def choose_issuer(listed: Sequence[str], known: Iterable[str | None]) -> str:
+def choose_issuer(
+    listed: Sequence[str], known: Iterable[str | None], *, trailing_slash: bool = False
+) -> str:
     """Return which authorization server of a resource to ask: one that is known, else the first.
 
     RFC 9728, section 7.6, leaves it to the client.
     """
-    return next((issuer for issuer in known if issuer in listed), None) or listed[0]
+    found = (
+        issuer
+        for wanted in known
+        for issuer in listed
+        if wanted and same_identifier(issuer, wanted, trailing_slash=trailing_slash)
+    )
+    return next(found, listed[0])
 
 
-def _of_issuer(found: ServerMetadata, issuer: str, root_slash: bool) -> ServerMetadata:
-    if not same_identifier(found.issuer, issuer, root_slash=root_slash):
+def _of_issuer(found: ServerMetadata, issuer: str, trailing_slash: bool) -> ServerMetadata:
+    if not same_identifier(found.issuer, issuer, trailing_slash=trailing_slash):
         other = shown(found.issuer)
         raise InvalidMetadata(f"The metadata of the issuer {issuer} is that of another, {other}")
     return found

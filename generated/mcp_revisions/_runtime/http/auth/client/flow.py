@@ -90,14 +90,16 @@ def _discovered(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None
 ) -> Flow[Authorization]:
     """Return what is known, with the metadata as they are now."""
+    slash = settings.trailing_slash
     resource = yield from find_resource(known.url, refusal)
     if resource is None:
-        server = yield from default_server(known.url, root_slash=settings.root_slash)
+        server = yield from default_server(known.url, trailing_slash=slash)
     else:
         ours = [one.issuer for one in (settings, settings.client, known.server) if one is not None]
-        issuer = choose_issuer(resource.authorization_servers, ours)
-        server = yield from find_server(issuer, root_slash=settings.root_slash)
-    if known.server is not None and known.server.issuer != server.issuer:
+        issuer = choose_issuer(resource.authorization_servers, ours, trailing_slash=slash)
+        server = yield from find_server(issuer, trailing_slash=slash)
+    before = known.server
+    if before and not same_identifier(before.issuer, server.issuer, trailing_slash=slash):
         # Tokens are for nobody else than who gave them. So is a client, which has its issuer.
         known = Authorization(url=known.url, client=known.client, step_ups=known.step_ups)
     return replace(
@@ -187,7 +189,9 @@ def _server(settings: OAuthSettings, known: Authorization) -> ServerMetadata:
     if server is None:
         raise AuthorizationError("The authorization server is not known")
     wanted = settings.issuer
-    if wanted and not same_identifier(wanted, server.issuer, root_slash=settings.root_slash):
+    if wanted and not same_identifier(
+        wanted, server.issuer, trailing_slash=settings.trailing_slash
+    ):
         raise AuthorizationError(f"Tokens are issued by {server.issuer}, and not by {wanted}")
     return server
 
@@ -201,6 +205,7 @@ def _token_request(
         resource=known.resource,
         scopes=known.requested_scopes,
         dpop=_proofs(settings, known, refusal),
+        trailing_slash=settings.trailing_slash,
         clock=settings.clock,
     )
 

@@ -113,7 +113,7 @@ class EnterpriseManaged:
 
     def _id_jag(self, request: TokenRequest) -> Flow[str]:
         """Return what the identity provider exchanges the login of the user for (RFC 8693)."""
-        provider = yield from self._provider()
+        provider = yield from self._provider(request.trailing_slash)
         form = {
             "grant_type": _TOKEN_EXCHANGE,
             "requested_token_type": _ID_JAG,
@@ -129,9 +129,9 @@ class EnterpriseManaged:
             raise AuthorizationError("The identity provider did not answer with an ID-JAG")
         return token_in(answer, "access_token")
 
-    def _provider(self) -> Flow[ServerMetadata]:
+    def _provider(self, slash: bool) -> Flow[ServerMetadata]:
         if self.token_endpoint is None:
-            return (yield from find_server(self.identity_provider))
+            return (yield from find_server(self.identity_provider, trailing_slash=slash))
         return ServerMetadata(
             issuer=self.identity_provider,
             authorization_endpoint=None,

@@ -34,8 +34,8 @@ class OAuthSettings:
     """What binds tokens to a key, at authorization servers that can (RFC 9449)."""
     dpop_required: bool = False
     """True to accept no other tokens than bound ones."""
-    root_slash: bool = False
-    """True to accept an issuer with a slash for one without it, where there is no path."""
+    trailing_slash: bool = False
+    """True to accept an issuer with a slash at the end for the one without it, with a warning."""
     max_step_ups: int = 3
     """How often more scopes are asked for, for one operation."""
     clock: Callable[[], float] = time

@@ -105,7 +105,7 @@ def _usable(kept: ClientInformation | None, settings: OAuthSettings) -> ClientIn
     issuer = given.issuer or kept.issuer
     if kept.client_id != given.client_id or issuer is None or kept.issuer is None:
         return None
-    if not same_identifier(issuer, kept.issuer, root_slash=settings.root_slash):
+    if not same_identifier(issuer, kept.issuer, trailing_slash=settings.trailing_slash):
         # Its secret is for the server that is named now (2026-07-28, "Authorization Server
         # Binding").
         return None

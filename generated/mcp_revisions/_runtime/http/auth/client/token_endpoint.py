@@ -46,6 +46,8 @@ class TokenRequest:
     """Where the user comes back to; for the grant that has a user."""
     dpop: DPoP | None = None
     """What binds the tokens to a key."""
+    trailing_slash: bool = False
+    """As in `OAuthSettings`."""
     clock: Callable[[], float] = field(default=time, repr=False)
     """Seconds of the epoch."""
 

@@ -1,0 +1,98 @@
+"""Commands at a server that breaks the schema: they do what can be done, and warn."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.folders import TESTS
+from support.running import Run
+from support.sessions.talking import hello, notification, request
+from support.tables import case
+
+SERVER = TESTS / "support" / "calling" / "broken.py"
+TARGET = f"{sys.executable} {SERVER}"
+
+NAMED = (
+    "#/result/serverInfo: initialize: it is only displayed, and breaks the schema at '/version'",
+    "#/result/capabilities/logging: initialize: null is not allowed here and counts as absent",
+)
+TOOLS = (
+    "#/result/tools/0/title: tools/list: null is not allowed here and counts as absent",
+    "#/result/tools/1: tools/list: 'other' is left out: it breaks the schema at '/inputSchema'",
+)
+ENDS: dict[str, tuple[list[str], str, tuple[str, ...]]] = {
+    "list": (["list", TARGET, "tools"], "broken unknown, revision 2025-11-25\n", TOOLS),
+    "list resources": (
+        ["list", TARGET, "resources"],
+        "  memo://a  a\n",
+        ("#/result/resources/1: resources/list: 'memo://b' is left out",),
+    ),
+    "list templates": (
+        ["list", TARGET, "templates"],
+        "0 templates\n",
+        ("#/result/resourceTemplates/0: resources/templates/list: an entry is left out",),
+    ),
+    "call": (["call", TARGET, "echo"], "hi\n", (*TOOLS, "#/result/isError: tools/call: null")),
+    "read": (["read", TARGET, "memo://a"], "milk", ("#/result/contents/0/mimeType",)),
+    "prompt": (["prompt", TARGET, "greet"], "user:\n  hi\n", ("#/result/prompts/0/arguments",)),
+}
+
+
+def test_commands_mend_what_breaks_the_schema_and_warn(kept: None, mcp_gen: Run) -> None:
+    for name, (line, out, warnings) in ENDS.items():
+        with case(name):
+            ran = mcp_gen(*line)
+            assert ran.code == 0 and out in ran.out, ran
+            assert ran.err.startswith("warning[invalid-response]: broken.py: ")
+            assert "  hint: mcp-gen inspect shows where the server breaks the protocol\n" in ran.err
+            for warning in (*NAMED, *warnings):
+                assert warning in ran.err, ran.err
+            assert "mcp_protogen" not in ran.err and "[warning]" not in ran.err
+
+
+def test_list_for_programs_has_the_rest(kept: None, mcp_gen: Run) -> None:
+    ran = mcp_gen("list", TARGET, "--json")
+    listed = json.loads(ran.out)
+    assert listed["tools"] == [{"name": "echo", "inputSchema": {"type": "object"}}]
+    assert listed["prompts"] == [{"name": "greet"}] and listed["resourceTemplates"] == []
+    assert listed["server"] == {"name": "broken", "version": "unknown"}
+
+
+def test_client_writes_a_module_for_the_rest(
+    kept: None, mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("client", TARGET, "--out", "made.py", "--package", "mcp_revisions")
+    ran = mcp_gen(*command, "--format", "json")
+    warned = json.loads(ran.out)["problems"]
+    assert {problem["level"] for problem in warned} == {"warning"}
+    assert "/result/tools/1" in {problem["pointer"] for problem in warned}
+    module = (tmp_path / "made.py").read_text()
+    assert "def echo(" in module and "other" not in module
+    for again in (mcp_gen(*command), mcp_gen(*command, "--check")):
+        assert again.code == 0 and "'other' is left out" in again.err
+
+
+def test_bridge_passes_on_the_rest_and_logs_what_it_mended(kept: None) -> None:
+    sent = [
+        hello("2025-03-26"),
+        notification("notifications/initialized"),
+        request("tools/call", 2, name="echo"),
+    ]
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "mcp_protogen", "bridge", "--to", TARGET),
+            *("--server-revision", "2025-11-25", "--log-format", "json"),
+        ],
+        input="".join(f"{json.dumps(message)}\n" for message in sent),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert answers[1]["result"] == {"content": [{"type": "text", "text": "hi"}]}
+    losses = [json.loads(line).get("loss", {}) for line in ran.stderr.splitlines()]
+    assert "/result/content/0/annotations" in {loss.get("pointer") for loss in losses}

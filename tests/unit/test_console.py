@@ -1,0 +1,74 @@
+"""Standard output of commands in encodings other than UTF-8, such as a pipe on Windows."""
+
+import html
+import json
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+from mcp_protogen.cli import main
+from mcp_protogen.cli.console import prepare_streams, say
+from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.inspection.recording import written
+from support.inspection.broken_rules import tool, tools
+from support.inspection.sessions import session
+from support.tables import case
+
+TEXT = "Écho → 😀 ∞ "
+ENCODINGS = ("ascii", "latin-1", "cp1252", "cp437", "cp932", "utf-8")
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """A recording of a session with one fault, and characters of several code pages."""
+    file = tmp_path / "made-up.jsonl"
+    lines = "".join(written([session(tools(tool(name=TEXT)))], {"target": TEXT}))
+    file.write_text(lines, "utf-8")
+    return file
+
+
+def output(monkeypatch: pytest.MonkeyPatch, encoding: str) -> BytesIO:
+    """Put a stream of an encoding in the place of standard output; return its bytes."""
+    content = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(content, encoding=encoding))
+    prepare_streams()
+    return content
+
+
+def test_json_is_json_in_every_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {TEXT: [TEXT]}
+    page = json.dumps(value, ensure_ascii=False)
+    for encoding in (*ENCODINGS, "utf-16"):
+        for form in ("json", "jsonl", "text"):
+            with case(f"{encoding} {form}"):
+                content = output(monkeypatch, encoding)
+                say(page, form)
+                found = content.getvalue()
+                assert json.loads(found.decode(encoding)) == value
+                if form != "text" and encoding != "utf-16":
+                    # Most programs read UTF-8, whatever the code page.
+                    assert json.loads(found) == value
+    content = output(monkeypatch, "utf-8")
+    say(page, "json")
+    assert content.getvalue() == page.encode()
+
+
+def test_reports_are_written_in_every_form_and_encoding(
+    monkeypatch: pytest.MonkeyPatch, recording: Path
+) -> None:
+    for encoding in ENCODINGS:
+        for form in PageFormat:
+            with case(f"{encoding} {form}"):
+                content = output(monkeypatch, encoding)
+                monkeypatch.setattr(sys, "argv", ["mcp-gen", "inspect", str(recording)])
+                sys.argv += ["--format", form]
+                with pytest.raises(SystemExit) as ended:
+                    main()
+                assert ended.value.code == 1
+                text = content.getvalue().decode(encoding)
+                assert "tool-name" in text
+                if form == PageFormat.JSON:
+                    assert json.loads(content.getvalue())["target"] == TEXT
+                if form == PageFormat.HTML:
+                    assert TEXT.strip() in html.unescape(text)

@@ -1,0 +1,51 @@
+"""The advice of commands when a connection or a request fails."""
+
+from mcp_protogen.connecting.failures import failure_of
+from mcp_protogen.runtime.core.connection_errors import (
+    Disconnected,
+    HttpError,
+    RequestTimeout,
+)
+from mcp_protogen.runtime.core.strays import Strays
+from support.tables import case
+
+URL = "check the URL of the server; it often ends in /mcp"
+FAILED = "the server, or what is in front of it, has failed"
+HINTS: dict[tuple[int, float | None], str] = {
+    (200, None): URL,
+    (307, None): "give the new URL that the server names",
+    (401, None): "choose an --auth, such as oauth or bearer:VARIABLE",
+    (403, None): "the server refuses this user or this client; check --auth and --header",
+    (404, None): URL,
+    (405, None): URL,
+    (429, 2.0): "the server has got too many requests; try again after 2 s",
+    (429, 0.2): "the server has got too many requests; try again after 1 s",
+    (429, None): "the server has got too many requests; try again later",
+    (500, None): FAILED,
+    (502, None): f"{FAILED}; try again later",
+    (503, 30.0): f"{FAILED}; try again after 30 s",
+    (504, None): f"{FAILED}; try again later",
+    (520, None): FAILED,
+    (999, None): FAILED,
+}
+
+
+def test_http_statuses_have_hints() -> None:
+    for (status, seconds), hint in HINTS.items():
+        with case(f"{status} {seconds}"):
+            failure = failure_of(HttpError(status, f"HTTP {status}", seconds), "here")
+            assert failure.problem.hint == hint
+    for status in range(200, 1000):
+        assert failure_of(HttpError(status, "refused"), "here").problem.hint
+
+
+def test_lines_in_place_of_messages_have_a_hint_and_the_last_errors_stay_apart() -> None:
+    strays = Strays(lines=(b"usage: server --stdio",))
+    ended = Disconnected(strays.explain("the server ended; the last it wrote:\nno such option"))
+    for error in (ended, RequestTimeout("initialize", 5, strays)):
+        with case(str(error)):
+            problem = failure_of(error, "here").problem
+            assert problem.message.startswith("the server wrote 'usage: server --stdio' where")
+            assert "standard error" in problem.hint
+    assert failure_of(ended, "here").written == ["no such option"]
+    assert "--timeout" in failure_of(RequestTimeout("initialize", 5), "here").problem.hint
