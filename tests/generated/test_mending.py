@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from mcp_revisions._runtime.core.errors import InvalidParams
 from mcp_revisions._runtime.core.losses import Loss
 from mcp_revisions._runtime.core.models.base import validator_of
+from mcp_revisions._runtime.messages.forgiving import reinterpret
+from mcp_revisions._runtime.messages.jsonrpc import Call, message_of
 from mcp_revisions._runtime.messages.mending import mend
+from mcp_revisions._runtime.messages.method_table import MethodTable, Request
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS, load
@@ -239,13 +243,22 @@ def test_mending_gives_up_where_it_would_take_too_long() -> None:
     assert mend(result, read, "") == (result, ())
 
 
-def test_lists_of_a_request_stay_whole() -> None:
-    read = validator_of(load("2025-11-25").models.CreateMessageRequestParams)
+def test_nulls_in_several_entries_of_a_request_count_as_absent() -> None:
+    table: MethodTable = load("2025-11-25").methods.TABLE
     text: JsonObject = {"type": "text", "text": "x"}
-    said, null = {"role": "user", "content": text}, {"annotations": None}
-    params = {"maxTokens": 1, "messages": [{**said, "content": {**text, **null}}]}
-    value, losses = mend(params, read, "/params", entries=False)
-    assert value == {"maxTokens": 1, "messages": [said]}
-    assert [loss.pointer for loss in losses] == ["/params/messages/0/content/annotations"]
-    broken = {"maxTokens": 1, "messages": [said, 5]}
-    assert mend(broken, read, "/params", entries=False) == (broken, ())
+    message = {"role": "user", "content": text}
+    careless = {"role": "user", "content": {**text, "annotations": None, "_meta": None}}
+
+    def read(*messages: Json) -> Any:
+        params: JsonObject = {"maxTokens": 1, "messages": [*messages]}
+        whole = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": params}
+        call = message_of(whole)
+        assert isinstance(call, Call)
+        refused = table.interpret(call, "server", lambda _: None)
+        assert isinstance(refused, InvalidParams)
+        return reinterpret(table, call, refused, "server")
+
+    found: Request[Any] = read(deepcopy(careless), message, deepcopy(careless))
+    assert isinstance(found, Request)
+    assert found.params.to_wire() == {"maxTokens": 1, "messages": [message] * 3}
+    assert isinstance(read(deepcopy(careless), 5), InvalidParams)

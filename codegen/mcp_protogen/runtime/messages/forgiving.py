@@ -18,14 +18,25 @@ from .method_table import Message, MethodTable, Notification, Request
 
 _log: Final = getLogger(__name__)
 
+# Each round validates the params again, so a peer may not ask for many.
+_MOST_ROUNDS: Final = 8
+
 
 def reinterpret(
     table: MethodTable, call: Call, refused: InvalidParams, sender: Role
 ) -> Message | RemoteError:
-    """Return the meaning of a call with mended params; `refused` if it stays invalid."""
-    mended = _mended(call, refused.problems)
-    again = None if mended is None else table.interpret(mended, sender, lambda _: None)
-    return again if isinstance(again, (Request, Notification)) else refused
+    """Return what a call comes to once its params are mended; `refused` if it stays invalid."""
+    problems = refused.problems
+    # Only the first fault of a list is among the problems.
+    for _ in range(_MOST_ROUNDS):
+        mended = _mended(call, problems)
+        if mended is None:
+            break
+        again = table.interpret(mended, sender, lambda _: None)
+        if not isinstance(again, InvalidParams):
+            return again if isinstance(again, (Request, Notification)) else refused
+        call, problems = mended, again.problems
+    return refused
 
 
 def _mended(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:

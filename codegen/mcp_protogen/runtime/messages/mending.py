@@ -10,6 +10,7 @@ and validated again:
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import ValidationError
@@ -19,14 +20,16 @@ from ..core.json import count_values, is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
 from ..core.models.validation_errors import has_step, pointer_to, problems, unescaped
+from ..core.spec import RequestSpec
 from .envelope import SERVER_INFO
-from .jsonrpc import Batch, Malformed, Parsed, message_of
+from .jsonrpc import Batch, Malformed, Parsed, Response, message_of
+from .method_table import Error, MethodTable, Result
 from .reading import read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 
 _ABSENT: Final = object()
-NULL_IS_ABSENT: Final = "null is not allowed here and counts as absent"
+_NULL_IS_ABSENT: Final = "null is not allowed here and counts as absent"
 _DISPLAYED: Final[tuple[_Steps, ...]] = (("serverInfo",), ("_meta", SERVER_INFO))
 _NAMES: Final = ("name", "uri", "uriTemplate")
 _LONGEST: Final = 80
@@ -44,13 +47,27 @@ class Mended(NamedTuple):
     losses: tuple[Loss, ...] = ()
 
 
-def mend(value: Any, check: Validate, at: str, *, entries: bool = True) -> Mended:
+def lenient(table: MethodTable, report: LossReport) -> MethodTable:
+    """Return a table that mends results that break the schema; see `Options.lenient`."""
+
+    def read_mended(answer: Response, spec: RequestSpec[Any, Any]) -> Result[Any] | Error:
+        wire = table.wire
+        check = wire.result_reader(wire.requests.get(spec.method, spec))
+        result, losses = mend(answer.result, check, "/result")
+        report.take(spec.method, losses)
+        return table.read_answer(answer._replace(result=result), spec)
+
+    mending = copy(table)
+    mending.mender = read_mended
+    return mending
+
+
+def mend(value: Any, check: Validate, at: str) -> Mended:
     """Return a decoded value that `check` accepts, or one that comes close; never raise.
 
-    `check` raises `ValidationError`. `at` is the pointer of the value in its message. Without
-    `entries`, lists stay whole.
+    `at` is the pointer of the value in its message.
     """
-    mending = _Mending(check, at, entries)
+    mending = _Mending(check, at)
     try:
         return Mended(*mending.solve(value, (), ()))
     except _Unmendable as error:
@@ -90,7 +107,7 @@ def _without_null_members(value: Any, losses: LossReport) -> Any:
         return value
     method = value.get("method")
     places = [pointer_to([name]) for name in value if name not in bare]
-    nulls = [Loss(place, "dropped", NULL_IS_ABSENT, True) for place in places]
+    nulls = [Loss(place, "dropped", _NULL_IS_ABSENT, True) for place in places]
     losses.take(method if isinstance(method, str) else "response", nulls)
     return bare
 
@@ -112,10 +129,9 @@ class _TooMuch(Exception):
 class _Mending:
     """The search for a value that `check` accepts."""
 
-    def __init__(self, check: Validate, at: str, entries: bool) -> None:
+    def __init__(self, check: Validate, at: str) -> None:
         self._check = check
         self._at = at
-        self._entries = entries
         self._left = _MOST_VALUES
 
     def solve(self, root: Any, place: _Steps, origin: _Steps) -> tuple[Any, tuple[Loss, ...]]:
@@ -162,7 +178,7 @@ class _Mending:
             missing = self._problems(_without(root, nulls), place)
             nulls = [where for where in nulls if where not in missing]
         origins = [(*origin, *where[len(place) :]) for where in nulls]
-        losses = [self._loss(where, NULL_IS_ABSENT, True) for where in origins]
+        losses = [self._loss(where, _NULL_IS_ABSENT, True) for where in origins]
         return _without(root, nulls), tuple(losses)
 
     def _drop_entries(
@@ -185,10 +201,7 @@ class _Mending:
             try:
                 solved, more = self.solve(alone, here, (*origin, number))
             except _Unmendable as error:
-                if self._entries:
-                    losses.append(self._loss((*origin, number), _broken(entry, error)))
-                else:
-                    entries.append(entry)
+                losses.append(self._loss((*origin, number), _broken(entry, error)))
             else:
                 entries.append(_value_at(solved, here))
                 losses += more

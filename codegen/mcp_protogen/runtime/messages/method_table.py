@@ -5,8 +5,7 @@ request it answers. It has one of two outcomes, both of them values: the message
 it comes to the error that would answer it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Mapping
 from typing import (
     Any,
     ClassVar,
@@ -14,7 +13,6 @@ from typing import (
     Generic,
     Literal,
     NamedTuple,
-    Self,
     TypeAlias,
     TypeVar,
     final,
@@ -35,7 +33,6 @@ from ..core.errors import (
 )
 from ..core.extensions import Extension
 from ..core.json import JSONObject
-from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.sendable import Unsendable
@@ -51,7 +48,6 @@ from .jsonrpc import (
     write_error,
     write_result,
 )
-from .mending import NULL_IS_ABSENT, mend
 from .results import UnknownResultType, result_reader
 from .writing import body_text, method_text, params_text
 
@@ -110,6 +106,7 @@ CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
 Part: TypeAlias = Literal["params", "result"]
 Pending: TypeAlias = Callable[[RequestId], RequestSpec[Any, Any] | None]
+Mender: TypeAlias = Callable[[Response, RequestSpec[Any, Any]], Result[Any] | Error]
 
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _ABSENT: Final = object()
@@ -176,8 +173,8 @@ class MethodTable:
         self.core: MethodTable = self
         """The table without extensions."""
         self.extensions: tuple[Extension, ...] = ()
-        self._strict: MethodTable | None = None
-        self._mended: LossReport | None = None
+        self.mender: Mender | None = None
+        """What reads an answer that breaks the schema, for a lenient client."""
         self._find_readers()
 
     def _find_readers(self) -> None:
@@ -187,12 +184,6 @@ class MethodTable:
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
-
-    def lenient(self, report: LossReport) -> Self:
-        """Return a table that mends messages that break the schema; see `Options.lenient`."""
-        table = copy(self)
-        table._strict, table._mended = self, report
-        return table
 
     @property
     def wire(self) -> "MethodTable":
@@ -235,7 +226,7 @@ class MethodTable:
         if not isinstance(message, Call):
             asked = None if message.id is None else pending(message.id)
             try:
-                return self._read_answer(message, asked)
+                return self.read_answer(message, asked)
             except InvalidAnswer as error:
                 return error
         id, method, params, meta, whole = message
@@ -253,8 +244,6 @@ class MethodTable:
         try:
             value = validate(given)
         except (ValidationError, Untranslatable) as error:
-            if self._strict is not None:
-                return self._strict.interpret(self._mend_call(message, sender), sender, pending)
             found = _problems(error, given, "/params")
             return InvalidParams(f"Invalid params of {method}", found, id=id)
         if id is None:
@@ -262,37 +251,10 @@ class MethodTable:
         request: Request[Any] = named(Request, (id, spec, value, params, meta))
         return request
 
-    def _mend_call(self, call: Call, sender: Role) -> Call:
-        """Return a call with the params that a lenient client reads."""
-        wire, message = self.wire, dict(call.message)
-        calls: Any = wire._notifications if call.id is None else wire._requests
-        known: Known[Any] | None = calls[sender].find(call.method)
-        params = message.pop("params", {})
-        if known is None or params is None:
-            losses: tuple[Loss, ...] = (Loss("/params", "dropped", NULL_IS_ABSENT, True),)
-        else:
-            # The lists of a request are what the server asks about, and stay whole.
-            message["params"], losses = mend(params, known[1], "/params", entries=False)
-        self._report(call.method, losses)
-        mended = message_of(message)
-        assert isinstance(mended, Call)
-        return mended
-
-    def _mend_answer(self, answer: Response, spec: RequestSpec[Any, Any]) -> Response:
-        """Return an answer with the result that a lenient client reads."""
-        wire = self.wire
-        check = wire.result_reader(wire.requests.get(spec.method, spec))
-        result, losses = mend(answer.result, check, "/result")
-        self._report(spec.method, losses)
-        return answer._replace(result=result)
-
-    def _report(self, method: str, losses: Iterable[Loss]) -> None:
-        if self._mended is not None:
-            self._mended.take(method, losses)
-
-    def _read_answer(
+    def read_answer(
         self, answer: Response, spec: RequestSpec[Any, Any] | None
     ) -> Result[Any] | Error:
+        """Return what an answer to a request comes to; raise `InvalidAnswer`."""
         id, result, failure = answer
         if failure is not None:
             return Error(id, failure["code"], failure["message"], failure.get("data"))
@@ -304,8 +266,8 @@ class MethodTable:
         except UnknownResultType:
             found = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
-            if self._strict is not None:
-                return self._strict._read_answer(self._mend_answer(answer, spec), spec)
+            if self.mender is not None:
+                return self.mender(answer, spec)
             found = _problems(error, result, "/result")
         raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
@@ -334,11 +296,11 @@ class MethodTable:
         message = single(data)
         if not isinstance(message, Response):
             raise InvalidAnswer("not an answer")
-        return self._read_answer(message, spec)
+        return self.read_answer(message, spec)
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
-        answer = self._read_answer(Response(0, result), spec)
+        answer = self.read_answer(Response(0, result), spec)
         assert isinstance(answer, Result)
         value: R = answer.value
         return value

@@ -33,6 +33,7 @@ from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
+from ..messages.mending import lenient
 from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
@@ -102,7 +103,7 @@ async def connected(
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
         if negotiator.mended is not None:
-            view = replace(view, table=view.table.lenient(negotiator.mended))
+            view = replace(view, table=lenient(view.table, negotiator.mended))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
         connection.mended = negotiator.mended

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from ..core.errors import LocalError
 from ..core.json import OBJECT, JSONObject, json_text, read_json
 from ..core.models.base import BUILDING, WireModel, supplied
-from ..core.sendable import Unsendable, check_finite, without_surrogates
+from ..core.sendable import Unsendable, check_finite, has_odd_number, without_surrogates
 from ..core.spec import CallSpec, RequestSpec
 
 _EMPTY: Final = b"{}"
@@ -106,24 +106,21 @@ def check_open(method: str, model: Any) -> None:
     Pydantic refuses it elsewhere, and would write null here.
     """
     members = model.__dict__
-    try:
-        for name, pointer in _open_members(model.__class__):
-            if (value := members.get(name)) is not None:
-                check_finite(value, pointer)
-    except Unsendable as error:
-        raise LocalError(f"{method} cannot be written: {error}") from error
+    for name in _open_members(model.__class__):
+        value = members.get(name)
+        if value is not None and has_odd_number(value):
+            try:
+                check_finite(value, f"/{model.__class__.model_fields[name].alias or name}")
+            except Unsendable as error:
+                raise LocalError(f"{method} cannot be written: {error}") from error
 
 
 @cache
-def _open_members(cls: type[WireModel]) -> tuple[tuple[str, str], ...]:
-    """Return the names of members that may be, or hold, any value, with their pointers."""
+def _open_members(cls: type[WireModel]) -> tuple[str, ...]:
+    """Return the names of members that may be, or hold, any value."""
     with BUILDING:
         cls.model_rebuild()
-    return tuple(
-        (name, f"/{field.alias or name}")
-        for name, field in cls.model_fields.items()
-        if _is_open(field.annotation)
-    )
+    return tuple(name for name, field in cls.model_fields.items() if _is_open(field.annotation))
 
 
 def _is_open(annotation: Any) -> bool:
