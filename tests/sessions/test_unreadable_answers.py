@@ -121,7 +121,7 @@ async def test_unreadable_answer_fails_its_call_at_once() -> None:
         # Without an id, it answers the only request that is open.
         (answer.replace(b'"id":%d', b'"id":NaN'), "NaN is not JSON"),
         (b'{"jsonrpc":"2.0","id":', "EOF"),
-        (b'{"jsonrpc":"2.0","result":{}}', "a result has an id"),
+        (b'{"jsonrpc":"2.0","result":{}}', "the result has no id"),
     ]:
         with case(line):
             found, seconds = await call(sending(line))
