@@ -288,7 +288,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"bridge"}),
         {
-            "bridge": ("bridge", "carrying", "forwarded_request", "proxies", "task_carrying"),
+            "bridge": (
+                *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
+                "task_carrying",
+            ),
             "client": ("listen_stream",),
         },
         modules=("bridge",),

@@ -11,7 +11,17 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, booted, calling, text_in
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import ASKED, answered, form
-from support.sessions.talking import INITIALIZED, META, VERSION, hello, pkg, request, tools
+from support.sessions.talking import (
+    INITIALIZED,
+    META,
+    VERSION,
+    Accepting,
+    Hand,
+    hello,
+    pkg,
+    request,
+    tools,
+)
 from support.tables import case
 
 CHANGED = "notifications/tools/list_changed"
@@ -235,3 +245,22 @@ def test_what_cannot_be_shared_is_refused() -> None:
     for chosen in (pkg.HttpOptions(sessions=False), shared):
         with pytest.raises(ValueError, match="cannot be shared"):
             pkg.bridge_app(pkg.Bridge, Origin().open, http=chosen)
+
+
+async def test_server_that_does_not_answer_ends_with_the_client_that_waits_for_it() -> None:
+    ended = asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        while await hand.take() is not None:
+            pass
+        ended.set()
+
+    async with bridged(Accepting(play)) as site:
+        for message in ("handshake", "request"):
+            with case(message):
+                send = site.post(hello()) if message == "handshake" else site.modern("tools/list")
+                waiting = asyncio.create_task(send)
+                await asyncio.sleep(0.2)
+                waiting.cancel()
+                await asyncio.wait_for(ended.wait(), 3)
+                ended.clear()

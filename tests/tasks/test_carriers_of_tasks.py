@@ -1,14 +1,11 @@
 """What bridges keep of the tasks that they carry, and for how long."""
 
-import gc
 from asyncio import create_task, sleep, wait
 from types import SimpleNamespace
 from typing import Any
 
 from mcp_revisions._runtime.bridge.tasks.extension_clients import ExtensionClients
-from mcp_revisions._runtime.bridge.tasks.same_form import SameForm
 from mcp_revisions._runtime.client.tasks.calls import TaskCaller
-from support.tasks.asking import DECLARED
 
 
 def halves(**members: Any) -> tuple[Any, Any]:
@@ -33,17 +30,3 @@ async def test_a_question_that_is_taken_back_before_anybody_looks_leaves_nothing
     asking.cancel()
     await wait([asking])
     assert len(vars(carrier)["_waiting"]) == 0
-
-
-async def test_tasks_of_a_stream_that_ends_before_it_follows_them_are_forgotten() -> None:
-    async def tasks(ids: frozenset[str]) -> frozenset[str]:
-        return ids
-
-    carrier = SameForm(*halves(stream=SimpleNamespace(tasks=tasks)))
-    request: Any = SimpleNamespace(id=1, meta=DECLARED)
-    followed = await carrier.followed(SimpleNamespace(endpoint=None), request, ["a"])
-    assert [one.id for one in followed] == ["a"]
-    assert len(vars(carrier)["_followed"]) == 1
-    del followed
-    gc.collect()
-    assert len(vars(carrier)["_followed"]) == 0

@@ -141,6 +141,63 @@ async def test_what_a_remote_server_says_and_has_not_declared_reaches_nobody(
     assert {one.name.rpartition(".")[2] for one in caplog.records} == {"losses"}
 
 
+@pytest.mark.parametrize("revision", ERAS)
+async def test_mount_passes_on_what_its_server_sends_against_the_schema(revision: str) -> None:
+    rest: JsonObject = {"resultType": "complete"} if revision != OLD else {}
+    schema = {"type": "object"}
+    listed = [
+        {"name": "good", "title": "Good", "inputSchema": schema},
+        {"name": "null", "title": None, "annotations": None, "inputSchema": schema},
+        {"name": "bad", "inputSchema": 5},
+    ]
+    content = [{"type": "text", "text": "done", "annotations": None}]
+    answers: JsonObject = {
+        "tools/list": {"tools": listed, "nextCursor": None},
+        "tools/call": {"content": content, "structuredContent": None},
+    }
+
+    async def play(hand: Hand) -> None:
+        asked = await hand.take()
+        opening: JsonObject = {"capabilities": {"tools": {}, "logging": None}}
+        if revision == OLD:
+            opening |= {"protocolVersion": OLD, "serverInfo": {"name": "s"}}
+        else:
+            opening |= {"supportedVersions": [revision], "ttlMs": 0, "cacheScope": "public"}
+        await hand.send(result(asked["id"], **rest, **opening))
+        while (asked := await hand.take()) is not None:
+            if asked["method"] == "tools/call":
+                token = asked["params"]["_meta"]["progressToken"]
+                for report in ({"progress": 1, "total": None}, {"progress": 1}, {"progress": 2}):
+                    report = {**report, "progressToken": token}
+                    await hand.send(notification("notifications/progress", **report))
+            if asked["method"] in answers:
+                more = {"ttlMs": 0, "cacheScope": "public"} if rest else {}
+                await hand.send(result(asked["id"], **rest, **more, **answers[asked["method"]]))
+
+    hearing = Hearing(revision)
+    async with in_memory(hearing.client, above(revision, Accepting(play))) as one:
+        names = [tool.name for tool in (await one.list_tools()).tools]
+        assert names == ["weather_good", "weather_null"]
+        reports: list[Any] = []
+        called = await one.call_tool("weather_null", {}, on_progress=reports.append)
+        assert called.content[0].text == "done"
+        assert [report.done for report in reports] == [1, 1, 2]
+
+
+async def test_mount_says_that_the_answer_of_its_server_cannot_be_read() -> None:
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={})
+        asked = await hand.take()
+        await hand.send(result(asked["id"], content=5))
+        await hand.take()
+
+    async with in_memory(Hearing(OLD).client, above(OLD, Accepting(play))) as one:
+        with pytest.raises(pkg.McpError) as raised:
+            await one.call_tool("weather_x", {})
+    assert raised.value.code == -32603
+    assert raised.value.message.startswith("The server's answer to tools/call cannot be read: /res")
+
+
 async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> None:
     for spoken in ERAS:
         remote = alone(OLD)

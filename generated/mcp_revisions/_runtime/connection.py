@@ -539,7 +539,9 @@ class Connection:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
-        requires = spec.requires if self.needs is None else self.needs[spec]
+        requires = spec.requires
+        if requires and self.needs is not None:
+            requires = self.needs[spec]
         if requires:
             declared = self._declared(request)
             need = capabilities.unmet(requires, self.peer, request.params, declared)
@@ -571,6 +573,10 @@ class Connection:
             return self._given_up(notification)
         if spec.method == PROGRESS:
             pending = self._asked.get(params.progress_token)
+            if self.table.carries:
+                if pending is not None:
+                    pending.renew(now)
+                return notification
             if params.progress_token in self._reported:
                 return Progressed(params.progress_token, notification)
             if pending is None or not pending.progress:

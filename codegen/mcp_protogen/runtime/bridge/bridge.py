@@ -7,16 +7,18 @@ it is, so that the server sees what the client can do.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..client.base import ClientBase
 from ..client.connect import connected
 from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR, InvalidParams, RemoteError
+from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
 from ..core.json import JSONObject, is_object
+from ..core.losses import Loss
 from ..core.options import Options, SizeLimit
 from ..core.revision import Revision
 from ..core.spec import HANDSHAKE_ERA
@@ -25,7 +27,7 @@ from ..messages import jsonrpc
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ..messages.forgiving import reinterpret
 from ..messages.jsonrpc import Call, Malformed
-from ..messages.method_table import understood
+from ..messages.method_table import MethodTable
 from ..rules import server_negotiation
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import runtime_of
@@ -33,7 +35,7 @@ from ..rules.server_negotiation import Offer
 from ..rules.task_forms import without_tasks
 from ..server.base import ServerBase
 from ..server.serve import serve
-from ..translation.revision_view import RevisionViews
+from ..translation.revision_view import RevisionView, RevisionViews
 from ..translation.task_wires import table_with_tasks
 from ..transports.base import Opener, Received, Transport, messages_in, separated
 from .carrying import CarryingTable
@@ -41,6 +43,9 @@ from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import task_caller
 
 _USUAL: Final = Options()
+
+# Between two looks at whether there is room for more of what a client says, in seconds.
+_PAUSE: Final = 0.05
 
 UNREACHABLE: Final = "The server cannot be reached"
 
@@ -80,30 +85,59 @@ class BridgeBase:
         of the client is closed in any case.
         """
         try:
-            caller = await self._arrival.first()
-            if caller is not None:
-                await self._carry(caller)
+            while (caller := await self._arrival.first()) is not None:
+                try:
+                    await self._carry(caller)
+                    return
+                except UnfitCaller as unfit:
+                    await self._arrival.refuse_first(unfit.error)
         finally:
             await self._arrival.close()
 
     async def _carry(self, caller: "Caller") -> None:
         async with AsyncExitStack() as stack:
-            connecting = proxied(caller, self._server_opener, self._servers, self._options)
-            try:
-                server = await stack.enter_async_context(connecting)
-            except Exception:
-                # Programs show their users an answer, and nothing of a connection that ends.
-                await self._arrival.refuse(UNREACHABLE)
-                raise
+            server = await self._connect(stack, caller)
+            runtime = runtime_of(server, ProxyServerRuntime)
             # Until the client, or the server, is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
-            gone = asyncio.create_task(runtime_of(server, ProxyServerRuntime).until_gone())
+            gone = asyncio.create_task(runtime.until_gone())
             try:
                 await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
+                await runtime.settle(self._options.drain)
             finally:
                 gone.cancel()
                 serving.cancel()
                 await asyncio.gather(serving, gone, return_exceptions=True)
+
+    async def _connect(self, stack: AsyncExitStack, caller: "Caller") -> ServerBase[Any]:
+        """Connect to the server; give up soon after the client has closed its side."""
+        drain, loop = self._options.drain, asyncio.get_running_loop()
+        watching = asyncio.create_task(self._arrival.until_gone(self._options.max_waiting))
+        limit = asyncio.timeout(None)
+        try:
+            async with limit:
+
+                def hurry(_: object) -> None:
+                    limit.reschedule(loop.time() + drain)
+
+                watching.add_done_callback(hurry)
+                connecting = proxied(caller, self._server_opener, self._servers, self._options)
+                try:
+                    return await stack.enter_async_context(connecting)
+                finally:
+                    watching.remove_done_callback(hurry)
+        except UnfitCaller:
+            raise
+        except Exception as error:
+            # Programs show their users an answer, and nothing of a connection that ends.
+            await self._arrival.refuse(UNREACHABLE)
+            if isinstance(error, TimeoutError) and limit.expired():
+                why = "the client was gone before the server answered"
+                raise Disconnected(why) from error
+            raise
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
 
     @classmethod
     def proxy(
@@ -142,11 +176,14 @@ async def proxied(
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
     to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
     to_server.carries = carries
-    clients: dict[str, ClientBase] = {caller.revision.id: client}
-    views = RevisionViews(clients, servers, options.on_loss)
+    views = _Views(caller, client, servers, options.on_loss)
+    if caller.revision.id not in views.offer.eras:
+        caller.check()
     # The client's own revision loses nothing, so it goes before newer ones.
     own = NegotiatedRevision(caller.revision.id, caller.revision.era)
-    async with connected(views, opener, options, own):
+    # Who mounts a server reads all that it says; a client of the bridge gets that as it is.
+    lenient = options if carries else replace(options, lenient=True)
+    async with connected(views, opener, lenient, own):
         server.instructions = to_server.connection.instructions
         await to_server.open()
         try:
@@ -155,15 +192,46 @@ async def proxied(
             to_client.abort()
 
 
+class _Views(RevisionViews[ClientBase]):
+    """A client as servers of all revisions see it, as it described itself in its own."""
+
+    def __init__(
+        self,
+        caller: "Caller",
+        client: ClientBase,
+        servers: Iterable[Revision],
+        on_loss: Callable[[Loss], object] | None,
+    ) -> None:
+        revision = caller.revision.id
+        super().__init__({revision: client}, servers, on_loss)
+        self._caller = caller
+        if runtime_of(client, ProxyClientRuntime).carries:
+            table = CarryingTable(client.TABLE)
+            self[revision] = RevisionView(client, table, caller.capabilities, caller.info)
+
+    def __missing__(self, revision: str) -> RevisionView[ClientBase]:
+        if revision != self._caller.revision.id:
+            self._caller.check()
+        return super().__missing__(revision)
+
+
 def _proxies(revision: Revision, carries: bool) -> tuple[Any, Any]:
     """Return the two halves for a client of a revision."""
     module = revision.load()
-    table = CarryingTable(table_with_tasks(revision)) if carries else module.methods.TABLE
+    table = table_with_tasks(revision) if carries else module.methods.TABLE
     made = [
         type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()
         for one, members in ((module.Client, task_caller()), (module.Server, {}))
     ]
     return made[0], made[1]
+
+
+class UnfitCaller(Exception):
+    """A client that says of itself what cannot be translated; `error` answers it."""
+
+    def __init__(self, error: RemoteError) -> None:
+        super().__init__(str(error))
+        self.error: Final = error
 
 
 class Caller(NamedTuple):
@@ -172,18 +240,22 @@ class Caller(NamedTuple):
     revision: Revision
     capabilities: JSONObject
     info: JSONObject
+    call: Call | None = None
+    """The message in which it says so."""
+
+    def check(self) -> None:
+        """Raise `UnfitCaller` unless the client can be understood in another revision."""
+        if self.call is not None:
+            table: MethodTable = self.revision.load().methods.TABLE
+            outcome = table.interpret(self.call, "client", lambda _: None)
+            if isinstance(outcome, InvalidParams):
+                outcome = reinterpret(table, self.call, outcome, "client")
+            if isinstance(outcome, RemoteError):
+                raise UnfitCaller(outcome)
 
 
 def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
-    """Return who says that it is a client of a revision; raise `RemoteError` for what is too much.
-
-    It goes on to the server, so it has to be what it should be.
-    """
-    table = CarryingTable(revision.load().methods.TABLE)
-    outcome = table.interpret(call, "client", lambda _: None)
-    if isinstance(outcome, InvalidParams):
-        outcome = reinterpret(table, call, outcome, "client")
-    understood(outcome)
+    """Return who says that it is a client of a revision; raise `InvalidParams` for too much."""
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
     given = call.params if remembers else call.meta
@@ -192,8 +264,9 @@ def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
         revision,
         capabilities if is_object(capabilities) else {},
         info if is_object(info) else {**UNKNOWN},
+        call,
     )
-    problems = limit.problems(at, dict(zip(names, caller[1:], strict=True)))
+    problems = limit.problems(at, dict(zip(names, caller[1:3], strict=True)))
     if problems:
         raise InvalidParams(problems[0].message, problems, id=call.id)
     return caller
@@ -210,7 +283,8 @@ class Arrival:
         self._revisions = {one.id: one for one in revisions}
         known = sorted(self._revisions.items())
         self._offer = Offer({id: one.era for id, one in known})
-        self._seen: deque[Received] = deque()
+        self._seen = deque[Received]()
+        self._has_ended = False
         self._log = Throttle(getLogger(__name__))
 
     async def first(self) -> Caller | None:
@@ -218,14 +292,31 @@ class Arrival:
 
         Answer what comes before.
         """
-        while received := await self._receive():
-            self._seen.extend(separated(received, self._log))
+        while True:
             while self._seen:
                 caller = await self._look_at(self._seen[0])
                 if caller is not None:
                     return caller
                 self._seen.popleft()
-        return None
+            if not await self._take():
+                return None
+
+    async def _take(self) -> bool:
+        """Take in what comes next; return False once the client has closed its side."""
+        received = await self._receive()
+        self._seen.extend(separated(received, self._log))
+        self._has_ended = not received
+        return not self._has_ended
+
+    async def until_gone(self, most: int) -> None:
+        """Take in what is to be served later, until the client has closed its side, or is broken.
+
+        With `most` messages that wait, no more are taken in.
+        """
+        with suppress(Disconnected):
+            while await self._take():
+                while len(self._seen) >= most:
+                    await asyncio.sleep(_PAUSE)
 
     async def _look_at(self, received: Received) -> Caller | None:
         try:
@@ -254,16 +345,19 @@ class Arrival:
 
     async def refuse(self, message: str) -> None:
         """Answer what is waiting for the server with an error."""
-        for received in self._seen:
-            for call in messages_in(received, self._log):
-                if isinstance(call, Call) and call.id is not None:
-                    error = jsonrpc.write_error(call.id, INTERNAL_ERROR, message, None)
-                    with suppress(Disconnected):
-                        await self.send([error])
-        self._seen.clear()
+        while self._seen:
+            await self.refuse_first(McpError(INTERNAL_ERROR, message))
+
+    async def refuse_first(self, error: ProtocolError) -> None:
+        """Answer the message that has waited longest with an error."""
+        for call in messages_in(self._seen.popleft(), self._log):
+            if isinstance(call, Call) and call.id is not None:
+                data = jsonrpc.write_error(call.id, error.code, error.message, error.data)
+                with suppress(Disconnected):
+                    await self.send([data])
 
     async def receive(self) -> Sequence[Received]:
         if self._seen:
-            seen, self._seen = list(self._seen), deque()
+            seen, self._seen = list(self._seen), deque[Received]()
             return seen
-        return await self._receive()
+        return () if self._has_ended else await self._receive()

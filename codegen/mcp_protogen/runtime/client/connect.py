@@ -24,7 +24,7 @@ from ..core.errors import (
     RemoteError,
     RequestId,
 )
-from ..core.json import JSONObject, is_object
+from ..core.json import is_object
 from ..core.losses import LossReport
 from ..core.options import Options
 from ..core.revision import Revision
@@ -328,8 +328,8 @@ def _connection(
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
-    opening = table.requests[table.era.opened_by]
-    result: JSONObject = table.read_result(opening, adopted.result).to_wire()
+    result = table.read_result(table.requests[table.era.opened_by], adopted.result)
+    result = result if table.carries else result.to_wire()
     declared = table.inward("ServerCapabilities", result["capabilities"])
     connection = Connection(
         table,
@@ -349,8 +349,7 @@ def _connection(
     if view.handlers.TABLE.era is not table.era:
         assert view.adapters is not None
         make = view.adapters.era_adapter
-    instructions = result.get("instructions")
-    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, instructions)
+    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
     client.adopt(made)
     return made
 

@@ -1,19 +1,34 @@
 """The listen stream of a client in the stateless era; to change it, a new one replaces it."""
 
-from asyncio import CancelledError, Future, Lock, Task, get_running_loop, timeout
+from asyncio import (
+    CancelledError,
+    Future,
+    Lock,
+    Task,
+    current_task,
+    get_running_loop,
+    sleep,
+    timeout,
+)
 from collections.abc import Callable, Iterable, Mapping
 from logging import getLogger
 from typing import Any, Final
 
 from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS, McpError, ProtocolError
-from ..core.models.base import WireModel
+from ..core.json import JSONObject
+from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
 from ..core.spec import RequestSpec
-from ..core.subscriptions import Filter
+from ..core.subscriptions import RESOURCE_UPDATED, Filter
 from ..messages.envelope import SUBSCRIPTION_ID
+from ..messages.method_table import Notification
 from ..rpc.endpoint import Endpoint
 
 _log: Final = getLogger(__name__)
+
+# Between the end of a stream and the next one, in seconds; each failure doubles it.
+_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 60.0
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 LISTEN: Final = "subscriptions/listen"
@@ -52,21 +67,6 @@ class ListenStream:
         if uri not in self._wanted.uris:
             raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
 
-    async def tasks(self, ids: frozenset[str]) -> frozenset[str]:
-        """Listen for these tasks, and no others; return of which of them the server tells.
-
-        Raise what `subscription` raises.
-        """
-        await self._listen(lambda filter: filter._replace(tasks=ids))
-        return self._wanted.tasks
-
-    async def forget_tasks(self, ids: frozenset[str]) -> None:
-        """Listen for no other tasks than these, whatever the server says to that."""
-        try:
-            await self._listen(lambda filter: filter._replace(tasks=filter.tasks & ids))
-        except (ProtocolError, TimeoutError, ConnectionError) as error:
-            _log.info("the server still tells of tasks that nobody follows: %s", error)
-
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
         async with self._changing:
             before, wanted = self._task, change(self._wanted)
@@ -93,7 +93,7 @@ class ListenStream:
 
     async def _stream(self, wanted: Filter, acknowledged: Future[Filter]) -> None:
         params = self._spec.params(notifications=wanted.to_wire())
-        over: Exception = McpError(INTERNAL_ERROR, "The server does not listen")
+        over: Exception = McpError(INTERNAL_ERROR, "the server has ended it")
         try:
             await self._endpoint.request(self._spec, params, CallOptions())
         except (ProtocolError, ConnectionError) as error:
@@ -104,10 +104,32 @@ class ListenStream:
         if not acknowledged.done():
             acknowledged.set_exception(over)
             return
-        _log.info("the server does not tell of changes any more: %s", over)
-        if self._wanted == acknowledged.result():
-            # Whoever wants to know of changes from now on opens a new one.
-            self._wanted, self._task = Filter(), None
+        async with self._changing:
+            is_current = self._task is current_task()
+        if is_current and self._endpoint.broken is None:
+            await self._listen_again(over)
+
+    async def _listen_again(self, over: Exception) -> None:
+        """Open a stream in place of the one that has ended, and report what it may have missed."""
+        pause, own = _PAUSE, self._task
+        while self._task is own:
+            _log.warning("the listen stream has ended, and is opened again: %s", over)
+            await sleep(pause)
+            async with self._changing:
+                try:
+                    self._task, self._wanted = await self._opened(self._wanted)
+                except McpError as error:
+                    _log.warning("the server does not tell of changes any more: %s", error)
+                    self._wanted, self._task = Filter(), None
+                    return
+                except (ProtocolError, ConnectionError, TimeoutError) as error:
+                    over, pause = error, min(2 * pause, _LONGEST_PAUSE)
+        table, wanted = self._endpoint.connection.table, self._wanted
+        changes: list[tuple[str, JSONObject]] = [(method, {}) for method in sorted(wanted.lists)]
+        changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(wanted.uris)]
+        for method, params in changes:
+            spec = table.notifications[method]
+            self._endpoint.notified(Notification(spec, validator_of(spec.params)(params)))
 
     def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
         """Return whether a notification is for the stream itself, or from one that is replaced."""

@@ -20,10 +20,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..bridge.bridge import UNREACHABLE, BridgeBase, Caller, caller_of, proxied
+from ..bridge.bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
 from ..bridge.proxies import ProxyServerRuntime
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, MethodNotFound
@@ -130,11 +131,13 @@ class _BridgeState(HttpState):
         """The connections themselves, which end after all that uses them."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
 
-    async def session_server(self, call: Call, revision: str) -> BoundServer:
+    async def session_server(
+        self, call: Call, revision: str, exchange: HttpExchange
+    ) -> BoundServer:
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
         upstream = _Upstream(self.way, caller, self.connecting)
         try:
-            server = await upstream.opened(call)
+            server = await upstream.opened(call, exchange, upstream.leave)
         except BaseException:
             upstream.leave()
             raise
@@ -235,12 +238,26 @@ class _Upstream:
         """Do this if the connection ends, and nobody has closed it."""
         self._task.add_done_callback(lambda _: None if self._over.is_set() else work())
 
-    async def opened(self, call: Call) -> ServerBase[Any]:
-        """Return what serves the client of a call; raise `HttpRefusal` if there is no server."""
+    async def opened(
+        self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
+    ) -> ServerBase[Any]:
+        """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
+
+        Call `give_up` if the client goes away before.
+        """
+        exchange.watch(give_up)
         try:
             return await shield(self._server)
+        except UnfitCaller as unfit:
+            error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
+            refusal = HttpRefusal(
+                status, error.message, code=error.code, id=call.id, data=error.data
+            )
+            raise refusal from None
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
+        finally:
+            exchange.unwatch()
 
     def leave(self) -> None:
         """Let it end, in order if it has begun."""
@@ -287,13 +304,12 @@ class _BridgedStateless:
 
     async def _pass_on(self, exchange: HttpExchange, call: Call, revision: str) -> None:
         state = self._state
-        try:
-            caller = caller_of(call, state.revisions[revision], state.options.of_client)
-        except MethodNotFound as error:
-            raise HttpRefusal.because(error, 404) from None
+        caller = caller_of(call, state.revisions[revision], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
-        with self._used((revision, exchange.principal_id, said), caller) as alike:
-            server = await alike.upstream.opened(call)
+        key: _Key = (revision, exchange.principal_id, said)
+        with self._used(key, caller) as alike:
+            give_up = partial(self._give_up, key, alike)
+            server = await alike.upstream.opened(call, exchange, give_up)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, call)
@@ -324,6 +340,11 @@ class _BridgedStateless:
             if idle is None:
                 raise HttpRefusal.for_now("Too many connections to the server", seconds=10)
             self._drop(idle)
+
+    def _give_up(self, key: _Key, alike: _Alike) -> None:
+        """End a connection that is not open yet, unless others wait for it."""
+        if alike.used == 1 and self._state.alike.get(key) is alike:
+            self._drop(key)
 
     def _drop(self, key: _Key) -> None:
         alike = self._state.alike.pop(key)

@@ -43,7 +43,7 @@ from .jobs import (
     Work,
     deliver,
 )
-from .outgoing import PendingCalls
+from .outgoing import OnBegin, PendingCalls
 from .send_queue import MessageSink
 
 P = TypeVar("P")
@@ -105,11 +105,12 @@ class Endpoint:
         options: CallOptions,
         via: MessageSink | None = None,
         meta: bytes | None = None,
+        begun: OnBegin | None = None,
     ) -> R:
         # From now on reading may be what a handler waits for.
         self.jobs.changed.ring()
         sink = self.sink if via is None else via
-        return await self._calls.request(spec, params, options, sink, meta)
+        return await self._calls.request(spec, params, options, sink, meta, begun)
 
     async def notify(
         self,
@@ -195,20 +196,21 @@ class Endpoint:
             log = self.log.warning if is_lost else self.log.info
             log("ignored a message: %s", error)
         elif isinstance(event, Notification):
-            self._notified(event)
+            self.notified(event)
         elif isinstance(event, Progressed):
             self._calls.progressed(event)
-            self._notified(event.notification)
+            self.notified(event.notification)
         elif isinstance(event, Ended):
             self._calls.ended(event)
-            self._notified(event.notification)
+            self.notified(event.notification)
         elif isinstance(event, Cancellation):
             self.log.info("request %r was cancelled", event.id)
             self.jobs.cancel(self.jobs.find(event.id))
-            self._notified(event.notification)
+            self.notified(event.notification)
         return None
 
-    def _notified(self, notification: Notification[Any]) -> None:
+    def notified(self, notification: Notification[Any]) -> None:
+        """Have a notification handled beside the requests."""
         work = self._on_notification(notification)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)

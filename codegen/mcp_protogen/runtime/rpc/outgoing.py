@@ -36,6 +36,7 @@ _GRACE: Final = 1.0
 _MOST_TASKS: Final = 100
 
 OnProgress: TypeAlias = Callable[[Progress], object]
+OnBegin: TypeAlias = Callable[[RequestId], object]
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -84,6 +85,7 @@ class PendingCalls:
         options: CallOptions,
         sink: MessageSink,
         meta: bytes | None = None,
+        begun: OnBegin | None = None,
     ) -> R:
         """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
@@ -97,6 +99,8 @@ class PendingCalls:
             progress=on_progress is not None,
             meta=meta,
         )
+        if begun is not None:
+            begun(id)
         answer: Future[R] = self._loop.create_future()
         call = self._calls[id] = _Call(answer, on_progress, sink)
         try:

@@ -8,18 +8,24 @@ from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_runnin
 from collections import deque
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
 from ..core.options import Progress
 from ..core.spec import RequestSpec
 from ..server.context import RequestContext
+from .forwarding import FAILURES, error_for
 
 _log: Final = getLogger(__name__)
 
 _MOST_REPORTS: Final = 16
 """How many reports of progress wait for a client that reads slowly, the newest of them."""
+
+_MOST_OF_ALL_REPORTS: Final = 1000
+"""The same where each report is passed on."""
+
+Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
 
 
 class _Question(NamedTuple):
@@ -31,15 +37,19 @@ class _Question(NamedTuple):
 class ForwardedRequest:
     """One request on its way to the server, with the questions that the server asks meanwhile."""
 
-    def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(_begun(work))
+    def __init__(
+        self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
+    ) -> None:
+        self._task: Task[Any] = get_running_loop().create_task(_begun(work, method))
         self._task.add_done_callback(self._ended)
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
         self._changed = Event()
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
-        self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
+        self._report_each = report
+        most = _MOST_REPORTS if report is None else _MOST_OF_ALL_REPORTS
+        self._unreported: deque[Progress] = deque(maxlen=most)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
         """The context that reports go to."""
@@ -68,7 +78,11 @@ class ForwardedRequest:
     async def _report(self) -> None:
         while self._busy and self._unreported and self.context is not None:
             try:
-                await self.context.progress(*self._unreported.popleft())
+                progress = self._unreported.popleft()
+                if self._report_each is not None:
+                    await self._report_each(self.context, progress)
+                else:
+                    await self.context.progress(*progress)
             except Disconnected:
                 _log.info("nobody is left to report progress to")
 
@@ -127,7 +141,7 @@ class ForwardedRequest:
             result = await context.put(spec, params, {})
         except (McpError, LocalError, RemoteError) as error:
             if not answer.done():
-                answer.set_exception(_passed_on(error))
+                answer.set_exception(error_for("server", spec.method, error))
         else:
             if not answer.done():
                 answer.set_result(result)
@@ -163,20 +177,14 @@ class ForwardedRequest:
         return self._given_up or self._task.done()
 
 
-async def _begun(work: Callable[[], Awaitable[Any]]) -> Any:
+async def _begun(work: Callable[[], Awaitable[Any]], method: str) -> Any:
     # What is cancelled before it begins leaves no coroutine behind.
-    return await awaited(work())
+    return await awaited(work(), method)
 
 
-async def awaited(answer: Awaitable[Any]) -> Any:
-    """Return what the server answers; raise it as `McpError` if that is an error, or none."""
+async def awaited(answer: Awaitable[Any], method: str = "") -> Any:
+    """Return what the server answers to a request; raise `McpError` for an error, or for none."""
     try:
         return await answer
-    except (McpError, LocalError, RemoteError) as error:
-        raise _passed_on(error) from error
-    except Disconnected as error:
-        raise McpError(INTERNAL_ERROR, "The server is gone") from error
-
-
-def _passed_on(error: McpError | LocalError | RemoteError) -> McpError:
-    return McpError(error.code, error.message, error.data)
+    except FAILURES as error:
+        raise error_for("client", method, error) from error

@@ -1,21 +1,22 @@
 """The two halves of a bridge: one speaks to the server as its client would, one to the client.
 
 Both are of the revision of the client, and of no class of their own: what a half handles and
-declares is what the peer at the other end does.
+declares is what the peer at the other end does. Where the server speaks that revision too,
+everything passes by `Forwarding`, as it came; else by models, which are translated.
 """
 
-from collections.abc import Callable, Mapping
+from asyncio import wait
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from math import inf
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..client.base import ClientConnection, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
-from ..connection import PROGRESS
+from ..connection import CANCELLED, PROGRESS
 from ..core.connection_errors import Disconnected
-from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
+from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
 from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
@@ -33,13 +34,15 @@ from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job, Serve
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers, merged
+from ..rules.server_negotiation import DISCOVER
 from ..rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
 from ..rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ..server.base import ServerRuntime, SessionBase
 from ..server.context import RequestContext
 from ..server.task_serving import TaskRequests
-from .carrying import ForwardingHandlers, Handler, as_it_came, off_stream
+from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest
+from .forwarding import NO_END, Forwarding, error_for
 from .task_carrying import (
     CarriedRequests,
     TaskCarrier,
@@ -49,15 +52,16 @@ from .task_carrying import (
     task_of,
 )
 
+Handler: TypeAlias = Callable[..., Any]
+
 _LOG: Final = "notifications/message"
+
+# What the runtime sees to at either end by itself, where messages are translated.
+_OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
 _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 """What a peer is called that does not say so."""
-
-
-# What belongs to a task waits for as long as its task does.
-_NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -74,7 +78,9 @@ class ProxyClientRuntime(ClientRuntime):
     on_loss: Callable[[Loss], object] | None
     task_options: TaskLimits | None
     carries: bool
-    """Whether the client gets what its own revision does not have, and tasks of the server."""
+    """Whether a client is served, and no server in which the other one is mounted."""
+    forwarding: Forwarding | None = None
+    """What everything passes by, where both sides speak the same revision."""
     stream: ListenStream | None = None
     """What all listen streams of clients share, where the bridge opens it by itself."""
 
@@ -91,23 +97,39 @@ class ProxyClientRuntime(ClientRuntime):
     def identity(self) -> JSONObject:
         return self.info
 
+    def passes(self, revision: str) -> bool:
+        """Return whether everything passes as it comes, to a server of a revision."""
+        return self.carries and revision == self.owner.TABLE.revision
+
     def bound(self, revision: str) -> Mapping[str, Handler]:
+        if self.passes(revision):
+            return EveryMethod(lambda method: partial(self._take, method))
         owner, server = self.owner, self.server
         own = {ACKNOWLEDGED: self._acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
         own |= {} if CORE_CHANGED in owner.NOTIFICATIONS else {CORE_CHANGED: self._told}
-        carries = revision == owner.TABLE.revision
-        return ForwardingHandlers(
-            owner, server.ask_client, server.notify_client, own, carries=carries
-        )
+        return forwarding_handlers(owner, server.ask_client, server.notify_client) | own
 
     def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
         """Let questions know which task they belong to."""
+        if self.passes(connection.negotiated.revision):
+            return EveryMethod(lambda _: self._ask)
 
         async def serve(job: Job) -> Any:
             with relating(task_of(job.request.meta)):
                 return await connection.handle(job)
 
         return dict.fromkeys(connection.view.table.requests, serve)
+
+    def _take(self, method: str, params: Any) -> Awaitable[None] | None:
+        return None if self.forwarding is None else self.forwarding.take_from_server(method, params)
+
+    async def _ask(self, job: Job) -> Any:
+        assert self.forwarding is not None
+        return await self.forwarding.ask_client(job)
+
+    def notified(self, method: str, params: Any) -> None:
+        if self.forwarding is None:
+            super().notified(method, params)
 
     async def _told(self, params: Any) -> None:
         if self.server.carrier is not None:
@@ -122,6 +144,14 @@ class ProxyClientRuntime(ClientRuntime):
         super().adopt(connection)
         table = self.owner.TABLE
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
+        if self.passes(self.revision):
+            self.forwarding = Forwarding(connection, self.server)
+            # Each request says by itself what it declares.
+            connection.endpoint.connection.envelope = None
+            server = vars(self.server.owner)
+            server["TABLE"] = connection.view.table
+            server["introduction"] = connection.introduction
+            return
         carrier = self.server.carrier = task_carrier(self, self.server)
         if not self.same_revision:
             carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
@@ -144,16 +174,6 @@ class ProxyClientRuntime(ClientRuntime):
     @property
     def same_revision(self) -> bool:
         return self.revision == self.owner.TABLE.revision
-
-    @property
-    def passes_questions(self) -> bool:
-        """Return whether the client gets the questions in results as the server asks them."""
-        return self.carries and self.same_revision and not self.owner.TABLE.rules.server_requests
-
-    @property
-    def passes_undeclared(self) -> bool:
-        """Return whether the client hears what the server has not declared that it says."""
-        return self.carries and self.same_revision and self.owner.TABLE.era.remembers_client
 
     async def open(self) -> None:
         """Hear of all changes of lists that the server reports."""
@@ -194,7 +214,7 @@ class ProxyClientRuntime(ClientRuntime):
             return await self.connection.request(spec, params, options, meta)
 
         result = await send(params)
-        if not asks(spec, result) or self.passes_questions:
+        if not asks(spec, result):
             return result
         given = spec.params.from_wire({}) if params is None else params
         return await self.connection.complete(spec, given, result, send)
@@ -222,14 +242,16 @@ class ProxyServerRuntime(ServerRuntime):
         return dict(self.client.peer_info() or UNKNOWN)
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
+        forwarding = self.client.forwarding
+        if forwarding is not None:
+            return EveryMethod(lambda method: partial(forwarding.take_from_client, method))
         own: dict[str, Handler] = {
             method: partial(self._subscription, method)
             for method in (SUBSCRIBE, UNSUBSCRIBE)
             if method not in self.owner.REQUESTS
         }
         own |= {} if self.carrier is None else self.carrier.handlers
-        carries = self.client.same_revision
-        return ForwardingHandlers(self.owner, self._forward, self._notify, own, carries=carries)
+        return forwarding_handlers(self.owner, self._forward, self._notify) | own
 
     def task_requests(self, table: MethodTable) -> TaskRequests | None:
         return None if self.carrier is None else CarriedRequests(self.carrier)
@@ -244,8 +266,6 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def _forward(self, spec: RequestSpec[Any, Any], session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
-        if self.client.passes_questions:
-            return await self._forward_round(spec, context, params)
         key = await context.once("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
         if forwarded is None:
@@ -264,25 +284,6 @@ class ProxyServerRuntime(ServerRuntime):
                 forget = partial(self._forwarded.pop, key, None)
                 forwarded.expire(context.endpoint.options.max_timeout, forget)
 
-    async def _forward_round(
-        self, spec: RequestSpec[Any, Any], context: RequestContext, params: Any
-    ) -> Any:
-        """Return the server's result; the state that it gives its client is inside of ours."""
-        if (inputs := context.inputs) is not None:
-            update = {"input_responses": {**inputs.given} or None, "request_state": inputs.state}
-            params = params.model_copy(update=update)
-        key = token_hex(8)
-        forwarded = self._forwarded[key] = self._begin(spec, context, params)
-        try:
-            result = await forwarded.outcome(context)
-        finally:
-            del self._forwarded[key]
-        if not asks(spec, result):
-            return result
-        return result.model_copy(
-            update=context.ask(result.input_requests or {}, result.request_state)
-        )
-
     def _make_room(self, most: int) -> None:
         """Give up the request that has waited longest for the client, if too many do."""
         waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
@@ -294,11 +295,14 @@ class ProxyServerRuntime(ServerRuntime):
     ) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
         if spec.method == RESULT:
-            options = {**_NO_END}
+            options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
             # Progress is reported of what was sent, and so not before there is a request.
-            options["on_progress"] = lambda progress: self._progressed(forwarded, context, progress)
-        forwarded = ForwardedRequest(partial(self._result, context, spec, params, options))
+            options["on_progress"] = lambda progress: self._progressed(forwarded, progress)
+        work = partial(self._result, context, spec, params, options)
+        # Between two revisions, reports come as seldom as the options say.
+        report = _report if self.client.same_revision else None
+        forwarded = ForwardedRequest(spec.method, work, report)
         return forwarded
 
     async def _result(
@@ -324,35 +328,32 @@ class ProxyServerRuntime(ServerRuntime):
             return None
         return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
 
-    def _progressed(
-        self, forwarded: ForwardedRequest, context: RequestContext, progress: Progress
-    ) -> None:
-        if not forwarded.over:
-            forwarded.progressed(progress)
-        elif self.client.same_revision:
-            # The token stays that of the task which the request became (2025-11-25,
-            # basic/utilities/tasks, "Task Progress Notifications").
-            context.endpoint.tasks.start(_report(context, progress))
-        else:
+    def _progressed(self, forwarded: ForwardedRequest, progress: Progress) -> None:
+        if forwarded.over:
             self.client.lose(CALL, "", "the extension has no progress of tasks")
+        else:
+            forwarded.progressed(progress)
 
     # From the server to the client.
 
     async def ask_client(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
         id = related_task()
         if id is None or self.carrier is None:
-            return await self.put(spec, params, {} if id is None else _NO_END)
+            return await self.put(spec, params, {} if id is None else NO_END)
         return await self.carrier.ask(id, spec, params)
 
     async def put(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         """Return the client's answer to a question, in whichever way it can be asked."""
-        for context in self._contexts():
+        for context in self.contexts():
             if context.spoken.rules.server_requests:
-                return await context.put(spec, params, options)
+                try:
+                    return await context.put(spec, params, options)
+                except (LocalError, RemoteError) as error:
+                    raise error_for("server", spec.method, error) from error
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
         asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
-        if self._is_shared and len(asking) > 1:
+        if self.is_shared and len(asking) > 1:
             # It could be put to the wrong one of several clients.
             raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")
         for forwarded in sorted(asking, key=lambda one: one.waits)[:1]:
@@ -368,10 +369,6 @@ class ProxyServerRuntime(ServerRuntime):
             "client": self.client.capabilities,
         }
         need = gate.unmet(spec.requires, "server", params, capabilities)
-        if need is not None and self.client.passes_undeclared:
-            # Many servers say what they have not declared, and clients hear it all the same.
-            await self._tell(*as_it_came(spec, params))
-            return
         if need is not None:
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
@@ -382,56 +379,79 @@ class ProxyServerRuntime(ServerRuntime):
             for context in self._log_readers():
                 await context.log(params.level, params.data, params.logger)
         else:
-            await self._tell(spec, off_stream(params))
+            await self._tell(spec, params)
 
     async def _tell(self, spec: NotificationSpec[Any], params: Any) -> None:
-        for context in self._contexts():
+        for context in self.contexts():
             # A client that has gone needs no notification.
             with suppress(Disconnected):
                 await context.session().notify(spec, params)
 
-    def _contexts(self) -> list[RequestContext]:
+    def contexts(self) -> list[RequestContext]:
         """Return one context for each connection: of its last request that is under way, if any.
 
         Over HTTP, what is said beside a request goes on its stream, and else only to clients that
         have opened one for that.
         """
         found: list[RequestContext] = []
+        under_way = self._under_way()
         for connection in self.connections:
             context = connection.session().__mcp_runtime__
             if context.spoken.era.remembers_client:
-                context = next(
-                    (
-                        one.context
-                        for one in reversed(self._forwarded.values())
-                        if one.context and not one.over and one.context.connection is connection
-                    ),
-                    context,
-                )
+                own = (one for one in under_way if one.connection is connection)
+                context = next(own, context)
             found.append(context)
         return found
 
+    def _under_way(self) -> list[RequestContext]:
+        """Return the requests of clients that are not answered, newest first."""
+        if self.client.forwarding is not None:
+            return self.client.forwarding.under_way()[::-1]
+        requests = reversed(self._forwarded.values())
+        return [one.context for one in requests if one.context and not one.over]
+
     @property
-    def _is_shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Return whether its requests are those of several clients."""
         return any(one.endpoint.connection.shared for one in self.connections)
 
     def _log_readers(self) -> list[RequestContext]:
-        readers = self._contexts()
+        readers = self.contexts()
         if any(one.spoken.era.remembers_client for one in readers):
             return readers
-        under_way = [one.context for one in self._forwarded.values() if not one.over]
         # Which request an entry belongs to nobody says: it goes where one was asked for.
-        wanting = [context for context in under_way if context is not None]
-        return [] if self._is_shared and len(wanting) > 1 else wanting[-1:]
+        wanting = self._under_way()
+        return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
 
     async def until_gone(self) -> None:
         """Wait until the server is gone."""
         await self.client.endpoint.until_aborted()
 
+    async def settle(self, within: float) -> None:
+        """Let what the server has said last reach the client."""
+        tasks = self.client.endpoint.jobs.notification_tasks
+        if tasks:
+            await wait(tasks, timeout=within)
+
     def abort(self) -> None:
         for forwarded in self._forwarded.values():
             forwarded.cancel()
+
+
+def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
+    """Return handlers that forward requests by `ask` and notifications by `notify`, by method.
+
+    Both get the entry of the message first.
+    """
+    return {
+        method: partial(forward, spec)
+        for forward, entries in (
+            (ask, {**proxy.REQUESTS, **proxy.INPUT_REQUESTS}),
+            (notify, proxy.NOTIFICATIONS),
+        )
+        for method, (spec, _) in entries.items()
+        if method not in _OF_ONE_END
+    }
 
 
 def asks(spec: RequestSpec[Any, Any], result: Any) -> bool:
@@ -440,10 +460,9 @@ def asks(spec: RequestSpec[Any, Any], result: Any) -> bool:
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:
-    """Report how far a task has come whose request was answered."""
+    """Pass on a report of progress as it came."""
     spec = context.table.notifications[PROGRESS]
-    said = {name: one for name, one in progress._asdict().items() if one is not None}
-    said["progress"] = said.pop("done", progress[0])
+    said = {name: value for name, value in progress._asdict().items() if value is not None}
+    said["progress"] = said.pop("done")
     params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **said})
-    with suppress(Disconnected):
-        await context.notify(spec, params)
+    await context.notify(spec, params)

@@ -1,7 +1,7 @@
 """What a bridge has of tasks, whether or not its package has any.
 
-Between two of one revision, and of one form of tasks, what says something of tasks goes through as
-it came. All else is the work of `bridge.tasks`, which a package without tasks does not have.
+Between two of one revision, what says something of tasks passes as it came. All else is the work of
+`bridge.tasks`, which a package without tasks does not have.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence

@@ -65,7 +65,7 @@ class ClientConnection:
         sink: MessageSink,
         options: Options,
         negotiated: NegotiatedRevision,
-        instructions: str | None,
+        introduction: JSONObject,
     ) -> None:
         self.view = view
         self.handlers = view.handlers.__mcp_runtime__.bound(negotiated.revision)
@@ -74,7 +74,8 @@ class ClientConnection:
         )
         self.room = self.endpoint.room
         self.negotiated = negotiated
-        self.instructions = instructions
+        self.introduction: Final = introduction
+        self.instructions: str | None = introduction.get("instructions")
         self.mended: LossReport | None = None
         """What a lenient client has mended."""
         self.network: Network | None = None

@@ -7,7 +7,18 @@ it comes to the error that would answer it.
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar, final
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    final,
+)
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -141,6 +152,9 @@ class MethodTable:
     `requests` and `notifications` are by wire name, `errors` by code. `input_requests` are those
     that are sent inside a result only. `rules` says what else differs between revisions.
     """
+
+    carries: ClassVar[bool] = False
+    """Whether params and results stay JSON values."""
 
     def __init__(
         self,

@@ -102,6 +102,8 @@ class BoundServer:
 
     def introduction(self, result: Any, **members: Any) -> Any:
         """Return the `result` in which the server says what it offers and is called."""
+        if self.view.table.carries:
+            return vars(self.server)["introduction"]
         instructions = getattr(self.server, "instructions", None)
         return result(instructions=instructions, **members, **self.view.introduction(result))
 
@@ -353,10 +355,11 @@ class ServerConnection:
     async def serve(self, job: Job, context: RequestContext | None = None) -> Any:
         request = job.request
         method = request.spec.method
-        built_in = _BUILT_IN.get(method)
+        handler, built_in = self.handlers.get(method), _BUILT_IN.get(method)
+        if handler is not None and self.endpoint.connection.table.carries:
+            built_in = None
         if built_in and built_in.check:
             built_in.check(self, request)
-        handler = self.handlers.get(method)
         if handler is not None:
             if context is None:
                 context = self.context(request, job.reply)

@@ -32,6 +32,8 @@ _PAUSE: Final = 0.05
 
 def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
     """Return how handlers of a server of `own` are run, by method; most need none."""
+    if table.carries:
+        return {}
     if not table.rules.server_requests:
         return dict.fromkeys(_asking(table), in_rounds)
     return in_tasks(own, table)

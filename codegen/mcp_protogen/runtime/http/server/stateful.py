@@ -102,7 +102,7 @@ class StatefulHttp:
         state, fields = self._state, list[Field]()
         state.scopes.check_methods([call], exchange)
         revision = server_negotiation.answer_initialize(call.params, state.offer, call.id)
-        bound_server = await state.session_server(call, revision)
+        bound_server = await state.session_server(call, revision, exchange)
         try:
             connection, answer = bound_server.initialize(call, state.options)
             if state.http.sessions:

@@ -6,7 +6,6 @@ from ..task_carrying import TaskCarrier
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
 from .plain_clients import PlainClients
-from .same_form import SameForm
 
 
 def carrier_between(client: ProxyClientRuntime, server: ProxyServerRuntime) -> TaskCarrier | None:
@@ -19,6 +18,4 @@ def carrier_between(client: ProxyClientRuntime, server: ProxyServerRuntime) -> T
         return None
     if ours is None or not client.carries:
         return PlainClients(client, server)
-    if client.same_revision:
-        return SameForm(client, server)
     return (CoreClients if ours == "core" else ExtensionClients)(client, server)

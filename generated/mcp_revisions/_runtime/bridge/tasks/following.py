@@ -68,34 +68,3 @@ class PolledTask:
                     return
                 await heard_within(self._news.heard(), state.poll_interval or _INTERVAL)
                 self._task = await self._look(self.id)
-
-
-class NotifiedTask:
-    """A task of which the server notifies on the listen stream of the bridge."""
-
-    def __init__(
-        self, stream: ClientStream, id: str, over: Callable[["NotifiedTask"], object]
-    ) -> None:
-        self.id: Final = id
-        self._stream = stream
-        self._over = over
-        self._told: list[JSONObject] = []
-        self._heard = Signal()
-
-    def hear(self, task: JSONObject) -> None:
-        """Take note of where the task stands."""
-        self._told.append(task)
-        self._heard.ring()
-
-    async def follow(self) -> None:
-        """Send what the server says of the task, to its end."""
-        try:
-            while True:
-                while self._told:
-                    task = self._told.pop(0)
-                    await self._stream.tell(task)
-                    if state_of(task).has_ended:
-                        return
-                await self._heard.heard()
-        finally:
-            self._over(self)

@@ -18,7 +18,7 @@ from ....server.lifespan import LifespanError
 from ....server.serve import Router, Server, by_revision, entered, serve_views
 from ....translation.revision_view import RevisionViews
 from ....transports.base import Transport
-from ..asgi import HttpRefusal
+from ..asgi import HttpExchange, HttpRefusal
 from ..options import HttpOptions
 from .peers import Peers
 from .relay import ChangeRelay
@@ -74,7 +74,9 @@ class HttpServers:
             return BoundServer(view, tells_apart=self.shared.tells_apart)
         return self.shared.bound_server(revision)
 
-    async def session_server(self, call: Call, revision: str) -> BoundServer:
+    async def session_server(
+        self, call: Call, revision: str, exchange: HttpExchange
+    ) -> BoundServer:
         """Return the server for the session that `initialize` begins; raise `HttpRefusal`."""
         return self.bound_server(revision, own=self.http.sessions)
 
