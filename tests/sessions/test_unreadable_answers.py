@@ -4,9 +4,12 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pytest
+from mcp_protogen.calling.calls import CallTimeout
+from mcp_protogen.runtime.core.connection_errors import RequestTimeout
 from support.json_types import Json
 from support.revisions import OLD
 from support.sessions.bridging import bridged
@@ -118,7 +121,7 @@ async def test_unreadable_answer_fails_its_call_at_once() -> None:
         # Without an id, it answers the only request that is open.
         (answer.replace(b'"id":%d', b'"id":NaN'), "NaN is not JSON"),
         (b'{"jsonrpc":"2.0","id":', "EOF"),
-        (b'{"jsonrpc":"2.0","result":{}}', "a result has an id"),
+        (b'{"jsonrpc":"2.0","result":{}}', "the result has no id"),
     ]:
         with case(line):
             found, seconds = await call(sending(line))
@@ -211,6 +214,13 @@ async def test_timeout_tells_of_answers_to_other_requests() -> None:
             assert "which is not open (2 is)" in str(found)
             assert len(str(found)) < 300
             assert seconds == TIMEOUT
+
+
+async def test_time_limit_of_commands_tells_of_answers_to_other_requests() -> None:
+    async with pkg.connect(sending(text_of("1")), client(OLD)) as ours:
+        work = partial(ours.call_tool, named(OLD, "x"))
+        with pytest.raises(RequestTimeout, match=r"within 3 s; meanwhile .* the id '1'"):
+            await CallTimeout(3).run(work, cast(Any, ours))
 
 
 async def test_end_of_connection_tells_of_the_latest_answers_to_other_requests() -> None:

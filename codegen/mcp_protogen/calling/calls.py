@@ -17,6 +17,7 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected, RequestTim
 from mcp_protogen.runtime.core.errors import LocalError, McpError, ProtocolError
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import NO_END, Progress
+from mcp_protogen.runtime.core.strays import Strays
 
 _CALL: Final = "tools/call"
 # 2025-11-25, client/elicitation, "URL Elicitation Required Error".
@@ -66,15 +67,16 @@ class CallTimeout:
         if self._limit is not None and not self._limit.expired():
             self._limit.reschedule(None)
 
-    async def run(self, work: Callable[[], Any]) -> Any:
-        """Return what `work` comes to; cancel it and raise `RequestTimeout` if it takes longer."""
+    async def run(self, work: Callable[[], Any], client: Client) -> Any:
+        """Return the result of `work`; cancel it and raise `RequestTimeout` if it takes longer."""
         try:
             async with asyncio.timeout(self._seconds) as self._limit:
                 return await work()
         except TimeoutError as error:
             if isinstance(error, RequestTimeout):
                 raise
-            raise RequestTimeout(_CALL, self._seconds) from None
+            strays: Strays = client.__mcp_runtime__.endpoint.connection.strays
+            raise RequestTimeout(_CALL, self._seconds, strays, strays.latest) from None
         finally:
             self._limit = None
 
@@ -107,7 +109,7 @@ class ToolCall:
                 self.tool["name"], dict(self.arguments), **meta, **options
             )
 
-        result: WireModel = await limit.run(work)
+        result: WireModel = await limit.run(work, client)
         return result.to_wire()
 
     def _is_task(self, client: Client) -> bool:

@@ -140,7 +140,7 @@ def _answer(value: JSONObject) -> Response:
         raise InvalidAnswer(f'jsonrpc has to be "{VERSION}"', id=id)
     if "error" not in value:
         if id is None:
-            raise InvalidAnswer("a result has an id")
+            raise InvalidAnswer("the result has no id")
         return Response(id, value["result"])
     if "result" in value:
         raise InvalidAnswer("an answer has a result or an error, not both", id=id)
