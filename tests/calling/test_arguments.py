@@ -281,8 +281,8 @@ def test_members_references_and_types_of_all_schemas_are_read() -> None:
         with case(name):
             read = reader(schema).read(words)
             assert read == arguments
-            assert [type(one) for one in read.values()] == [*map(type, arguments.values())]
-            assert [one for one in reader(schema).check(read) if one.level is Level.ERROR] == []
+            assert [*map(type, read.values())] == [*map(type, arguments.values())]
+            assert Level.ERROR not in {problem.level for problem in reader(schema).check(read)}
 
 
 def test_schema_that_refers_to_itself_in_a_loop_is_a_warning() -> None:
@@ -397,7 +397,7 @@ def test_arguments_of_arms_are_in_the_signature() -> None:
 
 
 def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
-    for schema in (
+    schemas: list[dict[str, Any]] = [
         {"properties": {"x": {"$ref": "#/properties/x"}}},
         {"properties": {"x": {"anyOf": [{"$ref": "#/properties/x"}]}}},
         {"properties": {"x": {"$ref": "#/nowhere/at all"}}, "required": "x"},
@@ -405,6 +405,7 @@ def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
         {"$ref": "#"},
         {"$id": 5, "allOf": {}, "anyOf": [5, None], "then": 5, "dependentSchemas": [1]},
         {"properties": {"a": 5, "b": [1], "c": {"type": {}}, "d": {"$ref": "http://["}}},
-    ):
+    ]
+    for schema in schemas:
         with case(schema):
             assert signature({"name": "t", "inputSchema": schema}).startswith("t(")

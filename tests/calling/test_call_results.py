@@ -126,7 +126,7 @@ def test_broken_base64_is_described_and_remembered_where_a_file_was_wanted(tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["t.wav"]
     with pytest.raises(ProblemError) as caught:
         refuse_broken(saver.unsaved, "t")
-    assert [one.code for one in caught.value.problems] == ["invalid-response"] * 2
+    assert [problem.code for problem in caught.value.problems] == ["invalid-response"] * 2
     described = Saver(None, "t")
     tool_page({"content": blocks}, described)
     assert described.unsaved == []

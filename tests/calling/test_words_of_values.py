@@ -19,7 +19,7 @@ VALUES = st.recursive(
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
-def written(value: Any, types: set[str], form: str) -> list[str]:
+def write_words(value: Any, types: set[str], form: str) -> list[str]:
     """Return the words for a value, as a reader of docs/call.md would write them."""
     looks = isinstance(value, str) and looks_like(value) in types
     if isinstance(value, str) and "string" in types and not looks:
@@ -27,7 +27,7 @@ def written(value: Any, types: set[str], form: str) -> list[str]:
     if isinstance(value, str):
         return [f"a:={json.dumps(value)}"]
     if is_array(value) and len(value) > 1 and form == "items":
-        return [f"a:={json.dumps(one)}" for one in value]
+        return [f"a:={json.dumps(item)}" for item in value]
     return [f"a={json.dumps(value)}"]
 
 
@@ -45,9 +45,9 @@ def test_values_that_are_written_as_words_are_read_again(
 ) -> None:
     own = json_type(value)
     types = {own, *data.draw(st.sets(st.sampled_from(TYPES)))}
-    arms = [{"type": one} for one in sorted(types)]
+    arms = [{"type": kind} for kind in sorted(types)]
     part = data.draw(st.sampled_from([{"type": sorted(types)}, {"anyOf": arms}, {"oneOf": arms}]))
-    schema = data.draw(
+    schema: dict[str, Any] = data.draw(
         st.sampled_from(
             [
                 {"properties": {"a": part}},
@@ -57,5 +57,5 @@ def test_values_that_are_written_as_words_are_read_again(
         )
     )
     wide = types | ({"integer"} if "number" in types else types)
-    read = ArgumentReader(tool="t", schema=schema).read(written(value, wide, form))["a"]
+    read = ArgumentReader(tool="t", schema=schema).read(write_words(value, wide, form))["a"]
     assert read == value and json.dumps(read) == json.dumps(value)

@@ -327,7 +327,7 @@ async def test_a_route_wants_a_token_only_where_that_is_said() -> None:
             ("OPTIONS", "/admin/x", 401, 200),
             ("POST", "/mcp", 401, 415),
             ("GET", "/mcp", 401, 400),
-                ("POST", "/mcp/", 401, 415),
+            ("POST", "/mcp/", 401, 415),
         ]:
             with case((method, path)):
                 request = site.http.request

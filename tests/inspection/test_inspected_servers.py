@@ -7,7 +7,7 @@ import os
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.connecting.authorization import Bearer
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.inspection import conversation, inspecting, profile, recording
-from mcp_protogen.inspection.intake import Intake
+from mcp_protogen.inspection.intake import BYTES, LONGEST, MESSAGES, Intake
 from mcp_protogen.inspection.rules import judged
 from mcp_protogen.inspection.server import Server, server_of
 from mcp_protogen.inspection.steps import HTTP, SSE, Probe, SessionClient, awaiting
@@ -192,7 +192,9 @@ async def answering(respond: Callable[[bytes], bytes]) -> AsyncGenerator[str]:
         head, _, body = respond(await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
         length = b"\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
         writer.write(b"HTTP/1.1 " + head + length + body)
-        await writer.drain()
+        # A client need not read all of it.
+        with suppress(ConnectionError):
+            await writer.drain()
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
@@ -205,6 +207,11 @@ async def quickly(server: Server, revision: str) -> tuple[Session, ...]:
 
 def always(response: bytes) -> Callable[[bytes], bytes]:
     return lambda asked: response
+
+
+def posted(response: bytes) -> Callable[[bytes], bytes]:
+    """Answer each POST with a response; refuse to go on with a stream."""
+    return lambda asked: b"405 No" if asked.startswith(b"GET") else response
 
 
 def strangers(
@@ -267,8 +274,11 @@ async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_
     )
     for primer, broken in rows:
         with case(str(primer)):
-            body = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n%bid: b\n" % primer + answer
-            async with answering(always(body)) as url:
+            body = (
+                b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n%bretry: 1\nid: b\n" % primer
+                + answer
+            )
+            async with answering(posted(body)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
             assert ("stream-not-primed" in {code for code, _ in found(sessions)}) is broken
 
@@ -336,6 +346,22 @@ async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
     assert ("notification-body", "notifications/initialized") in found(sessions)
 
 
+async def test_answer_over_http_without_end_is_too_much() -> None:
+    event = b'data: {"jsonrpc": "2.0", "method": "notifications/none"}\n\n'
+    rows = (
+        (b"application/json", b" " * (LONGEST + 1)),
+        (b"text/event-stream", event * (MESSAGES + 1)),
+        (b"text/event-stream", b"data: " + b"x" * LONGEST),
+        (b"text/event-stream", (b":" * 1000 + b"\n") * (BYTES // 1000)),
+    )
+    for media, body in rows:
+        with case(f"{media!r} {body[:20]!r}"):
+            head = b"200 OK\r\ncontent-type: %b\r\n\r\n" % media
+            async with answering(always(head + body)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert ("too-much", "open") in found(sessions)
+
+
 async def test_transports_log_nothing_beside_the_report() -> None:
     head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
     async with answering(always(head + json.dumps(AGREED).encode("utf-8-sig"))) as url:
@@ -345,6 +371,17 @@ async def test_transports_log_nothing_beside_the_report() -> None:
         )
         out, err = await process.communicate()
     assert (b"byte-order-mark" in out, err) == (True, b"")
+
+
+async def test_bytes_in_stream_that_are_not_utf_8_are_found() -> None:
+    for text, codes in ((b"caf\xe9", {"not-utf-8"}), ("café".encode(), set[str]())):
+        with case(str(text)):
+            event = b"data: %b\n\n" % json.dumps(AGREED).encode().replace(b"made up", text)
+            head = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+            async with answering(posted(head + event)) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert {code for code, _ in found(sessions)} & {"not-utf-8"} == codes
+            assert sessions[-1].is_spoken
 
 
 async def test_messages_on_stream_of_server_are_judged() -> None:

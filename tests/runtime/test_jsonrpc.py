@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from mcp_protogen.runtime.core.errors import InvalidAnswer, InvalidRequest, ParseError
+from mcp_protogen.runtime.core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError
 from mcp_protogen.runtime.messages import jsonrpc
 from mcp_protogen.runtime.messages.jsonrpc import Batch, Call, Malformed, Response, message_of
 from support.json_types import Json, JsonObject
@@ -14,7 +14,7 @@ RESULT: JsonObject = {"jsonrpc": "2.0", "id": 1, "result": {}}
 ERROR: JsonObject = {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}}
 
 
-def fault_of(message: object) -> InvalidRequest | InvalidAnswer:
+def fault_of(message: object) -> RemoteError:
     found = message_of(message)
     assert isinstance(found, Malformed)
     return found.error

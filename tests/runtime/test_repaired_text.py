@@ -1,4 +1,4 @@
-"""Texts of peers that are not strict JSON: what is repaired, and what is found in the others."""
+"""Texts of peers that are not strict JSON: repairs, and the reasons against others."""
 
 import json
 from typing import Any

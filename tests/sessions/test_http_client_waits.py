@@ -20,7 +20,7 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import error, named, runtime
+from support.sessions.talking import error, named, pkg, runtime
 from support.tables import case
 
 
@@ -33,7 +33,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         if seconds:
             waited.append(seconds)
 
-    monkeypatch.setattr(runtime("http.client.http_client"), "sleep", sleep)
+    monkeypatch.setattr(runtime("http.client.request"), "sleep", sleep)
     return waited
 
 
@@ -83,6 +83,17 @@ def test_429_without_a_time_is_tried_a_few_times(waits: list[float]) -> None:
     raised, _ = failing(Handshaking(busy(429, 4)), http_error(429))
     assert waits == [1, 2, 4]
     assert raised.retry_after is None
+
+
+def test_error_with_the_id_of_the_call_is_its_answer(waits: list[float]) -> None:
+    async def call(request: Request, reply: Reply) -> None:
+        await reply.send(429, error(request.id, -32000, "too fast"), retry_after="1")
+
+    raised, _ = failing(Handshaking(call), pytest.raises(pkg.McpError))
+    assert (raised.message, waits) == ("too fast", [])
+    # Which call an error without an id is about only the status says.
+    calling(Handshaking(busy(503, 1, error(None, -32600, "too much at once"), retry_after="1")))
+    assert waits == [1]
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])

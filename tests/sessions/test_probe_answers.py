@@ -97,7 +97,7 @@ async def test_probe_answers_over_http_lead_where_the_page_says(
         if seconds:
             waits.append(seconds)
 
-    monkeypatch.setattr(runtime("http.client.http_client"), "sleep", sleep)
+    monkeypatch.setattr(runtime("http.client.request"), "sleep", sleep)
     for row, example in examples(OVER_HTTP):
         with case((row.answer, example)):
             waits.clear()

@@ -72,7 +72,7 @@ def acting(play: Play = answer_all, *, before: bytes | None = None) -> Accepting
 
 
 def sending(line: bytes) -> Accepting:
-    """Return a server that answers tool calls with a line, in which `%d` is the id."""
+    """Return a server that answers tool calls with a line; `%d` in it becomes the id."""
 
     async def play(hand: Hand, id: int) -> None:
         await hand.send(line.replace(b"%d", b"%d" % id))
@@ -105,7 +105,7 @@ async def test_client_reads_answers_whose_meaning_is_clear(
             content, seconds = await call(sending(line.replace(b'"%d"', b"%d")))
             assert [block.text for block in content] == [text]
             assert seconds == 0
-            (warning,) = [one for one in caplog.records if one.levelno == logging.WARNING]
+            (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
             assert repair in warning.getMessage()
 
 
@@ -187,8 +187,10 @@ async def test_error_without_id_is_told_at_the_end_of_several_calls() -> None:
     async with pkg.connect(acting(play), client(OLD), options=OPTIONS) as ours:
         calls = [ours.call_tool(named(OLD, "x")) for _ in range(2)]
         found = await asyncio.gather(*calls, return_exceptions=True)
-    assert any("meanwhile the server sent an answer without an id" in str(one) for one in found)
-    assert all(isinstance(one, pkg.RequestTimeout) for one in found)
+    assert any(
+        "meanwhile the server sent an answer without an id" in str(raised) for raised in found
+    )
+    assert all(isinstance(raised, pkg.RequestTimeout) for raised in found)
 
 
 async def test_error_without_id_may_be_about_a_notification() -> None:

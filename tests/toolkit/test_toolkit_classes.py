@@ -310,10 +310,10 @@ def test_partial_is_refused_with_advice_and_may_be_inside_a_decorator() -> None:
             add()
 
     @wraps(partial(greet, times=2))
-    def wrapped(*args: Any, **options: Any) -> str:
+    def greet_twice(*args: Any, **options: Any) -> str:
         return greet(*args, **{"times": 2, **options})
 
-    app.tool(name="greet")(wrapped)
+    app.tool(name="greet")(greet_twice)
     listed = listed_tools(app)["greet"]
     assert listed["description"] == "Say hello."
     assert [*listed["inputSchema"]["properties"]] == ["name", "times"]

@@ -125,7 +125,7 @@ async def test_server_sends_replacement_for_lone_surrogates(
             with case((revision, name)):
                 caplog.clear()
                 assert await call(name, revision) == (text, is_error)
-                assert not [one for one in caplog.records if one.levelname == "ERROR"]
+                assert not [entry for entry in caplog.records if entry.levelname == "ERROR"]
 
 
 async def test_prompts_and_resources_send_replacement_too() -> None:

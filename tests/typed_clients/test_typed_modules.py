@@ -323,7 +323,7 @@ def test_schema_that_is_too_large_is_a_dictionary_and_others_stay() -> None:
             assert said.endswith("has more than 5,000 values or 500 alternatives: large")
 
 
-def test_references_by_address_and_anchor_are_followed() -> None:
+def test_references_by_address_and_anchor_lead_to_models() -> None:
     schema: Json = {
         "$id": "https://x.example/a/t.json",
         "type": "object",

@@ -128,7 +128,7 @@ class ArgumentReader:
         raise self._bad(word.name, f"{word.name}: {word.text} cannot be read: {reason}")
 
     def _typed(self, name: str, text: str, part: Part) -> Any:
-        """Return the value of a text: of another type if it looks like that, or else the text."""
+        """Return the value of a text: of another type if it looks like one, else the text."""
         try:
             value = read_value(text)
         except ValueError:
@@ -141,7 +141,7 @@ class ArgumentReader:
         if "integer" in types and isinstance(value, float) and value.is_integer():
             return int(value)
         if "array" in types and not text.lstrip().startswith("["):
-            # The text can be nothing but an item.
+            # Only an item is left.
             return [self._typed(name, text, part.items(0))]
         hint = _QUOTES if "array" in types else ""
         raise self._bad(name, f"{name}: {text!r:.60} is not {_in_words(types)}", hint)

@@ -60,7 +60,7 @@ _SYNTAXES: Final = ("json", "xml", "yaml", "zip")
 
 
 def ending_of(media_type: str) -> str | None:
-    """Return the usual ending of a file of a media type, with its dot; None if there is none."""
+    """Return the usual ending of a file of a media type, with its dot; else None."""
     name = media_type.partition(";")[0].strip().lower()
     if name == BYTES:
         return None

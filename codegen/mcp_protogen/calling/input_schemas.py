@@ -21,7 +21,7 @@ Types: TypeAlias = frozenset[str]
 
 NULL: Final = "null"
 ANY: Final = "any"
-"""Stands among types for all values of which a schema does not say the type."""
+"""Stands among types for a value whose type the schema does not say."""
 _NONE: Final[Schema] = {}
 _JSON_TYPES: Final[Mapping[str, str]] = {
     "bool": "boolean",
@@ -52,7 +52,7 @@ _DEPENDENT: Final = ("dependentSchemas", "dependencies")
 _IMPLIED: Final = {"properties": "object", "items": "array", "prefixItems": "array"}
 """Types of values that a keyword is about, where a schema does not say the type."""
 _UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError, Unresolvable)
-"""What the library raises for what is not a schema or leads nowhere."""
+"""Errors of the library for broken schemas and references."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class _Node:
                     yield target if is_object(schema) else None
 
     def groups(self) -> Iterator[list["_Node"]]:
-        """Yield the schemas that hold for the same value, in groups of which one holds."""
+        """Yield groups of schemas for the same value; one schema of each group holds."""
         for target in self.targets():
             if target is not None:
                 yield [target]
@@ -150,7 +150,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of schemas by their identity, and those that are being looked into."""
+    """Types and required names of schemas, by the identity of the schemas."""
 
     types: dict[int, Types] = field(default_factory=dict[int, Types])
     required: dict[int, dict[str, None]] = field(default_factory=dict[int, dict[str, None]])
@@ -195,7 +195,7 @@ class Part:
 
     @cached_property
     def choices(self) -> list[Any]:
-        """The values that enumerations list; none if there is no enumeration."""
+        """The values that enumerations list; empty without an enumeration."""
         found = {_identity(value): value for node in self._all for value in _constants(node.schema)}
         return [*found.values()]
 
@@ -207,7 +207,7 @@ class Part:
             for name, value in _object(node.schema.get("properties")).items():
                 found.setdefault(name, []).extend(node.inner(value))
         for node in self._all:
-            for name in _named_members(node.schema):
+            for name in _mentioned_members(node.schema):
                 found.setdefault(name, [])
         return {name: Part(tuple(nodes)) for name, nodes in found.items()}
 
@@ -219,7 +219,7 @@ class Part:
 
     @cached_property
     def has_alternatives(self) -> bool:
-        """If a part of what the schema says need not hold."""
+        """If some schemas hold only in alternatives or under conditions."""
         return not all(node.is_certain for node in self._all)
 
     def schemas(self, *, certain: bool) -> list[Schema]:
@@ -286,7 +286,7 @@ class Part:
 
 
 def read_schema(schema: Schema) -> Part:
-    """Return what a schema says about its value."""
+    """Return the reader of a schema."""
     try:
         specification: Specification[Any] = specification_with(str(schema.get("$schema")))
     except UnknownDialect:
@@ -294,7 +294,7 @@ def read_schema(schema: Schema) -> Part:
     try:
         resolver = _resolver(schema, specification)
     except _UNREADABLE:
-        # Then there are no base URIs and no anchors in it.
+        # Without specification: pointers are followed, base URIs and anchors are not.
         specification = Specification.OPAQUE
         resolver = _resolver(schema, specification)
     return Part((_Node(schema, resolver, specification),))
@@ -350,7 +350,7 @@ def _stated_types(schema: Schema) -> Types:
 
 
 def _common(ours: Types, theirs: Types) -> Types:
-    """Return the types of values that two schemas accept, of which each may have any."""
+    """Return the types that two schemas have in common; either may have `ANY`."""
     if (ANY in ours) == (ANY in theirs):
         return ours | theirs if ANY in ours else (ours & theirs or ours | theirs)
     return theirs if ANY in ours else ours
@@ -368,13 +368,13 @@ def _speaks_of_others(node: _Node) -> bool:
     """Return whether a schema says something about members that it does not declare."""
     others = (node.schema.get(key) for key in ("additionalProperties", "unevaluatedProperties"))
     return (
-        any(other not in (None, False) for other in others)
+        any(schema not in (None, False) for schema in others)
         or any(key in node.schema for key in ("patternProperties", "propertyNames"))
         or None in node.targets()
     )
 
 
-def _named_members(schema: Schema) -> Iterator[str]:
+def _mentioned_members(schema: Schema) -> Iterator[str]:
     """Yield the names of members that a schema needs or has a condition about."""
     yield from strings(schema.get("required"))
     yield from _object(_object(schema.get("if")).get("properties"))

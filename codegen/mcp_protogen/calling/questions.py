@@ -148,18 +148,18 @@ class Questions:
         return content
 
     def _given_values(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
-        """Return the values of fields that were given, and why others are no answers."""
+        """Return the given values that fit their fields, and the reasons why others do not."""
         found: dict[str, Any] = {}
         refused: list[str] = []
-        for one in listed:
-            if one.name in self.given:
+        for form_field in listed:
+            if form_field.name in self.given:
                 try:
-                    value = one.read(self.given[one.name])
+                    value = form_field.read(self.given[form_field.name])
                 except ValueError as error:
-                    refused.append(f"--answer {one.name}: {error}")
+                    refused.append(f"--answer {form_field.name}: {error}")
                     continue
                 if value is not LEFT_OUT:
-                    found[one.name] = value
+                    found[form_field.name] = value
         return found, refused
 
     async def _asked(self, one: Field) -> Any:
@@ -212,7 +212,7 @@ class Questions:
 
 def _missing(left: Iterable[Field]) -> Iterator[str]:
     """Yield the options that are missing for fields without any answer."""
-    needed = [one.name for one in left if one.required and one.default is LEFT_OUT]
+    needed = [field.name for field in left if field.required and field.default is LEFT_OUT]
     if needed:
         yield f"give {' '.join(f'--answer {name}=…' for name in needed)}"
 

@@ -28,8 +28,8 @@ _LONGEST_NAME: Final = 60
 class Saver:
     """Writes what is no text into a folder; without a folder it is described.
 
-    A file gets a name of its own: nothing is ever overwritten. `unsaved` names what was meant for a
-    file and is not in base64.
+    A file gets a name of its own: nothing is ever overwritten. `unsaved` names contents
+    that should become files and are not in base64.
     """
 
     folder: Path | None
@@ -150,8 +150,8 @@ def refuse_broken(contents: Iterable[str], place: str) -> None:
     hint = "--json shows what the server sent"
     raise_errors(
         [
-            Problem("invalid-response", f"{one} is not in base64", place, hint=hint)
-            for one in contents
+            Problem("invalid-response", f"{content} is not in base64", place, hint=hint)
+            for content in contents
         ]
     )
 

@@ -63,14 +63,14 @@ def _show(result: "JSON", uri: str, folder: Path | None) -> None:
     from mcp_protogen.calling.results import Saver, refuse_broken, resource_bytes, resource_text
 
     saver = Saver(folder, "resource")
-    contents = [(one, resource_bytes(one)) for one in result.get("contents", ())]
+    contents = [(resource, resource_bytes(resource)) for resource in result.get("contents", ())]
     refuse_broken(("its content" for _, content in contents if content is None), uri)
     to_terminal = sys.stdout.isatty()
-    for one, content in contents:
-        text = one.get("text")
+    for resource, content in contents:
+        text = resource.get("text")
         if content is not None and not to_terminal and (folder is None or isinstance(text, str)):
             say_bytes(content)
         elif isinstance(text, str):
             say(text if text.endswith("\n") else f"{text}\n")
         else:
-            say(f"{resource_text(one, saver)}\n")
+            say(f"{resource_text(resource, saver)}\n")

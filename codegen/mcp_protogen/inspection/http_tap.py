@@ -1,5 +1,6 @@
 """An HTTP client that shows what passes: each message, and the heads of requests and answers."""
 
+from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any, Final
@@ -86,6 +87,7 @@ class _TappedResponse:
         head |= {"status": self.status_code, "answered": answered}
         self._media = fields.media_type(self.headers.get("content-type"))
         self._parser = sse.Parser(LONGEST)
+        self._decoder = getincrementaldecoder("utf-8")()
         self._body = bytearray()
         self._is_read = self._media == fields.EVENTS
 
@@ -110,6 +112,11 @@ class _TappedResponse:
             raise RemoteError("more than an inspection takes in")
 
     def _take_events(self, chunk: bytes) -> None:
+        try:
+            self._decoder.decode(chunk)
+        except UnicodeDecodeError:
+            # The parser puts U+FFFD in its place (HTML standard, "Parsing an event stream").
+            self._head["replaced"] = True
         try:
             events = self._parser.feed(chunk)
         except ValueError:

@@ -39,6 +39,7 @@ class _ExchangeHead(BaseModel):
     answered: dict[str, str] = {}
     events: tuple[str, ...] = ()
     primed: bool | None = None
+    replaced: bool = False
     outcome: str = ""
     detail: str = ""
 

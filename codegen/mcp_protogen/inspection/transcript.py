@@ -39,8 +39,8 @@ class Exchange:
     the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
     method and header fields, the status, and the header fields of the answer; `events` are the ids
     of the events in it, and `primed` is whether the first of them that has an id or data has only
-    an id, None if none came. `outcome` is empty if all went as hoped, and `detail` says more about
-    it.
+    an id, None if none came; `replaced` is whether bytes in them were not UTF-8. `outcome` is empty
+    if all went as hoped, and `detail` says more about it.
     """
 
     probe: str
@@ -51,6 +51,7 @@ class Exchange:
     answered: Mapping[str, str] = field(default_factory=dict[str, str])
     events: tuple[str, ...] = ()
     primed: bool | None = None
+    replaced: bool = False
     outcome: str = ""
     detail: str = ""
 

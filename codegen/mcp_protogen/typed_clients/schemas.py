@@ -51,11 +51,11 @@ class Definitions:
 
     @cached_property
     def _graph(self) -> Mapping[str, list[str]]:
-        """To which definitions each definition refers."""
+        """The definitions that each definition refers to."""
         return _graph(self.schemas)
 
     def reachable(self, name: str) -> Json:
-        """Return the definition of a name, and all that it refers to."""
+        """Return the definition of a name with those that it refers to."""
         needed = reached(self._graph, [name])
         return {found: self.schemas[found] for found in sorted(needed & self.schemas.keys())}
 
@@ -75,7 +75,7 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     """
     if _is_too_large(schema):
         message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
-        return Definitions(root, {root: _any_value(schema)}, (_loosened(message, place),))
+        return Definitions(root, {root: _any_value(schema)}, (_loosening(message, place),))
     schema = _with_pointers(schema)
     called: dict[str, str] = {}
     raw: dict[str, Any] = {}
@@ -115,7 +115,8 @@ def _with_pointers(schema: Json) -> Json:
             done["$ref"] = f"#{quote(pointer, safe='/~')}"
         return done
 
-    return change(schema, read_schema(schema))
+    changed: dict[str, Any] = change(schema, read_schema(schema))
+    return changed
 
 
 def with_all_members(found: Definitions) -> Definitions:
@@ -127,12 +128,12 @@ def with_all_members(found: Definitions) -> Definitions:
     part = read_schema(above)
     if not part.has_alternatives or not part.members:
         return found
-    members = {name: _merged(member) for name, member in part.members.items()}
+    members = {name: _merge(member) for name, member in part.members.items()}
     root: Json = {"type": "object", "properties": members, "required": part.required}
     return replace(found, schemas={**found.schemas, found.root: root})
 
 
-def _merged(member: Part) -> Json:
+def _merge(member: Part) -> Json:
     """Return one schema of a member that several schemas may declare."""
     certain = [dict(schema) for schema in member.schemas(certain=True) if schema]
     # A default of an alternative must not be sent with another one.
@@ -154,7 +155,7 @@ def _is_too_large(schema: Json) -> bool:
     return len(values) > _MOST_VALUES or any(len(found) > _MOST_ARMS for found in arms)
 
 
-def _loosened(message: str, place: str) -> Problem:
+def _loosening(message: str, place: str) -> Problem:
     hint = "any value is accepted in its place"
     return Problem("loosened-schema", message, place, hint=hint, level=Level.WARNING)
 
@@ -221,7 +222,7 @@ def normal(found: Definitions, place: str) -> Definitions:
         reason = error.problems[0].message if isinstance(error, ProblemError) else str(error)
         message = f"a part of the schema cannot be a type: {reason}"
         done = _normal(found.with_root(loosened), place)
-        return Definitions(done.root, done.schemas, (_loosened(message, place), *done.problems))
+        return Definitions(done.root, done.schemas, (_loosening(message, place), *done.problems))
 
 
 def _any_value(schema: Any) -> Json:

@@ -254,7 +254,7 @@ class Connection:
         self._reported: frozenset[RequestId] = _NO_REQUESTS
         self.strays = _STRAYS[role]
         """What came in place of answers."""
-        # Whether the peer may still answer a notification, which some do by mistake.
+        # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
@@ -489,7 +489,7 @@ class Connection:
 
     def _fault(self, error: RemoteError) -> Event:
         unread = error if isinstance(error, ParseError) else None
-        # Where the kind cannot be seen, it is an answer: servers send little else.
+        # If the kind cannot be seen, it is an answer: servers send little else.
         is_guess = unread is not None and unread.meant == "message" and self.role == "client"
         if not error.is_answer and not is_guess:
             # The first request of that id is still to be answered, and no id is answered twice.

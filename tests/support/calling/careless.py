@@ -35,6 +35,7 @@ if __name__ == "__main__":
         message = json.loads(line)
         if "id" in message:
             result = answer(message["method"], message.get("params", {}))
-            body = {"error": {"code": -32601, "message": "no"}} if result is None else {}
-            body = body or {"result": result}
-            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **body}), flush=True)
+            outcome: dict[str, object] = {"result": result}
+            if result is None:
+                outcome = {"error": {"code": -32601, "message": "no"}}
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **outcome}), flush=True)

@@ -48,8 +48,11 @@ def _fine(exchange: Exchange) -> bool:
 
 
 def answers(session: Session) -> Iterator[Fault]:
-    """Yield answers to requests of another media type, and statuses of a failing server."""
+    """Yield answers of another media type or encoding, and statuses of a failing server."""
     for exchange in session.exchanges:
+        if exchange.replaced:
+            message = "clients forgive bytes that are not UTF-8 in a stream, and show U+FFFD"
+            yield fault("not-utf-8", session.transport, message, exchange)
         if exchange.status >= 500:
             message = f"the status {exchange.status}"
             yield fault("server-error", exchange.probe, message, exchange)

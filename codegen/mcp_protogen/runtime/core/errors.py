@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 RequestId: TypeAlias = str | int
 Meant: TypeAlias = Literal["answer", "call", "message", "text"]
-"""What a text that cannot be read was meant as: a message of either kind, or a line for people."""
+"""The purpose of an unreadable text: a message of either kind, or a line for people."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -84,7 +84,7 @@ class RemoteError(ProtocolError):
 
 
 class ParseError(RemoteError):
-    """The received text is not JSON; `meant` is what can still be seen of its kind."""
+    """The received text is not JSON; `meant` is its purpose as far as it can be seen."""
 
     CODE = PARSE_ERROR
 

@@ -46,8 +46,8 @@ def checker(
     With `of_objects`, the root has to be of the type object. Raises `ValueError` for a schema that
     cannot be used, and `ImportError` if the package jsonschema is not installed: a value is never
     accepted without a check. `report` is for a schema of somebody else, whose patterns are matched
-    only if that takes linear time: it is told what is not checked. A check that does not come to an
-    end is reported and is a problem with the same message.
+    only if that takes linear time: it is told what is not checked. A check without an end is
+    reported, and is a problem with the same message.
     """
     validators = _jsonschema(what)
     dialect = _dialect(schema, what)

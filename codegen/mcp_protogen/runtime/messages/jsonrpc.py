@@ -131,7 +131,7 @@ def _answer(value: JSONObject) -> Response:
         raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
     if value.get("jsonrpc") != VERSION and id_of(value) is None:
         # Nothing but the name of a member makes it an answer: programs also log objects.
-        raise InvalidRequest(f'jsonrpc has to be "{VERSION}"')
+        raise InvalidRequest(f'jsonrpc must be "{VERSION}"')
     id = value.get("id")
     # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
     if type(id) is not int or not _TOO_SMALL < id < _TOO_LARGE:

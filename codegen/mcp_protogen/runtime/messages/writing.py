@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from ..core.errors import LocalError
-from ..core.json import OBJECT, JSONObject, read_json
-from ..core.models.base import WireModel, supplied
-from ..core.sendable import Unsendable, check_numbers, open_text, without_surrogates
+from ..core.json import OBJECT, JSONObject, json_text, read_json
+from ..core.models.base import BUILDING, WireModel, supplied
+from ..core.sendable import Unsendable, check_finite, without_surrogates
 from ..core.spec import CallSpec, RequestSpec
 
 _EMPTY: Final = b"{}"
@@ -79,29 +79,55 @@ def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = Fals
             body: bytes = written(model, meta)
         else:
             body = serializer.to_json(model, by_alias=True, exclude_unset=True)
-        if b"NaN" not in body and b"Infinity" not in body:
-            return body
     except PydanticSerializationError:
-        # What is wrong is found in the plain values.
-        pass
-    wire: JSONObject = serializer.to_python(model, by_alias=True, exclude_unset=True)
-    return wire_text(method, wire, meta, exact=exact)
+        wire: JSONObject = serializer.to_python(model, by_alias=True, exclude_unset=True)
+        body = wire_text(method, wire, meta, exact=exact)
+    check_open(method, model)
+    return body
 
 
 def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool = False) -> bytes:
     """Return a JSON object as text, as `body_text` does."""
     try:
         try:
-            body = open_text(wire) if meta is None else spliced(wire, meta)
+            return json_text(wire) if meta is None else spliced(wire, meta)
         except PydanticSerializationError as error:
             if exact:
                 raise
             wire = without_surrogates(wire, method, error)
-            body = open_text(wire) if meta is None else spliced(wire, meta)
-        check_numbers(body, wire)
-    except (PydanticSerializationError, Unsendable) as error:
+            return json_text(wire) if meta is None else spliced(wire, meta)
+    except PydanticSerializationError as error:
         raise LocalError(f"{method} cannot be written: {error}") from error
-    return body
+
+
+def check_open(method: str, model: Any) -> None:
+    """Raise `LocalError` for a number without a JSON form where a model may have any value.
+
+    Pydantic refuses it elsewhere, and would write null here.
+    """
+    members = model.__dict__
+    try:
+        for name, pointer in _open_members(model.__class__):
+            if (value := members.get(name)) is not None:
+                check_finite(value, pointer)
+    except Unsendable as error:
+        raise LocalError(f"{method} cannot be written: {error}") from error
+
+
+@cache
+def _open_members(cls: type[WireModel]) -> tuple[tuple[str, str], ...]:
+    """Return the names of members that may be, or hold, any value, with their pointers."""
+    with BUILDING:
+        cls.model_rebuild()
+    return tuple(
+        (name, f"/{field.alias or name}")
+        for name, field in cls.model_fields.items()
+        if _is_open(field.annotation)
+    )
+
+
+def _is_open(annotation: Any) -> bool:
+    return annotation is Any or any(map(_is_open, get_args(annotation)))
 
 
 def written(model: WireModel, members: bytes) -> bytes:
@@ -111,7 +137,7 @@ def written(model: WireModel, members: bytes) -> bytes:
     given = model.__dict__.get("meta")
     if given is not None and not supplied(given):
         meta = given.to_wire() if isinstance(given, WireModel) else given
-        members = open_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
+        members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
@@ -119,13 +145,13 @@ def written(model: WireModel, members: bytes) -> bytes:
 
 
 def spliced(wire: dict[str, Any], members: bytes) -> bytes:
-    """Return a JSON object as text with `members` in its `_meta`; raise as `open_text` does."""
+    """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
     given = wire.get("_meta")
     if given and type(given) is OBJECT:
-        return open_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
+        return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
     if "_meta" in wire:
         wire = {name: value for name, value in wire.items() if name != "_meta"}
-    return _joined(members, open_text(wire))
+    return _joined(members, json_text(wire))
 
 
 def _joined(members: bytes, body: bytes) -> bytes:

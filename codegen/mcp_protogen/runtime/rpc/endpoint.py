@@ -178,7 +178,7 @@ class Endpoint:
         if isinstance(event, Refusal):
             connection = self.connection
             if connection.role == "client" and isinstance(event.error, ParseError):
-                self.log.warning("the server sent what is not a message: %s", event.error)
+                self.log.warning("the server sent a text that is not a message: %s", event.error)
             else:
                 self.log.info("refused a message: %r", str(event.error))
             # A server's stray output is no request, and where servers have no requests a client

@@ -20,7 +20,7 @@ from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
-from ..messages.writing import body_text, is_exact, params_text, wire_text
+from ..messages.writing import body_text, check_open, is_exact, params_text, wire_text
 from .translator import Run, translator
 from .untranslated import NOTHING, Untranslated
 
@@ -213,6 +213,8 @@ class TranslatingTable(MethodTable):
         if kept is not None:
             translate = _keeping(translate, kept)
         out = self._run(translate, given, spec.method, "params")
+        if params is not None:
+            check_open(spec.method, params)
         return wire_text(spec.method, out, meta, exact=is_exact(spec))
 
     def serialise_result(
@@ -226,6 +228,7 @@ class TranslatingTable(MethodTable):
         if translate is None:
             return write_result(id, body_text(spec.method, model, meta))
         out = self._run(translate, model.to_wire(), spec.method, "result")
+        check_open(spec.method, model)
         return write_result(id, wire_text(spec.method, out, meta))
 
     def _result_writer(self, spec: RequestSpec[Any, Any], cls: type) -> Run | None:

@@ -141,7 +141,7 @@ def messages_in(
 
 
 def separated(received: Sequence[Received], log: Throttle) -> list[Received]:
-    """Return what came with one message in each text, for those who keep texts."""
+    """Return the received texts with one message in each, for callers that keep texts."""
     found: list[Received] = []
     for text in received:
         found += separate(text, log) if isinstance(text, bytes) else (text,)

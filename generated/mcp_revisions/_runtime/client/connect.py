@@ -267,7 +267,7 @@ class Negotiator:
         return None
 
     def _outcome(self, message: Parsed | Batch, id: int) -> Outcome | None:
-        """Return what answers the question `id`, soundly or not; None if the message does not."""
+        """Return the outcome that a message is for the question `id`; None for any other."""
         match message:
             case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
@@ -280,19 +280,21 @@ class Negotiator:
             case Malformed(error):
                 return self._fault(error, id)
             case Batch(values=values):
-                array = InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
+                array = InvalidAnswer(
+                    "an array cannot answer before a revision is agreed on", id=id
+                )
                 return self._fault(array, id) if id in map(jsonrpc.answered, values) else None
             case _:
                 self._log.info("ignored a message before the connection was made")
         return None
 
     def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
-        self._log.warning("the server sent what is not a message: %s", error)
+        self._log.warning("the server sent a text that is not a message: %s", error)
         guessed = isinstance(error, ParseError) and error.meant == "message"
         if not error.is_answer and not guessed:
             return None
         if error.id == id or (error.id is None and self._is_about_this()):
-            # It was meant as the answer, so there will be no other.
+            # No other answer will come.
             return error.in_answer(self._method) if isinstance(error, ParseError) else error
         self._note_stray(error.id, id, error.message)
         return None

@@ -28,7 +28,7 @@ class Loss(NamedTuple):
     `pointer` is a JSON pointer into the input. A loss is `harmless` if the reader misses nothing:
     the target revision says the same in another way, or implies it. On a connection, `method` is
     that of the message, `own` the revision of this side and `wire` that of the peer; both are empty
-    where a lenient client has mended what it read (`Options.lenient`).
+    where a lenient client has mended a message (`Options.lenient`).
     """
 
     pointer: str

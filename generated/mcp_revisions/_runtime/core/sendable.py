@@ -1,13 +1,12 @@
 """JSON text to send, of values that Python can hold and JSON cannot.
 
-Python reads a file name that is not UTF-8 with lone surrogates (`os.fsdecode`), for which UTF-8 has
-no form. They are sent as U+FFFD, with a warning. JSON has no NaN and no infinities: what has some
-is refused, because null would mean something else. A value without either costs a search in its
-text.
+Python reads a file name that is not UTF-8 with lone surrogates (`os.fsdecode`), and UTF-8 has no
+form for these. They are sent as U+FFFD, with a warning. JSON has no NaN and no infinities. A value
+with such a number is refused, because null would mean something else.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from logging import getLogger
 from math import isfinite
@@ -16,17 +15,17 @@ from typing import Any, Final, cast
 from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 from pydantic_core import core_schema as cs
 
-from .json import is_array, is_object, read_json
+from .json import is_array, is_object
 from .models.validation_errors import escaped
 from .throttle import Throttle
 
 _log: Final = Throttle(getLogger(__name__))
 
 open_text: Final = partial(to_json, inf_nan_mode="constants")
-"""Return a value as text that `check_numbers` has to see before it is sent."""
+"""Return a value as text that may have NaN and infinities, which is not JSON then."""
 
 as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_python
-"""Return a value with dictionaries in place of models; their numbers stay what they are."""
+"""Return a value with dictionaries in place of models; their numbers stay as they are."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -50,32 +49,42 @@ def sendable_text(value: Any, what: str) -> bytes:
     except PydanticSerializationError as error:
         text = open_text(without_surrogates(as_python(value, by_alias=True), what, error))
     if b"NaN" in text or b"Infinity" in text:
-        check_numbers(text, as_python(value, by_alias=True))
+        # They may be words of a text.
+        check_finite(as_python(value, by_alias=True))
     return text
-
-
-def check_numbers(text: bytes, value: Any) -> None:
-    """Raise `Unsendable` if a number in `text`, which was made from `value`, is not JSON."""
-    if b"NaN" not in text and b"Infinity" not in text:
-        return
-    try:
-        read_json(text)
-    except ValueError:
-        # Nesting that is too deep for readers is no fault of a number.
-        check_finite(value)
 
 
 def check_finite(value: Any, at: str = "") -> None:
     """Raise `Unsendable` for the first number in a value that is not finite."""
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise Unsendable(at, f"{value} is not a number of JSON")
+    if _has_odd_number(value):
+        pointer, number = next(_odd_numbers(value, at))
+        raise Unsendable(pointer, f"{number} is not a number of JSON")
+
+
+def _has_odd_number(value: Any) -> bool:
+    kind = value.__class__
+    if kind is float:
+        return not isfinite(value)
+    if kind is dict:
+        value = value.values()
+    elif kind is not list and kind is not tuple:
+        return False
+    # Each value that is sent passes here, so there is no generator.
+    for member in value:  # noqa: SIM110
+        if type(member) is not str and _has_odd_number(member):
+            return True
+    return False
+
+
+def _odd_numbers(value: Any, at: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, float) and not isfinite(value):
+        yield at, value
     elif is_object(value):
         for name, member in value.items():
-            check_finite(member, f"{at}/{escaped(str(name))}")
+            yield from _odd_numbers(member, f"{at}/{escaped(str(name))}")
     elif is_array(value) or isinstance(value, tuple):
         for number, item in enumerate(cast(list[Any], value)):
-            check_finite(item, f"{at}/{number}")
+            yield from _odd_numbers(item, f"{at}/{number}")
 
 
 def without_surrogates(value: Any, what: str, error: PydanticSerializationError) -> Any:

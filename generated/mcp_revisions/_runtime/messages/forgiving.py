@@ -22,7 +22,7 @@ _log: Final = getLogger(__name__)
 def reinterpret(
     table: MethodTable, call: Call, refused: InvalidParams, sender: Role
 ) -> Message | RemoteError:
-    """Return what a call comes to once its params are mended; `refused` if it stays invalid."""
+    """Return the meaning of a call with mended params; `refused` if it stays invalid."""
     mended = _mended(call, refused.problems)
     again = None if mended is None else table.interpret(mended, sender, lambda _: None)
     return again if isinstance(again, (Request, Notification)) else refused

@@ -18,7 +18,7 @@ from ..core.errors import ParseError
 from ..core.json import count_values, is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
-from ..core.models.validation_errors import has_step, pointer_to, problems
+from ..core.models.validation_errors import has_step, pointer_to, problems, unescaped
 from .envelope import SERVER_INFO
 from .jsonrpc import Batch, Malformed, Parsed, message_of
 from .reading import read_values
@@ -37,7 +37,7 @@ _MOST_VALUES: Final = 5_000_000
 class Mended(NamedTuple):
     """A value as a lenient client reads it, and the parts that it left out or replaced.
 
-    If that is not enough to make the value valid, there are no losses.
+    A value that is still invalid has no losses.
     """
 
     value: Any
@@ -47,7 +47,8 @@ class Mended(NamedTuple):
 def mend(value: Any, check: Validate, at: str, *, entries: bool = True) -> Mended:
     """Return a decoded value that `check` accepts, or one that comes close; never raise.
 
-    `at` is the pointer of the value in its message. Without `entries`, lists stay whole.
+    `check` raises `ValidationError`. `at` is the pointer of the value in its message. Without
+    `entries`, lists stay whole.
     """
     mending = _Mending(check, at, entries)
     try:
@@ -136,7 +137,7 @@ class _Mending:
         return root, losses
 
     def _problems(self, root: Any, place: _Steps) -> Mapping[_Steps, str]:
-        """Return what is wrong below a place, by where that is."""
+        """Return the problems of the value at a place, by their places."""
         self._left -= count_values(root, self._left)
         if self._left < 0:
             raise _TooMuch
@@ -219,7 +220,7 @@ class _Mending:
                 info = {name: value for name, value in kept if name not in refused}
                 info = {"name": "unknown", "version": "unknown", **info}
                 where, reason = next(iter(wrong.items()))
-                at = _shown(where[len(shown) :])
+                at = _pointer_text(where[len(shown) :])
                 why = f"it is only displayed, and breaks the schema at {at}: {reason}"
                 loss = self._loss(shown, why)._replace(what="replaced")
                 return _with(root, shown, info), (loss,)
@@ -234,10 +235,12 @@ def _broken(entry: Any, error: _Unmendable) -> str:
     members = entry if is_object(entry) else {}
     names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
     name = next((f"{name[:_LONGEST]!r}" for name in names), "an entry")
-    return f"{name} is left out: it breaks the schema at {_shown(error.place)}: {error.reason}"
+    return (
+        f"{name} is left out: it breaks the schema at {_pointer_text(error.place)}: {error.reason}"
+    )
 
 
-def _shown(steps: _Steps) -> str:
+def _pointer_text(steps: _Steps) -> str:
     return repr(pointer_to(steps)[:_LONGEST] or "/")
 
 
@@ -246,7 +249,7 @@ def _is_null_member(root: Any, where: _Steps) -> bool:
 
 
 def _list_around(where: _Steps, start: int, root: Any) -> _Steps | None:
-    """Return the outermost list on the way to a place, after so many steps; None without one."""
+    """Return the outermost list on the way to a place, from step `start` on; None without one."""
     for length in range(start, len(where) + 1):
         if is_array(_value_at(root, where[:length])):
             return where[:length]
@@ -257,7 +260,7 @@ def _steps(pointer: str, root: Any) -> _Steps:
     steps: list[str | int] = []
     value = root
     for part in pointer.split("/")[1:]:
-        steps.append(int(part) if is_array(value) else part.replace("~1", "/").replace("~0", "~"))
+        steps.append(int(part) if is_array(value) else unescaped(part))
         value = _value_at(value, steps[-1:])
     return tuple(steps)
 

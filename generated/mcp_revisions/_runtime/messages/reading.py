@@ -1,8 +1,8 @@
 """JSON values from the bytes of a peer, also where its text is not strict JSON.
 
-Strict JSON is read at once. What the strict reader refuses is repaired where the meaning is clear,
-and each repair is reported. All else is a `ParseError` that gives the reason and its place, and, as
-far as they can be found in the broken text, the id of the message and its kind.
+Strict JSON is read at once. A text that the strict reader refuses is repaired if its meaning is
+clear, and each repair is reported. Any other is a `ParseError` with the reason and its place, and,
+if they can be found in the broken text, the id and the kind of the message.
 
 A message is JSON in UTF-8 (2025-11-25, basic/transports). RFC 8259, section 8.1, lets a reader
 ignore a byte order mark. Half of a surrogate pair is valid in its grammar (section 8.2), and
@@ -23,9 +23,9 @@ from ..core.throttle import Throttle
 from .jsonrpc import Batch, Malformed, Parsed, id_of, message_of
 
 TAIL: Final = 1024
-"""Bytes at the end of a text in which an id is looked for."""
+"""The size of the end of a broken text that is searched for its id, in bytes."""
 
-# Bytes at the start of a broken text in which its id is looked for.
+# The size of the start of a broken text that is searched for its id, in bytes.
 _HEAD: Final = 16 * 1024
 
 # More values in one line are refused: each of them may need an answer.
@@ -48,7 +48,7 @@ _NUMBER_WORD: Final = re.compile(
     rb'(?:[^"NI]++|' + _STRING + rb"|(?!NaN|Infinity)[NI])*+(NaN|Infinity)", re.DOTALL
 )
 
-# What shows the members of an object, and where the objects in it begin and end.
+# Names of members, and the beginnings and ends of objects.
 _TOKEN: Final = re.compile(_STRING + rb"?+(\s*+:\s*+)?+|[{}\[\]]", re.DOTALL)
 _ID: Final = re.compile(rb"(?:" + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)(?=\s*+[,}])", re.DOTALL)
 _LAST_ID: Final = re.compile(
@@ -99,7 +99,7 @@ def read_values(data: bytes) -> Reading:
 
 
 def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed | Batch]:
-    """Return the messages in a text, and log what was repaired. Never raises.
+    """Return the messages in a text, and log repairs. Never raises.
 
     A text that cannot be read is `Malformed`, with a `ParseError`.
     """

@@ -66,7 +66,7 @@ class LineReader:
         return received
 
     def end(self) -> list[Received]:
-        """Return the last line, which may lack its newline; if it was cut off, it is no answer."""
+        """Return the last line, which may lack its newline; one that was cut off is text."""
         rest = self.feed(b"\n")
         for line in rest:
             if isinstance(line, bytes):

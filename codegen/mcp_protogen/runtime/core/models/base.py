@@ -70,8 +70,6 @@ class WireModel(BaseModel):
         serialize_by_alias=True,
         protected_namespaces=(),
         allow_inf_nan=False,
-        # Not as null: what cannot be sent is found in the text.
-        ser_json_inf_nan="constants",
     )
 
     # Only declared: Pydantic would evaluate the annotation again for each subclass, which is a
@@ -124,10 +122,7 @@ class WireModel(BaseModel):
         NaN and infinities become null, as in JavaScript; only members of any type can hold them.
         Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
-        text = self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
-        if b"NaN" in text or b"Infinity" in text:
-            return to_json(self.to_wire(), inf_nan_mode="null")
-        return text
+        return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
     # Type checkers take the signatures from the fields and from BaseModel.
     if not TYPE_CHECKING:

@@ -7,7 +7,6 @@ of the server's URL, because it would reveal a message, a session id or a token.
 from asyncio import sleep
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from logging import getLogger
 from typing import Any, Final, TypeAlias
 
 from ...core.connection_errors import Disconnected
@@ -15,8 +14,6 @@ from ...core.errors import RemoteError
 from .. import headers as fields
 from .. import sse
 from ..httpx2 import HttpClient, httpx2
-
-_log: Final = getLogger(__name__)
 
 # These are classes of httpx2.
 URL: TypeAlias = Any
@@ -59,8 +56,8 @@ class HttpReply:
     """An HTTP answer, whose body is empty until it is read."""
 
     __slots__ = (
-        *("_limit", "_response", "_what", "body", "media", "session_id", "status", "streams"),
-        "succeeded",
+        *("_is_read", "_limit", "_response", "_what", "body", "media", "session_id", "status"),
+        *("streams", "succeeded"),
     )
 
     def __init__(self, response: Response, what: str, limit: int) -> None:
@@ -75,11 +72,22 @@ class HttpReply:
         self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
         self.body = b""
+        self._is_read = False
 
     @property
     def retry_after(self) -> float | None:
         """Return the seconds after which the server wants to be asked again; None without them."""
-        return _retry_after(self._response)
+        given = self._response.headers
+        return fields.retry_after(given.get("retry-after"), given.get("date"))
+
+    def delay(self, attempts: int) -> float | None:
+        """Return how long to wait before the next attempt; None if there is to be none."""
+        wanted = self.retry_after if self.status in _LATER else None
+        if wanted is not None:
+            # The exponent is limited, because a float would overflow.
+            return max(wanted, _LEAST_WAIT * 2.0 ** min(attempts, 16))
+        again = self.status == _TOO_MANY_REQUESTS and attempts < _MOST_USUAL_WAITS
+        return _USUAL_WAIT * 2.0**attempts if again else None
 
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
@@ -104,6 +112,9 @@ class HttpReply:
 
         Raises `Disconnected`, and `RemoteError` if it is too large.
         """
+        if self._is_read:
+            return
+        self._is_read = True
         success = self.status < 300
         limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
@@ -139,26 +150,12 @@ class HttpWire:
         headers: Mapping[str, str],
         body: bytes | None = None,
         url: URL | None = None,
-        time_left: Callable[[], float] = float,
     ) -> AsyncGenerator[HttpReply, None]:
-        """Send a request and wait for the head of the answer; raise `Disconnected`.
-
-        If the server has no time now, the request is sent again later, within the seconds that are
-        left for it.
-        """
+        """Send a request and wait for the head of the answer; raise `Disconnected`."""
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
-        waits = 0
         with _disconnecting(what):
-            while True:
-                response = await self._sent(method, {**self._headers, **headers}, body, target)
-                wait = _wait(response, waits)
-                if wait is None or wait >= time_left():
-                    break
-                _log.info("HTTP %d: the request is sent again in %g s", response.status_code, wait)
-                await response.aclose()
-                await sleep(wait)
-                waits += 1
+            response = await self._sent(method, {**self._headers, **headers}, body, target)
         try:
             yield HttpReply(response, what, self._limit)
         finally:
@@ -198,22 +195,6 @@ class HttpWire:
     async def close(self) -> None:
         if self._owned:
             await self._client.aclose()
-
-
-def _retry_after(response: Response) -> float | None:
-    headers = response.headers
-    return fields.retry_after(headers.get("retry-after"), headers.get("date"))
-
-
-def _wait(response: Response, waits: int) -> float | None:
-    """Return how long to wait before the next attempt, after `waits`; None if this is the last."""
-    status: int = response.status_code
-    wanted = _retry_after(response) if status in _LATER else None
-    if wanted is not None:
-        # The exponent is limited, because a float would overflow.
-        return max(wanted, _LEAST_WAIT * 2.0 ** min(waits, 16))
-    again = status == _TOO_MANY_REQUESTS and waits < _MOST_USUAL_WAITS
-    return _USUAL_WAIT * 2.0**waits if again else None
 
 
 def _origin(url: URL) -> tuple[str, str, int | None]:

@@ -4,8 +4,10 @@ Pages: 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transport
 """
 
 from asyncio import get_running_loop, sleep, timeout
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from enum import Enum
+from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError
@@ -28,7 +30,7 @@ from ...messages.reading import log_repairs, read_values
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
-from .http_client import HttpReply
+from .http_client import URL, HttpReply
 from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
 from .state import ClientState, Cursor
 
@@ -117,6 +119,34 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
     return HttpError(reply.status, message, reply.retry_after)
 
 
+@asynccontextmanager
+async def posting(
+    state: ClientState, message: Message, headers: Mapping[str, str], url: URL | None = None
+) -> AsyncGenerator[HttpReply, None]:
+    """Post a message, again if the server has no time for it now; raise `Disconnected`."""
+    for attempts in count():
+        async with state.http.open("POST", headers, message.body, url) as reply:
+            delay = reply.delay(attempts)
+            left = state.seconds_for(message)
+            if delay is None or delay >= left or await _is_answer(message, reply):
+                yield reply
+                return
+        state.log.info("HTTP %d: %s is sent again in %g s", reply.status, message.name, delay)
+        await sleep(delay)
+
+
+async def _is_answer(message: Message, reply: HttpReply) -> bool:
+    """Return whether a refusal has an error with the id of the request, which is its answer.
+
+    Before the era is known, the status counts more.
+    """
+    if message.method in (DISCOVER, INITIALIZE):
+        return False
+    await reply.read()
+    error = _error_in(reply)
+    return error is not None and error.get("id") == message.id
+
+
 class PostedRequest:
     """One request and its answer; `deliver` gets every message, the answer included."""
 
@@ -136,7 +166,7 @@ class PostedRequest:
         """
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with self._state.post(self.message, headers) as reply:
+        async with posting(self._state, self.message, headers) as reply:
             if not reply.streams:
                 await reply.read()
                 if not reply.succeeded:
@@ -253,7 +283,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
     """
     headers = state.protocol.post_headers(message)
     try:
-        async with state.post(message, headers) as reply:
+        async with posting(state, message, headers) as reply:
             # Some servers accept such a message with a body or a stream; neither is read.
             if not reply.succeeded:
                 await reply.read()

@@ -4,7 +4,7 @@
 resumed (2026-07-28, basic/transports/streamable-http, "Receiving Messages").
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count
@@ -19,7 +19,7 @@ from ...core.throttle import Throttle
 from ...transports.base import Received
 from .. import headers as fields
 from ..sse import Event
-from .http_client import URL, HttpReply, HttpWire
+from .http_client import HttpReply, HttpWire
 from .outgoing import Message, ProtocolState
 
 _log: Final = getLogger(__name__)
@@ -176,17 +176,11 @@ class ClientState:
         self.time_left: Callable[[RequestId], float] = lambda id: 0.0
         """Returns the seconds that are left for a request of the connection."""
 
-    def post(
-        self, message: Message, headers: Mapping[str, str], url: URL | None = None
-    ) -> AbstractAsyncContextManager[HttpReply]:
-        """Post a message, again if the server wants it later; raise `Disconnected`."""
-
-        def time_left() -> float:
-            # The ids of the transport's own requests are texts.
-            timed = isinstance(message.id, int)
-            return self.time_left(message.id) if timed else _LONGEST_DELAY
-
-        return self.http.open("POST", headers, message.body, url, time_left)
+    def seconds_for(self, message: Message) -> float:
+        """Return how long a message may still be put off by the server."""
+        # The ids of the transport's own requests are texts.
+        timed = isinstance(message.id, int)
+        return self.time_left(message.id) if timed else _LONGEST_DELAY
 
     def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
         """Open a stream where `cursor` stands; raise `Disconnected`."""

@@ -26,6 +26,7 @@ from .request import (
     ask,
     http_error,
     post_unanswered,
+    posting,
     relearn,
 )
 from .state import ClientState, Cursor, Reconnection
@@ -243,7 +244,7 @@ class LegacySseTransport:
     async def post(self, message: Message) -> None:
         """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
         endpoint = self._endpoint.result()
-        async with self._state.post(message, POSTED, endpoint) as reply:
+        async with posting(self._state, message, POSTED, endpoint) as reply:
             if not reply.succeeded:
                 await reply.read()
                 raise http_error(f"POST {message.name}", reply)
