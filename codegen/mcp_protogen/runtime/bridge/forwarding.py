@@ -1,8 +1,8 @@
 """What passes between a client and a server of one revision: as it came, in both directions.
 
 Ids, tokens for progress and ids of listen streams are those of each side; all else stays the same.
-Messages keep their order. Notifications that come together with the end of a stream or connection are
-not lost.
+Messages keep their order. A notification that comes together with the end of a stream, or of the
+connection, is not lost.
 """
 
 from asyncio import Lock
