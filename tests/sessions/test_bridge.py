@@ -274,7 +274,9 @@ async def test_bridge_refuses_client_that_cannot_be_translated_and_serves_the_ne
         await hand.take()
 
     theirs = Accepting(play)
-    async with bridged(theirs, [one for one in pkg.REVISIONS if one.id == STATELESS]) as hand:
+    async with bridged(
+        theirs, [revision for revision in pkg.REVISIONS if revision.id == STATELESS]
+    ) as hand:
         assert (await hand.ask("ping", 7))["result"] == {}
         for member in ("elicitation", "roots"):
             await hand.send(hello(OLD, 1, **{member: 5}))

@@ -33,6 +33,8 @@ LISTEN = "subscriptions/listen"
 CHANGED = "notifications/tools/list_changed"
 LISTENING: JsonObject = {"notifications": {"toolsListChanged": True}}
 
+NEWEST = [revision for revision in pkg.REVISIONS if revision.id == STATELESS]
+
 Play = Callable[[Hand], Awaitable[None]]
 
 
@@ -120,7 +122,9 @@ async def test_bridge_passes_params_and_unknown_methods_of_the_client_as_they_ca
             await hand.send(message)
             assert (await hand.take())["result"] == {}
         await hand.send(*told)
-    assert [{**one, "id": given["id"]} for one, given in zip(came, sent, strict=False)] == sent
+    assert [
+        {**message, "id": given["id"]} for message, given in zip(came, sent, strict=False)
+    ] == sent
     assert came[len(sent) :] == told
 
 
@@ -170,8 +174,7 @@ async def test_bridge_between_revisions_names_the_place_that_cannot_be_read() ->
         await hand.send(result(asked["id"], resultType="complete", tools=[tool]))
         await hand.take()
 
-    only = [one for one in pkg.REVISIONS if one.id == STATELESS]
-    async with bridged(Accepting(play), only) as hand:
+    async with bridged(Accepting(play), NEWEST) as hand:
         await hand.send(hello(OLD))
         await hand.take()
         await hand.send(INITIALIZED)
@@ -186,14 +189,14 @@ async def test_every_report_of_progress_passes_as_it_came_and_in_order() -> None
         {"progress": 1, "total": None, "message": None},
         {"progress": 1},
         {"progress": 0.5, "x": [1]},
-        *({"progress": number} for number in range(200)),
+        *({"progress": done} for done in range(200)),
     ]
     log = {"level": "loud", "data": None}
 
     async def play(hand: Hand) -> None:
         asked = await hand.take()
         token = asked["params"]["_meta"]["progressToken"]
-        told = [notification(PROGRESS, **one, progressToken=token) for one in reports]
+        told = [notification(PROGRESS, **report, progressToken=token) for report in reports]
         await hand.send(*told, notification("notifications/message", **log), result(asked["id"]))
         # A task goes on after its creation, and others are only late.
         await hand.send(notification(PROGRESS, progress=9, progressToken=token))
@@ -338,12 +341,10 @@ async def test_bridge_between_revisions_listens_again_and_reports_what_it_may_ha
         await stream(hand)
         await hand.take()
 
-    only = [one for one in pkg.REVISIONS if one.id == STATELESS]
-    async with bridged(Accepting(play), only) as hand:
+    async with bridged(Accepting(play), NEWEST) as hand:
         await hand.send(hello(OLD))
         await hand.take()
         await hand.send(INITIALIZED)
         for _ in range(2):
             assert await hand.take() == notification(CHANGED)
-    said = [one for one in caplog.messages if "is opened again" in one]
-    assert len(said) == 2
+    assert sum("is opened again" in message for message in caplog.messages) == 2

@@ -181,7 +181,7 @@ async def proxied(
         caller.check()
     # The client's own revision loses nothing, so it goes before newer ones.
     own = NegotiatedRevision(caller.revision.id, caller.revision.era)
-    # Who mounts a server reads all that it says; a client of the bridge gets that as it is.
+    # A mount reads the answers of its server; a client of the bridge gets them unread.
     lenient = options if carries else replace(options, lenient=True)
     async with connected(views, opener, lenient, own):
         server.instructions = to_server.connection.instructions
@@ -241,7 +241,7 @@ class Caller(NamedTuple):
     capabilities: JSONObject
     info: JSONObject
     call: Call | None = None
-    """The message in which it says so."""
+    """The message with the declaration."""
 
     def check(self) -> None:
         """Raise `UnfitCaller` unless the client can be understood in another revision."""
@@ -255,7 +255,7 @@ class Caller(NamedTuple):
 
 
 def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
-    """Return who says that it is a client of a revision; raise `InvalidParams` for too much."""
+    """Return the client that sends a message; raise `InvalidParams` if it declares too much."""
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
     given = call.params if remembers else call.meta
@@ -302,16 +302,16 @@ class Arrival:
                 return None
 
     async def _take(self) -> bool:
-        """Take in what comes next; return False once the client has closed its side."""
+        """Take in the next messages; return False once the client has closed its side."""
         received = await self._receive()
         self._seen.extend(separated(received, self._log))
         self._has_ended = not received
         return not self._has_ended
 
     async def until_gone(self, most: int) -> None:
-        """Take in what is to be served later, until the client has closed its side, or is broken.
+        """Keep messages for later, until the client has closed its side or the connection breaks.
 
-        With `most` messages that wait, no more are taken in.
+        No more are read while `most` wait.
         """
         with suppress(Disconnected):
             while await self._take():

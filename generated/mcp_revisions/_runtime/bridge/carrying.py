@@ -48,7 +48,7 @@ class AboutRequest(dict[str, Any]):
         return id_of({"id": self.get("progressToken")})
 
 
-# Any peer may have names of its own, of which there is no end.
+# A peer may invent any number of names.
 @lru_cache(256)
 def request_of(method: str) -> RequestSpec[Any, Any]:
     """Return the entry of a request that passes as it came."""
@@ -105,9 +105,9 @@ class CarryingTable(MethodTable):
         return _as_it_came
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
-        """Return what a server says of itself; raise `InvalidAnswer` for what is not an object.
+        """Return the introduction of a server; raise `InvalidAnswer` unless it is an object.
 
-        Capabilities that are not an object are none.
+        Capabilities that are not an object count as empty.
         """
         if not is_object(result):
             raise InvalidAnswer("Invalid introduction", [("/result", "Input should be an object")])
@@ -140,7 +140,7 @@ def _with_objects(given: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 class EveryMethod(Mapping[str, T]):
-    """Handlers of all methods, of which there is no list, but those `OF_ONE_END`."""
+    """Handlers of any method, known or not, except those `OF_ONE_END`."""
 
     def __init__(self, handler_of: Callable[[str], T]) -> None:
         self._handler_of = handler_of

@@ -183,7 +183,7 @@ async def _begun(work: Callable[[], Awaitable[Any]], method: str) -> Any:
 
 
 async def awaited(answer: Awaitable[Any], method: str = "") -> Any:
-    """Return what the server answers to a request; raise `McpError` for an error, or for none."""
+    """Return the result of the server; raise `McpError` for an error, or without an answer."""
     try:
         return await answer
     except FAILURES as error:

@@ -1,8 +1,8 @@
 """What passes between a client and a server of one revision: as it came, in both directions.
 
 Ids, tokens for progress and ids of listen streams are those of each side; all else stays the same.
-Each side hears all in the order in which the other has said it. What comes together with the end of
-a stream, or of the connection, is not lost.
+Messages keep their order. A notification that comes together with the end of a stream, or of the
+connection, is not lost.
 """
 
 from asyncio import Lock
@@ -56,9 +56,9 @@ _MOST_ANSWERED: Final = 1000
 
 
 def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
-    """Return the error to pass on to who is `asking`, for a request that failed at the other side.
+    """Return the error for the side that is `asking`, whose request failed at the other side.
 
-    That side alone is to blame for an answer that cannot be read.
+    If an answer cannot be read, the side that sent it is at fault.
     """
     other = "client" if asking == "server" else "server"
     if isinstance(error, Disconnected):
@@ -128,9 +128,9 @@ class _Requests:
         return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
 
     def token(self, id: RequestId | None) -> object:
-        """Return the token of the sender for what is reported under `id`.
+        """Return the token of the sender for reports under `id`.
 
-        None if it is not known any more. A token that is not from here is known to both sides.
+        None if the request is forgotten. A token that was not given here is known to both sides.
         """
         if id is None:
             return None
@@ -147,7 +147,7 @@ class ClientHalf(Protocol):
 
     @property
     def introduction(self) -> JSONObject:
-        """Return the result in which the server introduces itself."""
+        """Return the introduction of the server, as it came."""
         ...
 
 
@@ -183,10 +183,10 @@ class Forwarding:
     # From the client to the server.
 
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
-        """Pass on a request or a notification, and return what gives the answer to a request."""
+        """Return the work that passes on a request or a notification."""
         context: RequestContext = session.__mcp_runtime__
         if isinstance(params, WireModel):
-            # The runtime asks by itself, for what it checks.
+            # The runtime itself asks, to check a request.
             return self._ask_for_runtime(method, context, params)
         if context.request_id is None:
             return self._notify_server(method, context, params)
@@ -262,7 +262,7 @@ class Forwarding:
             self._asked_client.end(request)
 
     def take_from_server(self, method: str, params: Any) -> Awaitable[None] | None:
-        """Return what passes on a notification, if there is a client for it."""
+        """Return the work that passes on a notification, if it concerns a client."""
         if method in LIST_CHANGES:
             self._to_client.count(method)
         if method == CANCELLED:

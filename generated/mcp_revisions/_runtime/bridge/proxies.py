@@ -78,7 +78,7 @@ class ProxyClientRuntime(ClientRuntime):
     on_loss: Callable[[Loss], object] | None
     task_options: TaskLimits | None
     carries: bool
-    """Whether a client is served, and no server in which the other one is mounted."""
+    """Whether a client is served; if not, the server is mounted in another one."""
     forwarding: Forwarding | None = None
     """What everything passes by, where both sides speak the same revision."""
     stream: ListenStream | None = None
@@ -146,7 +146,7 @@ class ProxyClientRuntime(ClientRuntime):
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
         if self.passes(self.revision):
             self.forwarding = Forwarding(connection, self.server)
-            # Each request says by itself what it declares.
+            # Each request has the declaration of its client.
             connection.endpoint.connection.envelope = None
             server = vars(self.server.owner)
             server["TABLE"] = connection.view.table
@@ -398,7 +398,7 @@ class ProxyServerRuntime(ServerRuntime):
         for connection in self.connections:
             context = connection.session().__mcp_runtime__
             if context.spoken.era.remembers_client:
-                own = (one for one in under_way if one.connection is connection)
+                own = (request for request in under_way if request.connection is connection)
                 context = next(own, context)
             found.append(context)
         return found
@@ -408,7 +408,7 @@ class ProxyServerRuntime(ServerRuntime):
         if self.client.forwarding is not None:
             return self.client.forwarding.under_way()[::-1]
         requests = reversed(self._forwarded.values())
-        return [one.context for one in requests if one.context and not one.over]
+        return [found.context for found in requests if found.context and not found.over]
 
     @property
     def is_shared(self) -> bool:

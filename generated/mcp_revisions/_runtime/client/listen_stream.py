@@ -110,7 +110,7 @@ class ListenStream:
             await self._listen_again(over)
 
     async def _listen_again(self, over: Exception) -> None:
-        """Open a stream in place of the one that has ended, and report what it may have missed."""
+        """Open another stream after the end of one, and report changes that it may have missed."""
         pause, own = _PAUSE, self._task
         while self._task is own:
             _log.warning("the listen stream has ended, and is opened again: %s", over)
