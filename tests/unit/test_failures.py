@@ -49,3 +49,10 @@ def test_lines_in_place_of_messages_have_a_hint_and_the_last_errors_stay_apart()
             assert "standard error" in problem.hint
     assert failure_of(ended, "here").written == ["no such option"]
     assert "--timeout" in failure_of(RequestTimeout("initialize", 5), "here").problem.hint
+
+
+def test_answers_that_fit_no_request_have_a_hint() -> None:
+    strays = Strays().with_answer("2", "", [2])
+    problem = failure_of(RequestTimeout("initialize", 5, strays, 2), "here").problem
+    assert problem.message.endswith("answered a request with the id '2', which is not open (2 is)")
+    assert "exactly as it came" in problem.hint

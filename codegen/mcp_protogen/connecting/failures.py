@@ -19,7 +19,7 @@ from mcp_protogen.runtime.core.errors import (
     ProtocolError,
 )
 from mcp_protogen.runtime.core.losses import Loss
-from mcp_protogen.runtime.core.strays import EXPECTED
+from mcp_protogen.runtime.core.strays import EXPECTED, MEANWHILE
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
 
@@ -65,6 +65,9 @@ _STRAY: Final = (
     "check the command line; a server writes messages to standard output, and all else to"
     " standard error"
 )
+_UNFIT_ANSWERS: Final = (
+    "a server repeats the id of a request exactly as it came; mcp-gen inspect shows what it sends"
+)
 _CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
@@ -96,6 +99,8 @@ def failure_of(error: Exception, server: str) -> Failure:
         problem = problem._replace(hint=_hint_for(error))
     elif EXPECTED in text:
         problem = problem._replace(hint=_STRAY)
+    elif MEANWHILE in text:
+        problem = problem._replace(hint=_UNFIT_ANSWERS)
     return Failure(problem._replace(message=text, place=server), written)
 
 

@@ -8,6 +8,8 @@ from .spec import Role
 
 EXPECTED: Final = "where messages are expected"
 """In the text of each error that quotes what came in place of messages."""
+MEANWHILE: Final = "; meanwhile the "
+"""In the text of each error that tells of answers which fit no request."""
 _MOST: Final = 3
 # In bytes of a line, and in characters of the text of an error.
 _LONGEST_LINE: Final = 80
@@ -44,7 +46,7 @@ class Strays(NamedTuple):
         """Return the text of an error with the lines, and with what came while `id` was open."""
         answers = [text for text, open in self.answers if id in open]
         if answers:
-            error = f"{error}; meanwhile the {self.peer} {', and '.join(answers)}"
+            error = f"{error}{MEANWHILE}{self.peer} {', and '.join(answers)}"
         if not self.lines:
             return error
         quoted = ", ".join(repr(line.decode("utf-8", "replace")) for line in self.lines)
