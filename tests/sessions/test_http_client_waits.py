@@ -72,8 +72,14 @@ def test_date_counts_from_the_date_of_the_answer(waits: list[float]) -> None:
 
 
 def test_server_that_asks_for_no_delay_is_asked_less_and_less_often(waits: list[float]) -> None:
-    calling(Handshaking(busy(429, 4, retry_after="0")))
-    assert waits == [0.1, 0.2, 0.4, 0.8]
+    calling(Handshaking(busy(429, 3, retry_after="0")))
+    assert waits == [0.1, 0.2, 0.4]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_server_that_never_has_time_is_reported(status: int, waits: list[float]) -> None:
+    raised, _ = failing(Handshaking(busy(status, 4, retry_after="2")), http_error(status))
+    assert (raised.retry_after, waits) == (2, [2, 2, 2])
 
 
 def test_429_without_a_time_is_tried_a_few_times(waits: list[float]) -> None:
@@ -114,7 +120,7 @@ def test_delay_beyond_the_timeout_fails_the_call_at_once(revision: str, waits: l
 
 
 async def test_timeout_of_the_single_call_counts(waits: list[float]) -> None:
-    play = Handshaking(busy(429, 9, retry_after="20"))
+    play = Handshaking(busy(429, 4, retry_after="20"))
     async with odd_server(play) as server, connecting(server.url) as ours:
         with http_error(429):
             await ours.call_tool(named(OLD, "x"), timeout=19)

@@ -28,11 +28,11 @@ _MOST_REDIRECTS: Final = 5
 _TOO_MANY_REQUESTS: Final = 429
 _LATER: Final = frozenset({_TOO_MANY_REQUESTS, 503})
 
-# The first wait if the server does not say when, the number of such waits, and the least first wait
-# if it does, in seconds; they double, so that no server is asked without end in a short time.
+# The first wait if the server does not say when, and the least first wait if it does, in seconds;
+# they double. A server that still has no time after the last of them has a reason to report.
 _USUAL_WAIT: Final = 1.0
-_MOST_USUAL_WAITS: Final = 3
 _LEAST_WAIT: Final = 0.1
+_MOST_WAITS: Final = 3
 
 # How much of the body of an error is read, in bytes.
 _LARGEST_REFUSAL: Final = 1024 * 1024
@@ -82,12 +82,12 @@ class HttpReply:
 
     def delay(self, attempts: int) -> float | None:
         """Return how long to wait before the next attempt; None if there is to be none."""
-        wanted = self.retry_after if self.status in _LATER else None
+        if self.status not in _LATER or attempts == _MOST_WAITS:
+            return None
+        wanted = self.retry_after
         if wanted is not None:
-            # The exponent is limited, because a float would overflow.
-            return max(wanted, _LEAST_WAIT * 2.0 ** min(attempts, 16))
-        again = self.status == _TOO_MANY_REQUESTS and attempts < _MOST_USUAL_WAITS
-        return _USUAL_WAIT * 2.0**attempts if again else None
+            return max(wanted, _LEAST_WAIT * 2.0**attempts)
+        return _USUAL_WAIT * 2.0**attempts if self.status == _TOO_MANY_REQUESTS else None
 
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
