@@ -50,10 +50,13 @@ async def write(stream: Any, transport: Any) -> None:
 @asynccontextmanager
 async def joined(transport: Any) -> AsyncGenerator[tuple[Any, Any], None]:
     """Yield the streams of the SDK at the other end of our transport."""
-    async with create_client_server_memory_streams() as (
-        (own_read, own_write),
-        (far_read, far_write),
-    ), anyio.create_task_group() as group:
+    async with (
+        create_client_server_memory_streams() as (
+            (own_read, own_write),
+            (far_read, far_write),
+        ),
+        anyio.create_task_group() as group,
+    ):
         group.start_soon(read, transport, far_write)
         group.start_soon(write, far_read, transport)
         try:
