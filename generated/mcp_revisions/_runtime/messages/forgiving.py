@@ -7,11 +7,11 @@ that fit the schema cost nothing.
 
 from collections.abc import Sequence
 from logging import getLogger
-from typing import Any, Final
+from typing import Final
 
 from ..core.errors import InvalidParams, RemoteError
-from ..core.json import JSONObject, is_array, is_object
-from ..core.models.validation_errors import unescaped
+from ..core.json import JSONObject, is_object
+from ..core.models.validation_errors import steps_of, value_at
 from ..core.spec import Role
 from .jsonrpc import Call, message_of
 from .method_table import Message, MethodTable, Notification, Request
@@ -54,24 +54,13 @@ def _mended(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
 
 
 def _mend(message: JSONObject, pointer: str) -> bool:
-    *steps, last = map(unescaped, pointer.split("/")[1:])
-    holder: Any = message
-    for step in steps:
-        holder = _member(holder, step)
-    value = _member(holder, last)
-    if value is None and is_object(holder) and last in holder:
-        del holder[last]
+    *way, last = steps_of(pointer, message)
+    holder = value_at(message, way)
+    value = value_at(holder, [last])
+    if value is None and is_object(holder):
+        del holder[str(last)]
     elif isinstance(value, float) and value.is_integer():
-        key: Any = int(last) if is_array(holder) else last
-        holder[key] = int(value)
+        holder[last] = int(value)
     else:
         return False
     return True
-
-
-def _member(holder: Any, step: str) -> Any:
-    if is_object(holder):
-        return holder.get(step)
-    if is_array(holder) and step.isdecimal() and int(step) < len(holder):
-        return holder[int(step)]
-    return None
