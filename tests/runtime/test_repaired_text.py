@@ -96,6 +96,12 @@ def test_reader_skips_byte_order_mark() -> None:
     assert read_values(b"\xef\xbb\xbf") == Reading((), (mark,))
 
 
+def test_reader_refuses_text_without_a_value() -> None:
+    for text in (b"", b" \r\n"):
+        with case(text), pytest.raises(ParseError):
+            read_values(text)
+
+
 def test_reader_refuses_scalars_and_too_many_values_in_one_line() -> None:
     for text in [b"1 2", b'{} "a"', b"{} x", b"{}" * 101, b"[" * 100_000, b"{}" + b"[" * 100_000]:
         with case(text[:10]), pytest.raises(ParseError):

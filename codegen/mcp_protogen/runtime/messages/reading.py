@@ -172,8 +172,10 @@ def _repaired(data: bytes, reason: str) -> Reading:
     text, at = _without_lone_surrogates(text)
     if at >= 0:
         repairs += (Repair(RepairKind.LONE_SURROGATE, at + len(data) - len(text)),)
-    if repairs and not text.strip():
-        return Reading((), repairs)
+    if not text.strip():
+        if repairs:
+            return Reading((), repairs)
+        raise unreadable(reason, data)
     try:
         return Reading((read_json(text),), repairs)
     except ValueError as error:
