@@ -44,9 +44,6 @@ from .task_carrying import task_caller
 
 _USUAL: Final = Options()
 
-# Between two looks at whether there is room for more of what a client says, in seconds.
-_PAUSE: Final = 0.05
-
 UNREACHABLE: Final = "The server cannot be reached"
 
 _IN_HANDSHAKE: Final = ("/params", "capabilities", "clientInfo")
@@ -311,12 +308,12 @@ class Arrival:
     async def until_gone(self, most: int) -> None:
         """Keep messages for later, until the client has closed its side or the connection breaks.
 
-        No more are read while `most` wait.
+        After `most` messages, read no more and never return.
         """
         with suppress(Disconnected):
             while await self._take():
-                while len(self._seen) >= most:
-                    await asyncio.sleep(_PAUSE)
+                if len(self._seen) >= most:
+                    await asyncio.Event().wait()
 
     async def _look_at(self, received: Received) -> Caller | None:
         try:

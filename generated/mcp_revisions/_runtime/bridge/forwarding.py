@@ -12,9 +12,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
-from math import inf
 from typing import Any, Final, Protocol
 
+from ..client.listen_stream import LISTEN
 from ..connection import CANCELLED, PROGRESS
 from ..core.connection_errors import Disconnected
 from ..core.errors import (
@@ -29,7 +29,7 @@ from ..core.errors import (
 )
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
-from ..core.options import CallOptions
+from ..core.options import NO_END, CallOptions
 from ..core.spec import Role
 from ..core.subscriptions import LIST_CHANGES
 from ..messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
@@ -40,19 +40,18 @@ from ..rules.server_negotiation import DISCOVER
 from ..rules.task_forms import RELATED_TASK
 from ..rules.task_methods import RESULT
 from ..server.context import RequestContext
-from .carrying import LISTEN, AboutRequest, notification_of, request_of
+from .carrying import AboutRequest, notification_of, request_of
 
 _log: Final = getLogger(__name__)
 
-_LOG: Final = "notifications/message"
-
-NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
-"""What belongs to a task waits for as long as its task does."""
+LOG: Final = "notifications/message"
 
 FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
 """For how many requests that were answered a late report of progress is still passed on."""
+_LONGEST_TOKEN: Final = 1000
+"""Longer tokens of such requests are not kept, since their senders choose the lengths."""
 
 
 def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
@@ -115,8 +114,9 @@ class _Requests:
         if id is None:
             return
         del self.open[id]
-        if passed_on.token is not None:
-            self._answered[id] = passed_on.token
+        token = passed_on.token
+        if isinstance(token, int) or (isinstance(token, str) and len(token) <= _LONGEST_TOKEN):
+            self._answered[id] = token
             if len(self._answered) > _MOST_ANSWERED:
                 self._answered.popitem(last=False)
 
@@ -297,7 +297,7 @@ class Forwarding:
 
     def _hearing(self, method: str) -> list[RequestContext]:
         """Return the contexts for what belongs to no request that it names."""
-        if method == _LOG and self._to_client.is_shared:
+        if method == LOG and self._to_client.is_shared:
             # It goes where entries were asked for, unless that could be the wrong client.
             wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
             return wanting if len(wanting) == 1 else []
