@@ -48,20 +48,20 @@ def sendable_text(value: Any, what: str) -> bytes:
         text = open_text(value)
     except PydanticSerializationError as error:
         text = open_text(without_surrogates(as_python(value, by_alias=True), what, error))
-    if b"NaN" in text or b"Infinity" in text:
-        # They may be words of a text.
+    if b"NaN" in text or b"Infinity" in text or b"null" in text:
+        # They may be words of a text. Models may write null for such a number.
         check_finite(as_python(value, by_alias=True))
     return text
 
 
 def check_finite(value: Any, at: str = "") -> None:
     """Raise `Unsendable` for the first number in a value that is not finite."""
-    if has_odd_number(value):
+    if _has_odd_number(value):
         pointer, number = next(_odd_numbers(value, at))
         raise Unsendable(pointer, f"{number} is not a number of JSON")
 
 
-def has_odd_number(value: Any) -> bool:
+def _has_odd_number(value: Any) -> bool:
     """Return whether a value has a number that is not finite."""
     kind = value.__class__
     if kind is dict:
@@ -73,7 +73,7 @@ def has_odd_number(value: Any) -> bool:
         kind = member.__class__
         if kind is str or kind is int:
             continue
-        if has_odd_number(member):
+        if _has_odd_number(member):
             return True
     return False
 
