@@ -210,6 +210,24 @@ async def test_every_report_of_progress_passes_as_it_came_and_in_order() -> None
         assert (await hand.take())["params"] == {"progress": 9, "progressToken": "t"}
 
 
+async def test_late_report_with_a_long_token_is_not_passed_on() -> None:
+    async def play(hand: Hand) -> None:
+        asked = await hand.take()
+        token = asked["params"]["_meta"]["progressToken"]
+        await hand.send(notification(PROGRESS, progress=1, progressToken=token))
+        await hand.send(result(asked["id"]))
+        assert (await hand.take())["method"] == "x/over"
+        await hand.send(notification(PROGRESS, progressToken=token), notification("x/end"))
+
+    async with greeted(play) as hand:
+        long = "t" * 1001
+        await hand.send(request("tools/call", 1, _meta={"progressToken": long}))
+        assert (await hand.take())["params"] == {"progress": 1, "progressToken": long}
+        assert (await hand.take())["result"] == {}
+        await hand.send(notification("x/over"))
+        assert (await hand.take())["method"] == "x/end"
+
+
 async def test_client_reports_progress_to_the_server() -> None:
     async def play(hand: Hand) -> None:
         await hand.take()

@@ -33,6 +33,7 @@ from ..core.options import NO_END, CallOptions
 from ..core.spec import Role
 from ..core.subscriptions import LIST_CHANGES
 from ..messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
+from ..messages.jsonrpc import id_of
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job
 from ..rpc.send_queue import MessageSink
@@ -50,8 +51,6 @@ FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
 """For how many requests that were answered a late report of progress is still passed on."""
-_LONGEST_TOKEN: Final = 1000
-"""Longer tokens of such requests are not kept, since their senders choose the lengths."""
 
 
 def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
@@ -100,7 +99,7 @@ class _Requests:
     def __init__(self) -> None:
         self.open: dict[RequestId, _PassedOn] = {}
         """By the ids that they have there."""
-        self._answered: OrderedDict[RequestId, object] = OrderedDict()
+        self._answered = OrderedDict[RequestId, RequestId]()
         self._last = 0
 
     def begin(self, passed_on: _PassedOn, id: RequestId) -> None:
@@ -114,8 +113,9 @@ class _Requests:
         if id is None:
             return
         del self.open[id]
-        token = passed_on.token
-        if isinstance(token, int) or (isinstance(token, str) and len(token) <= _LONGEST_TOKEN):
+        # Of limited length, because many are kept.
+        token = id_of({"id": passed_on.token})
+        if token is not None:
             self._answered[id] = token
             if len(self._answered) > _MOST_ANSWERED:
                 self._answered.popitem(last=False)
