@@ -29,7 +29,7 @@ def reinterpret(
     problems = refused.problems
     # Only the first fault of a list is among the problems.
     for _ in range(_MOST_ROUNDS):
-        mended = _mended(call, problems)
+        mended = _mend_call(call, problems)
         if mended is None:
             break
         again = table.interpret(mended, sender, lambda _: None)
@@ -39,13 +39,13 @@ def reinterpret(
     return refused
 
 
-def _mended(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
+def _mend_call(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
     """Return a call without the nulls and whole floats that are `problems`; None without such.
 
     The message of the call is changed in place: a copy of a large one would take long.
     """
     pointers = {pointer for pointer, _ in problems}
-    changed = [pointer for pointer in sorted(pointers) if _mend(call.message, pointer)]
+    changed = [pointer for pointer in sorted(pointers) if _mend_value(call.message, pointer)]
     if not changed:
         return None
     _log.debug("params of %.100r were read in spite of %s", call.method, ", ".join(changed)[:500])
@@ -53,7 +53,7 @@ def _mended(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
     return mended if isinstance(mended, Call) else None
 
 
-def _mend(message: JSONObject, pointer: str) -> bool:
+def _mend_value(message: JSONObject, pointer: str) -> bool:
     *way, last = steps_of(pointer, message)
     holder = value_at(message, way)
     value = value_at(holder, [last])

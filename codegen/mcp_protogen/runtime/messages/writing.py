@@ -70,7 +70,7 @@ def is_exact(spec: CallSpec[Any]) -> bool:
 def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = False) -> bytes:
     """Return a model as JSON text, with members in its `_meta`; raise `LocalError`.
 
-    Lone surrogates are sent as U+FFFD, unless the text has to be `exact`.
+    Lone surrogates are sent as U+FFFD, unless the text must be `exact`.
     """
     serializer = model.__pydantic_serializer__
     try:

@@ -37,7 +37,7 @@ from ..server.base import ServerBase
 from ..server.serve import serve
 from ..translation.revision_view import RevisionView, RevisionViews
 from ..translation.task_wires import table_with_tasks
-from ..transports.base import Opener, Received, Transport, messages_in, separated
+from ..transports.base import Opener, Received, Transport, messages_in, separate_texts
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import task_caller
@@ -301,7 +301,7 @@ class Arrival:
     async def _take(self) -> bool:
         """Take in the next messages; return False once the client has closed its side."""
         received = await self._receive()
-        self._seen.extend(separated(received, self._log))
+        self._seen.extend(separate_texts(received, self._log))
         self._has_ended = not received
         return not self._has_ended
 

@@ -191,10 +191,10 @@ class Forwarding:
         if context.request_id is None:
             return self._notify_server(method, context, params)
         if method == DISCOVER:
-            return self._discovered(context)
+            return self._answer_discover(context)
         return self.ask_server(method, context, params)
 
-    async def _discovered(self, context: RequestContext) -> JSONObject:
+    async def _answer_discover(self, context: RequestContext) -> JSONObject:
         # Other revisions are translated, if they are spoken with clients.
         connection: Any = context.connection
         supported = list(connection.state.offer.all)

@@ -92,7 +92,7 @@ def _odd_numbers(value: Any, at: str) -> Iterator[tuple[str, float]]:
 def without_surrogates(value: Any, what: str, error: PydanticSerializationError) -> Any:
     """Return a value with U+FFFD in place of lone surrogates; raise `error` if it has none."""
     places: list[str] = []
-    replaced = _replaced(value, "", places)
+    replaced = _replace_surrogates(value, "", places)
     if not places:
         raise error
     # Each name has entries of its own: the names are those of methods and tools.
@@ -101,7 +101,7 @@ def without_surrogates(value: Any, what: str, error: PydanticSerializationError)
     return replaced
 
 
-def _replaced(value: Any, at: str, places: list[str]) -> Any:
+def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
     if isinstance(value, str):
         text, count = _SURROGATE.subn("\ufffd", value)
         if count:
@@ -109,14 +109,18 @@ def _replaced(value: Any, at: str, places: list[str]) -> Any:
         return text
     if is_object(value):
         return {
-            _replaced(name, at, places): _replaced(member, f"{at}/{_shown(name)}", places)
+            _replace_surrogates(name, at, places): _replace_surrogates(
+                member, f"{at}/{_readable_name(name)}", places
+            )
             for name, member in value.items()
         }
     if is_array(value) or isinstance(value, tuple):
         items = cast(list[Any], value)
-        return [_replaced(item, f"{at}/{number}", places) for number, item in enumerate(items)]
+        return [
+            _replace_surrogates(item, f"{at}/{number}", places) for number, item in enumerate(items)
+        ]
     return value
 
 
-def _shown(name: Any) -> str:
+def _readable_name(name: Any) -> str:
     return escaped(_SURROGATE.sub("\ufffd", str(name)))

@@ -200,7 +200,7 @@ class _Mending:
             try:
                 solved, more = self.solve(alone, here, (*origin, number))
             except _Unmendable as error:
-                losses.append(self._loss((*origin, number), _broken(entry, error)))
+                losses.append(self._loss((*origin, number), _reason_for_loss(entry, error)))
             else:
                 entries.append(value_at(solved, here))
                 losses += more
@@ -242,7 +242,7 @@ class _Mending:
         return Loss(self._at + pointer_to(where), "dropped", why, harmless)
 
 
-def _broken(entry: Any, error: _Unmendable) -> str:
+def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
     """Return the reason why an entry is left out, with the name of the entry if it has one."""
     members = entry if is_object(entry) else {}
     names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
