@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -345,6 +346,30 @@ async def test_client_that_closes_its_side_at_once_still_gets_its_answers() -> N
     assert (await hand.take())["result"] == {"protocolVersion": OLD, "capabilities": {}}
     assert (await hand.take())["result"].keys() == {"a"}
     await running
+
+
+async def test_bridge_opens_short_streams_less_and_less_often() -> None:
+    opened: list[float] = []
+
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={"listChanged": True})
+        for seconds in (0, 0, 0, 20, 0):
+            id, _ = await stream(hand)
+            opened.append(asyncio.get_running_loop().time())
+            await asyncio.sleep(seconds)
+            await hand.send(*(make(id) for make in ENDS["result"]))
+        await stream(hand)
+        opened.append(asyncio.get_running_loop().time())
+        await hand.take()
+
+    async with bridged(Accepting(play), NEWEST) as hand:
+        await hand.send(hello(OLD))
+        await hand.take()
+        await hand.send(INITIALIZED)
+        for _ in range(5):
+            assert await hand.take() == notification(CHANGED)
+    pauses = [round(later - earlier) for earlier, later in pairwise(opened)]
+    assert pauses == [1, 2, 4, 21, 2]
 
 
 @pytest.mark.parametrize("end", ENDS)
