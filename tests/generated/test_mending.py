@@ -66,17 +66,17 @@ Attempt = Callable[[Any, Callable[[Any], bool], Any, Random], None]
 def try_results(revision: str, attempt: Attempt) -> None:
     """Try something with valid results of each kind."""
 
-    def tried(cls: Any, pointer: str, value: Any, seed: int) -> None:
+    def try_value(cls: Any, pointer: str, value: Any, seed: int) -> None:
         attempt(validator_of(cls), oracle.accepts(revision, pointer), value, Random(seed))
 
     for cls in results(revision):
         pointer = oracle.subjects(revision)[cls.__name__].pointer
         values, seeds = instances(revision).at(pointer), st.integers(0, 2**32)
         with case(cls.__name__):
-            SETTINGS(given(st.just(cls), st.just(pointer), values, seeds)(tried))()
+            SETTINGS(given(st.just(cls), st.just(pointer), values, seeds)(try_value))()
 
 
-def sampled(found: list[Path], random: Random) -> list[Path]:
+def choose_files(found: list[Path], random: Random) -> list[Path]:
     return random.sample(found, min(4, len(found)))
 
 
@@ -87,7 +87,7 @@ def test_null_of_optional_member_counts_as_absent_at_any_depth(revision: str) ->
     def attempt(check: Any, accepts: Any, value: Any, random: Random) -> None:
         nonlocal tried
         members = [path for path in places(value) if isinstance(path[-1], str)]
-        for path in sampled(members, random):
+        for path in choose_files(members, random):
             changed, bare = Edit(path, None).of(value), Edit(path, DROP).of(value)
             if accepts(bare) and not accepts(changed):
                 tried += 1
@@ -106,7 +106,7 @@ def test_broken_entry_of_list_is_left_out(revision: str) -> None:
     def attempt(check: Any, accepts: Any, value: Any, random: Random) -> None:
         nonlocal tried
         entries = [path for path in places(value) if isinstance(path[-1], int)]
-        for path in sampled(entries, random):
+        for path in choose_files(entries, random):
             changed = Edit(path, random.choice(WRONG)).of(value)
             if not accepts(changed):
                 tried += 1
@@ -148,7 +148,7 @@ def tool(name: Json, **members: Json) -> JsonObject:
     return {"name": name, "inputSchema": {"type": "object"}, **members}
 
 
-def mended(revision: str, method: str, result: Json) -> tuple[Any, tuple[Loss, ...]]:
+def read_mended(revision: str, method: str, result: Json) -> tuple[Any, tuple[Loss, ...]]:
     table = load(revision).methods.TABLE
     return mend(result, table.result_reader(table.requests[method]), "/result")
 
@@ -156,7 +156,7 @@ def mended(revision: str, method: str, result: Json) -> tuple[Any, tuple[Loss, .
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_left_out_entry_is_named_with_its_place_and_reason(revision: str) -> None:
     broken = [tool("a"), tool("b", inputSchema=5), tool(None), "c", tool("d")]
-    value, losses = mended(revision, "tools/list", {"tools": broken})
+    value, losses = read_mended(revision, "tools/list", {"tools": broken})
     assert value["tools"] == [tool("a"), tool("d")]
     assert [(loss.pointer, loss.why) for loss in losses] == [
         (
@@ -176,7 +176,7 @@ def test_left_out_entry_is_named_with_its_place_and_reason(revision: str) -> Non
 
 def test_innermost_broken_entry_is_left_out() -> None:
     icons = [{"src": 5}, {"src": "https://x/y.png", "sizes": [4, "16x16"]}]
-    value, losses = mended("2025-11-25", "tools/list", {"tools": [tool("a", icons=icons)]})
+    value, losses = read_mended("2025-11-25", "tools/list", {"tools": [tool("a", icons=icons)]})
     assert value["tools"][0]["icons"] == [{"src": "https://x/y.png", "sizes": ["16x16"]}]
     pointers = [loss.pointer for loss in losses]
     assert pointers == ["/result/tools/0/icons/0", "/result/tools/0/icons/1/sizes/0"]
@@ -184,7 +184,9 @@ def test_innermost_broken_entry_is_left_out() -> None:
 
 def test_list_that_is_too_long_is_shortened() -> None:
     values = [str(number) for number in range(130)]
-    value, (loss,) = mended("2026-07-28", "completion/complete", {"completion": {"values": values}})
+    value, (loss,) = read_mended(
+        "2026-07-28", "completion/complete", {"completion": {"values": values}}
+    )
     assert value["completion"]["values"] == values[:100]
     assert loss.pointer == "/result/completion/values/100"
 
@@ -208,7 +210,7 @@ def test_name_and_version_of_server_are_replaced(revision: str) -> None:
         )
         with case(info):
             result: JsonObject = {**said, "capabilities": {}, **about}
-            value, losses = mended(revision, opened_by, result)
+            value, losses = read_mended(revision, opened_by, result)
             found = value.get("serverInfo") or value["_meta"][meta]
             assert found == shown
             assert [loss.what for loss in losses] == ["replaced"]
@@ -219,7 +221,7 @@ def test_result_that_cannot_be_mended_keeps_its_error(revision: str) -> None:
     broken: list[Json] = [None, 5, [], [tool("a")], {}, {"tools": None}, {"tools": {}}]
     for result in broken:
         with case(result):
-            assert mended(revision, "tools/list", result) == (result, ())
+            assert read_mended(revision, "tools/list", result) == (result, ())
 
 
 def test_many_broken_entries_are_mended_in_linear_time() -> None:

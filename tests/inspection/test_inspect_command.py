@@ -149,7 +149,7 @@ def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
     text = "".join(written([sent], {"target": "hostile"}))
     file.write_text(text, "utf-8")
     _, (found,) = read(file)
-    assert tuple(one.data for one in found.exchanges[-1].messages) == hostile
+    assert tuple(message.data for message in found.exchanges[-1].messages) == hostile
 
 
 def test_recording_of_an_earlier_version_is_judged_again(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_server_whose_answers_cannot_be_read_speaks_no_revision() -> None:
     sessions = inspecting.inspect(program(FAULTY, "utf-16"), PATIENT, revisions)
     assert found(sessions) == {("not-utf-8", "stdio")}
     spoken = profile.profile_of(sessions).spoken
-    assert {(one.spoken, one.outcome) for one in spoken} == {
+    assert {(row.spoken, row.outcome) for row in spoken} == {
         (False, "not readable: UTF-16; messages must be UTF-8")
     }
 
@@ -209,7 +209,7 @@ def always(response: bytes) -> Callable[[bytes], bytes]:
     return lambda asked: response
 
 
-def posted(response: bytes) -> Callable[[bytes], bytes]:
+def answer_to_post(response: bytes) -> Callable[[bytes], bytes]:
     """Answer each POST with a response; refuse to go on with a stream."""
     return lambda asked: b"405 No" if asked.startswith(b"GET") else response
 
@@ -236,7 +236,7 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
     async with answering(strangers(seen)) as url:
         server = server_of(ServerTarget(name=url, auth=Bearer("s3cret")))
         sessions = await quickly(server, "2025-11-25")
-    assert {one.rule.code for one in judged(sessions)} >= {"resource-metadata"}
+    assert {finding.rule.code for finding in judged(sessions)} >= {"resource-metadata"}
     assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in one for one in seen)
     assert "s3cret" not in "".join(recording.written(sessions, {})) + repr(server)
 
@@ -278,7 +278,7 @@ async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_
                 b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n%bretry: 1\nid: b\n" % primer
                 + answer
             )
-            async with answering(posted(body)) as url:
+            async with answering(answer_to_post(body)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
             assert ("stream-not-primed" in {code for code, _ in found(sessions)}) is broken
 
@@ -299,8 +299,8 @@ async def test_client_follows_redirect_to_same_origin_only() -> None:
         with case(place.decode()):
             async with answering(redirecting(place)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
-            assert {one.beginning.status for one in sessions} == {status}
-            assert any(one.startswith(b"POST /there ") for one in moved) is (status == 401)
+            assert {session.beginning.status for session in sessions} == {status}
+            assert any(head.startswith(b"POST /there ") for head in moved) is (status == 401)
             moved.clear()
 
 
@@ -314,7 +314,7 @@ async def test_session_over_streamable_http_does_not_go_on_over_sse() -> None:
     async with answering(respond) as url:
         session, *_ = await quickly(Server(url=url), "2025-11-25")
     assert (session.beginning.status, session.is_spoken) == (405, False)
-    assert seen and not any(one.startswith(b"GET") for one in seen)
+    assert seen and not any(head.startswith(b"GET") for head in seen)
 
 
 async def test_body_over_http_is_read_as_clients_read_it() -> None:
@@ -330,8 +330,8 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
             head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
             async with answering(always(head + body)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
-            assert code in {one.rule.code for one in judged(sessions)}
-            assert any(one.spoken for one in profile.profile_of(sessions).spoken) is spoken
+            assert code in {finding.rule.code for finding in judged(sessions)}
+            assert any(row.spoken for row in profile.profile_of(sessions).spoken) is spoken
 
 
 async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
@@ -378,7 +378,7 @@ async def test_bytes_in_stream_that_are_not_utf_8_are_found() -> None:
         with case(str(text)):
             event = b"data: %b\n\n" % json.dumps(AGREED).encode().replace(b"made up", text)
             head = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-            async with answering(posted(head + event)) as url:
+            async with answering(answer_to_post(head + event)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
             assert {code for code, _ in found(sessions)} & {"not-utf-8"} == codes
             assert sessions[-1].is_spoken
@@ -397,8 +397,8 @@ async def test_messages_on_stream_of_server_are_judged() -> None:
     async with answering(respond) as url:
         sessions = await quickly(Server(url=url), "2025-11-25")
     assert ("client-capability-assumed", "roots/list") in found(sessions)
-    first, *_ = (one for one in sessions if one.is_spoken)
-    assert [one.status for one in first.all("GET")] == [200]
+    first, *_ = (session for session in sessions if session.is_spoken)
+    assert [exchange.status for exchange in first.all("GET")] == [200]
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

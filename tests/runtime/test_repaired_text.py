@@ -20,14 +20,14 @@ from support.tables import case
 ANSWER = b'{"jsonrpc":"2.0","id":7,"result":{"text":%b}}'
 
 
-def replaced(value: Any) -> Any:
+def replace_surrogates(value: Any) -> Any:
     """Return a value with U+FFFD in place of lone surrogates."""
     if isinstance(value, str):
         return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in value)
     if is_array(value):
-        return [replaced(item) for item in value]
+        return [replace_surrogates(item) for item in value]
     if is_object(value):
-        return {replaced(name): replaced(item) for name, item in value.items()}
+        return {replace_surrogates(name): replace_surrogates(item) for name, item in value.items()}
     return value
 
 
@@ -69,7 +69,7 @@ _VALUES = st.recursive(
 @given(_VALUES)
 def test_reader_agrees_with_json_on_surrogates(value: Any) -> None:
     text = json.dumps(value).encode()
-    assert list(read_values(text).values) == [replaced(json.loads(text))]
+    assert list(read_values(text).values) == [replace_surrogates(json.loads(text))]
 
 
 @given(st.lists(st.dictionaries(_TEXTS, _VALUES), min_size=2, max_size=5), st.booleans())
@@ -77,7 +77,7 @@ def test_reader_takes_values_of_one_line_apart(values: list[dict[str, Any]], mar
     texts = [json.dumps(value) for value in values]
     line = ("\ufeff" * mark + " ".join(texts)).encode()
     found, repairs = read_values(line)
-    assert list(found) == [replaced(json.loads(text)) for text in texts]
+    assert list(found) == [replace_surrogates(json.loads(text)) for text in texts]
     assert Repair(RepairKind.SEVERAL_VALUES, len(texts[0]) + 1 + 3 * mark) in repairs
 
 
@@ -94,6 +94,12 @@ def test_reader_skips_byte_order_mark() -> None:
     mark = Repair(RepairKind.BYTE_ORDER_MARK, 0)
     assert read_values(b'\xef\xbb\xbf{"a":1}') == Reading(({"a": 1},), (mark,))
     assert read_values(b"\xef\xbb\xbf") == Reading((), (mark,))
+
+
+def test_reader_refuses_text_without_a_value() -> None:
+    for text in (b"", b" \r\n"):
+        with case(text), pytest.raises(ParseError):
+            read_values(text)
 
 
 def test_reader_refuses_scalars_and_too_many_values_in_one_line() -> None:

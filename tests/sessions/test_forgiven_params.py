@@ -68,6 +68,17 @@ async def test_server_takes_capabilities_with_null() -> None:
         assert "result" in await hand.ask("tools/call", 1, _meta=called, name="x", arguments=None)
 
 
+async def test_server_reads_params_anew_at_most_eight_times() -> None:
+    for count, member in [(8, "result"), (9, "error")]:
+        icons = [{"src": "https://x.example/i.png", "sizes": None}] * count
+        greeting = hello(OLD)
+        greeting["params"]["clientInfo"]["icons"] = icons
+        with case(count):
+            async with served(server(OLD)) as hand:
+                await hand.send(greeting)
+                assert member in await hand.take()
+
+
 async def test_server_refuses_null_for_what_it_needs() -> None:
     async with shaken(tools(OLD, greet)) as hand:
         table: list[tuple[JsonObject, str]] = [

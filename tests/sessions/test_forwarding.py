@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ Play = Callable[[Hand], Awaitable[None]]
 
 
 @asynccontextmanager
-async def greeted(play: Play, **options: Any) -> AsyncGenerator[Hand, None]:
+async def greet_bridge(play: Play, **options: Any) -> AsyncGenerator[Hand, None]:
     """The end of a client of 2025-11-25, after the handshake with a server that declares tools."""
 
     async def served(hand: Hand) -> None:
@@ -71,7 +72,7 @@ async def test_bridge_passes_results_as_they_came() -> None:
             asked = await hand.take()
             await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": given})
 
-    async with greeted(play) as hand:
+    async with greet_bridge(play) as hand:
         for number, given in enumerate(results):
             with case(number):
                 assert (await hand.ask("tools/list", number))["result"] == given
@@ -117,7 +118,7 @@ async def test_bridge_passes_params_and_unknown_methods_of_the_client_as_they_ca
             await hand.send(result(came[-1]["id"]))
         came.extend([await hand.take() for _ in told])
 
-    async with greeted(play) as hand:
+    async with greet_bridge(play) as hand:
         for message in sent:
             await hand.send(message)
             assert (await hand.take())["result"] == {}
@@ -139,7 +140,7 @@ async def test_bridge_passes_errors_of_both_sides_as_they_came() -> None:
             assert refused == {"code": code, "message": text, "data": [None]}
             await hand.send(error(asked["id"], code, text, {"why": None}))
 
-    async with greeted(play) as hand:
+    async with greet_bridge(play) as hand:
         for code, text in errors:
             question = await hand.ask("tools/call", 1)
             await hand.send(error(question["id"], code, text, [None]))
@@ -158,7 +159,7 @@ async def test_bridge_says_which_side_broke_an_answer() -> None:
         assert refused["message"].startswith("The client's answer to roots/list cannot be read: ")
         await hand.send({"jsonrpc": "2.0", "id": asked["id"], **broken})
 
-    async with greeted(play) as hand:
+    async with greet_bridge(play) as hand:
         question = await hand.ask("tools/list", 1)
         await hand.send({"jsonrpc": "2.0", "id": question["id"], **broken})
         refused = (await hand.take())["error"]
@@ -201,13 +202,31 @@ async def test_every_report_of_progress_passes_as_it_came_and_in_order() -> None
         # A task goes on after its creation, and others are only late.
         await hand.send(notification(PROGRESS, progress=9, progressToken=token))
 
-    async with greeted(play) as hand:
+    async with greet_bridge(play) as hand:
         await hand.send(request("tools/call", 1, _meta={"progressToken": "t", "a": None}))
         for report in reports:
             assert (await hand.take())["params"] == {**report, "progressToken": "t"}
         assert (await hand.take())["params"] == log
         assert (await hand.take())["result"] == {}
         assert (await hand.take())["params"] == {"progress": 9, "progressToken": "t"}
+
+
+async def test_late_report_with_a_long_token_is_not_passed_on() -> None:
+    async def play(hand: Hand) -> None:
+        asked = await hand.take()
+        token = asked["params"]["_meta"]["progressToken"]
+        await hand.send(notification(PROGRESS, progress=1, progressToken=token))
+        await hand.send(result(asked["id"]))
+        assert (await hand.take())["method"] == "x/over"
+        await hand.send(notification(PROGRESS, progressToken=token), notification("x/end"))
+
+    async with greet_bridge(play) as hand:
+        long = "t" * 1001
+        await hand.send(request("tools/call", 1, _meta={"progressToken": long}))
+        assert (await hand.take())["params"] == {"progress": 1, "progressToken": long}
+        assert (await hand.take())["result"] == {}
+        await hand.send(notification("x/over"))
+        assert (await hand.take())["method"] == "x/end"
 
 
 async def test_client_reports_progress_to_the_server() -> None:
@@ -218,7 +237,7 @@ async def test_client_reports_progress_to_the_server() -> None:
         assert (await hand.take())["result"] == {"a": 1}
         assert (await hand.take())["params"] == {"progressToken": "of both", "progress": 2}
 
-    async with greeted(play) as hand:
+    async with greet_bridge(play) as hand:
         question = await hand.ask("tools/call", 1)
         token = question["params"]["_meta"]["progressToken"]
         await hand.send(
@@ -238,7 +257,7 @@ async def test_cancellation_passes_with_its_reason_in_both_directions() -> None:
         assert cancelled == {"requestId": asked["id"], "reason": "enough"}
         await hand.send(result((await hand.take())["id"], tools=[]))
 
-    async with greeted(play) as hand:
+    async with greet_bridge(play) as hand:
         question = await hand.ask("tools/call", 1)
         assert (await hand.take())["params"] == {"requestId": question["id"], "a": 1}
         await hand.send(notification(CANCELLED, requestId=1, reason="enough"))
@@ -327,6 +346,30 @@ async def test_client_that_closes_its_side_at_once_still_gets_its_answers() -> N
     assert (await hand.take())["result"] == {"protocolVersion": OLD, "capabilities": {}}
     assert (await hand.take())["result"].keys() == {"a"}
     await running
+
+
+async def test_bridge_opens_short_streams_less_and_less_often() -> None:
+    opened: list[float] = []
+
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={"listChanged": True})
+        for seconds in (0, 0, 0, 20, 0):
+            id, _ = await stream(hand)
+            opened.append(asyncio.get_running_loop().time())
+            await asyncio.sleep(seconds)
+            await hand.send(*(make(id) for make in ENDS["result"]))
+        await stream(hand)
+        opened.append(asyncio.get_running_loop().time())
+        await hand.take()
+
+    async with bridged(Accepting(play), NEWEST) as hand:
+        await hand.send(hello(OLD))
+        await hand.take()
+        await hand.send(INITIALIZED)
+        for _ in range(5):
+            assert await hand.take() == notification(CHANGED)
+    pauses = [round(later - earlier) for earlier, later in pairwise(opened)]
+    assert pauses == [1, 2, 4, 21, 2]
 
 
 @pytest.mark.parametrize("end", ENDS)

@@ -33,12 +33,15 @@ BROKEN = {"name": "broken", "inputSchema": "none"}
 Change = Callable[[JsonObject], JsonObject]
 
 
-def unchanged(message: JsonObject) -> JsonObject:
+def return_unchanged(message: JsonObject) -> JsonObject:
     return message
 
 
 def playing(
-    revision: str, *results: JsonObject, change: Change = unchanged, opening: Change = unchanged
+    revision: str,
+    *results: JsonObject,
+    change: Change = return_unchanged,
+    opening: Change = return_unchanged,
 ) -> Accepting:
     """A server of a revision that gives these results in turn, after changes to its messages."""
 

@@ -108,6 +108,14 @@ def test_changed_code_runs_tests_that_read_all_code() -> None:
     assert chosen(select(["docs/call.md"], record, find_nothing, 60.0), record) == set()
 
 
+def test_changed_page_runs_tests_that_read_all_pages() -> None:
+    reading = "tests/docs/test_blocks.py::test_commands_of_pages"
+    record = Record({reading: 1.0}, {})
+    assert chosen(select(["docs/http.md"], record, find_nothing, 60.0), record) == {reading}
+    by_name = select_by_name(["docs/http.md"], [], find_nothing)
+    assert by_name.files == ("tests/docs/test_blocks.py",)
+
+
 def test_without_a_record_tests_are_chosen_by_name() -> None:
     files = [
         "tests/calling/test_forms.py",

@@ -4,22 +4,37 @@ import logging
 import os
 from contextlib import AbstractAsyncContextManager
 from math import inf, nan
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import pytest
 from mcp_revisions import ToolError, Toolkit, prompt, resource, tool
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
-from pydantic import BaseModel
-from support.json_types import Json
-from support.revisions import OLD, REVISIONS
-from support.sessions.talking import client, content_of, pkg, runtime, server
+from pydantic import BaseModel, Field
+from support.json_types import Json, JsonObject
+from support.revisions import OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
+    client,
+    content_of,
+    models,
+    named,
+    pkg,
+    runtime,
+    server,
+)
 from support.tables import case
 
 pytestmark = pytest.mark.skips_time
 
 NAME = os.fsdecode(b"caf\xe9.txt")
 SENT = "caf\ufffd.txt"
+
+ODD_RESULTS: tuple[tuple[JsonObject, str], ...] = (
+    ({"content": [{"type": "text", "text": "x", "_meta": {"a": inf}}]}, "/content/0/_meta/a"),
+    ({"content": [], "_meta": {"a/b": [inf]}}, "/_meta/a~1b/0"),
+    ({"content": [], "unknown": inf}, "/unknown"),
+)
+"""Results with a number that JSON does not have, and its place."""
 
 
 class Measure(BaseModel):
@@ -179,6 +194,45 @@ async def test_number_that_is_not_finite_is_an_error_with_its_place(
     assert is_error
     assert text.endswith("cannot be written: /structuredContent/x: inf is not a number of JSON")
     assert text in caplog.text
+
+
+@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("spoken", [OLD, STATELESS])
+@pytest.mark.parametrize(("result", "place"), ODD_RESULTS)
+async def test_number_that_is_not_finite_is_found_anywhere_in_a_result(
+    own: str, spoken: str, result: JsonObject, place: str
+) -> None:
+    async def on_call_tool(self: object, session: Any, params: Any) -> Json:
+        return models(own).CallToolResult.from_wire({"resultType": "complete", **result})
+
+    answering: Any = server(own, on_call_tool=on_call_tool)
+    caller: Any = client(spoken)
+    async with pkg.connect_in_memory(answering, caller, revisions=pkg.REVISIONS):
+        with pytest.raises(pkg.McpError, match=f"{place}: inf is not a number"):
+            await caller.call_tool(named(spoken, "x"))
+
+
+async def test_default_that_is_not_finite_is_left_out_of_the_schema() -> None:
+    class Waiting(Toolkit, Server):
+        @tool
+        async def wait(self, seconds: float = inf) -> str:
+            return str(seconds)
+
+    async with pkg.connect(Waiting(), client(OLD)) as ours:
+        (found,) = (await ours.list_tools()).tools
+        assert found.input_schema["properties"] == {"seconds": {"type": "number"}}
+        assert content_of(await ours.call_tool(name="wait"))[0].text == "inf"
+
+
+def test_schema_with_such_a_number_is_refused_at_its_declaration() -> None:
+    with pytest.raises(TypeError, match="/properties/seconds/examples/0: inf is not a number"):
+
+        class _Waiting(Toolkit, Server):
+            @tool
+            async def wait(self, seconds: Annotated[float, Field(examples=[inf])]) -> str:
+                return str(seconds)
+
+        _Waiting()
 
 
 async def test_error_with_such_data_is_sent_without_it(caplog: pytest.LogCaptureFixture) -> None:

@@ -48,7 +48,7 @@ async def write(stream: Any, transport: Any) -> None:
 
 
 @asynccontextmanager
-async def joined(transport: Any) -> AsyncGenerator[tuple[Any, Any], None]:
+async def join_bridge(transport: Any) -> AsyncGenerator[tuple[Any, Any], None]:
     """Yield the streams of the SDK at the other end of our transport."""
     async with (
         create_client_server_memory_streams() as (
@@ -87,12 +87,12 @@ async def connect(
 
     mode = spec_version if spec_version in MODERN_PROTOCOL_VERSIONS else "legacy"
     async with AsyncExitStack() as stack:
-        streams = await stack.enter_async_context(joined(theirs))
+        streams = await stack.enter_async_context(join_bridge(theirs))
         group = await stack.enter_async_context(anyio.create_task_group())
         group.start_soon(serve, streams)
         running = asyncio.ensure_future(mcp_revisions.Bridge(of_client, open_server).run())
         try:
-            async with Client(joined(ours), mode=mode, **options) as client:
+            async with Client(join_bridge(ours), mode=mode, **options) as client:
                 yield client
         finally:
             with anyio.CancelScope(shield=True):

@@ -13,7 +13,10 @@ Naming: TypeAlias = Callable[[str], Iterable[str]]
 """Returns the Python files that import a module, or that name any other file."""
 
 # These read files as text, so that a record does not show it.
-_READERS: Final = {"codegen/": ("tests/unit/test_architecture.py",)}
+_READERS: Final = {
+    "codegen/": ("tests/unit/test_architecture.py",),
+    "docs/": ("tests/docs/test_blocks.py",),
+}
 # Seconds to import a test file for its first test.
 _IMPORT: Final = 0.3
 

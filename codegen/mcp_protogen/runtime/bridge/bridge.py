@@ -37,15 +37,12 @@ from ..server.base import ServerBase
 from ..server.serve import serve
 from ..translation.revision_view import RevisionView, RevisionViews
 from ..translation.task_wires import table_with_tasks
-from ..transports.base import Opener, Received, Transport, messages_in, separated
+from ..transports.base import Opener, Received, Transport, messages_in, separate_texts
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import task_caller
 
 _USUAL: Final = Options()
-
-# Between two looks at whether there is room for more of what a client says, in seconds.
-_PAUSE: Final = 0.05
 
 UNREACHABLE: Final = "The server cannot be reached"
 
@@ -304,19 +301,19 @@ class Arrival:
     async def _take(self) -> bool:
         """Take in the next messages; return False once the client has closed its side."""
         received = await self._receive()
-        self._seen.extend(separated(received, self._log))
+        self._seen.extend(separate_texts(received, self._log))
         self._has_ended = not received
         return not self._has_ended
 
     async def until_gone(self, most: int) -> None:
         """Keep messages for later, until the client has closed its side or the connection breaks.
 
-        No more are read while `most` wait.
+        After `most` messages, read no more and never return.
         """
         with suppress(Disconnected):
             while await self._take():
-                while len(self._seen) >= most:
-                    await asyncio.sleep(_PAUSE)
+                if len(self._seen) >= most:
+                    await asyncio.Event().wait()
 
     async def _look_at(self, received: Received) -> Caller | None:
         try:

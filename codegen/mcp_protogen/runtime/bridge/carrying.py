@@ -5,9 +5,9 @@ its `_meta`, and which request it is about.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
+from ..client.listen_stream import LISTEN
 from ..connection import CANCELLED, INITIALIZED, PROGRESS
 from ..core.errors import InvalidAnswer, MethodNotFound, RemoteError, RequestId
 from ..core.json import JSONObject, is_object, json_text
@@ -21,8 +21,6 @@ from ..rules.server_negotiation import INITIALIZE
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-LISTEN: Final = "subscriptions/listen"
 
 _BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
 _ALWAYS: Final[Mapping[str, Any]] = {
@@ -48,15 +46,12 @@ class AboutRequest(dict[str, Any]):
         return id_of({"id": self.get("progressToken")})
 
 
-# A peer may invent any number of names.
-@lru_cache(256)
 def request_of(method: str) -> RequestSpec[Any, Any]:
     """Return the entry of a request that passes as it came."""
     traits = frozenset({"long_lived"} if method == LISTEN else ())
     return RequestSpec(method, types=lambda: (Any, object), traits=traits, **_ALWAYS)
 
 
-@lru_cache(256)
 def notification_of(method: str) -> NotificationSpec[Any]:
     """Return the entry of a notification that passes as it came."""
     return NotificationSpec(method, types=lambda: (Any,), **_ALWAYS)

@@ -53,7 +53,7 @@ from ..transports.base import (
     WaitingTransport,
     messages_in,
     read,
-    separated,
+    separate_texts,
 )
 from .base import ClientBase, ClientConnection
 
@@ -244,7 +244,7 @@ class Negotiator:
             received = await self.transport.receive()
             if not received:
                 raise Disconnected("the server closed the connection")
-            self.left.extend(separated(received, self._log))
+            self.left.extend(separate_texts(received, self._log))
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):

@@ -26,9 +26,10 @@ from ..rpc.endpoint import Endpoint
 
 _log: Final = getLogger(__name__)
 
-# Between the end of a stream and the next one, in seconds; each failure doubles it.
+# Between the end of a stream and the next one, in seconds; doubled each time until a stream lasts.
 _PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
+_LASTING: Final = 10.0
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 LISTEN: Final = "subscriptions/listen"
@@ -47,6 +48,7 @@ class ListenStream:
         self._acknowledged: Future[Filter] | None = None
         self._changing = Lock()
         self._id: Any = None
+        self._pause = _PAUSE
 
     async def lists(self, methods: Iterable[str]) -> None:
         wanted = Filter(frozenset(methods)).honoured(self._endpoint.connection.declared["server"])
@@ -94,6 +96,7 @@ class ListenStream:
     async def _stream(self, wanted: Filter, acknowledged: Future[Filter]) -> None:
         params = self._spec.params(notifications=wanted.to_wire())
         over: Exception = McpError(INTERNAL_ERROR, "the server has ended it")
+        began = get_running_loop().time()
         try:
             await self._endpoint.request(self._spec, params, CallOptions())
         except (ProtocolError, ConnectionError) as error:
@@ -104,6 +107,8 @@ class ListenStream:
         if not acknowledged.done():
             acknowledged.set_exception(over)
             return
+        if get_running_loop().time() - began >= _LASTING:
+            self._pause = _PAUSE
         async with self._changing:
             is_current = self._task is current_task()
         if is_current and self._endpoint.broken is None:
@@ -111,10 +116,11 @@ class ListenStream:
 
     async def _listen_again(self, over: Exception) -> None:
         """Open another stream after the end of one, and report changes that it may have missed."""
-        pause, own = _PAUSE, self._task
+        own = self._task
         while self._task is own:
             _log.warning("the listen stream has ended, and is opened again: %s", over)
-            await sleep(pause)
+            await sleep(self._pause)
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             async with self._changing:
                 try:
                     self._task, self._wanted = await self._opened(self._wanted)
@@ -123,7 +129,7 @@ class ListenStream:
                     self._wanted, self._task = Filter(), None
                     return
                 except (ProtocolError, ConnectionError, TimeoutError) as error:
-                    over, pause = error, min(2 * pause, _LONGEST_PAUSE)
+                    over = error
         table, wanted = self._endpoint.connection.table, self._wanted
         changes: list[tuple[str, JSONObject]] = [(method, {}) for method in sorted(wanted.lists)]
         changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(wanted.uris)]

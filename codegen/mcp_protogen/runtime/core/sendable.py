@@ -48,20 +48,20 @@ def sendable_text(value: Any, what: str) -> bytes:
         text = open_text(value)
     except PydanticSerializationError as error:
         text = open_text(without_surrogates(as_python(value, by_alias=True), what, error))
-    if b"NaN" in text or b"Infinity" in text:
-        # They may be words of a text.
+    if b"NaN" in text or b"Infinity" in text or b"null" in text:
+        # They may be words of a text. Models may write null for such a number.
         check_finite(as_python(value, by_alias=True))
     return text
 
 
 def check_finite(value: Any, at: str = "") -> None:
     """Raise `Unsendable` for the first number in a value that is not finite."""
-    if has_odd_number(value):
+    if _has_odd_number(value):
         pointer, number = next(_odd_numbers(value, at))
         raise Unsendable(pointer, f"{number} is not a number of JSON")
 
 
-def has_odd_number(value: Any) -> bool:
+def _has_odd_number(value: Any) -> bool:
     """Return whether a value has a number that is not finite."""
     kind = value.__class__
     if kind is dict:
@@ -73,7 +73,7 @@ def has_odd_number(value: Any) -> bool:
         kind = member.__class__
         if kind is str or kind is int:
             continue
-        if has_odd_number(member):
+        if _has_odd_number(member):
             return True
     return False
 
@@ -92,7 +92,7 @@ def _odd_numbers(value: Any, at: str) -> Iterator[tuple[str, float]]:
 def without_surrogates(value: Any, what: str, error: PydanticSerializationError) -> Any:
     """Return a value with U+FFFD in place of lone surrogates; raise `error` if it has none."""
     places: list[str] = []
-    replaced = _replaced(value, "", places)
+    replaced = _replace_surrogates(value, "", places)
     if not places:
         raise error
     # Each name has entries of its own: the names are those of methods and tools.
@@ -101,7 +101,7 @@ def without_surrogates(value: Any, what: str, error: PydanticSerializationError)
     return replaced
 
 
-def _replaced(value: Any, at: str, places: list[str]) -> Any:
+def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
     if isinstance(value, str):
         text, count = _SURROGATE.subn("\ufffd", value)
         if count:
@@ -109,14 +109,18 @@ def _replaced(value: Any, at: str, places: list[str]) -> Any:
         return text
     if is_object(value):
         return {
-            _replaced(name, at, places): _replaced(member, f"{at}/{_shown(name)}", places)
+            _replace_surrogates(name, at, places): _replace_surrogates(
+                member, f"{at}/{_readable_name(name)}", places
+            )
             for name, member in value.items()
         }
     if is_array(value) or isinstance(value, tuple):
         items = cast(list[Any], value)
-        return [_replaced(item, f"{at}/{number}", places) for number, item in enumerate(items)]
+        return [
+            _replace_surrogates(item, f"{at}/{number}", places) for number, item in enumerate(items)
+        ]
     return value
 
 
-def _shown(name: Any) -> str:
+def _readable_name(name: Any) -> str:
     return escaped(_SURROGATE.sub("\ufffd", str(name)))

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Never, TypeAlias, TypeGuard, TypeVar, Un
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
-from pydantic_core import CoreSchema, SchemaError
+from pydantic_core import CoreSchema, PydanticSerializationError, SchemaError
 
 from ..core.errors import InvalidParams, LocalError, RemoteError
 from ..core.form_fields import labels_beside, several_as_text
@@ -27,6 +27,7 @@ from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.options import CallOptions
+from ..core.sendable import Unsendable, check_finite
 from ..core.spec import RequestSpec
 from ..rpc.peer import Peer
 
@@ -203,6 +204,14 @@ class UntitledJsonSchema(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
         return False
+
+    def encode_default(self, dft: Any) -> Any:
+        encoded = super().encode_default(dft)
+        try:
+            check_finite(encoded)
+        except Unsendable as error:
+            raise PydanticSerializationError(str(error)) from error
+        return encoded
 
 
 def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:

@@ -20,7 +20,6 @@ from ..core.models.validation_errors import Problem, problems
 from ..core.schema_validation import Check, checker
 from ..core.sendable import (
     Unsendable,
-    as_python,
     check_finite,
     open_text,
     sendable_text,
@@ -166,13 +165,9 @@ class UnstructuredOutput:
 
 def _written(value: Any, where: str) -> bytes:
     try:
-        text = sendable_text(value, where)
-        if b"null" in text:
-            # Models that are not of the protocol write infinities as null.
-            check_finite(as_python(value, by_alias=True))
+        return sendable_text(value, where)
     except (PydanticSerializationError, Unsendable) as error:
         raise _without_form(error) from error
-    return text
 
 
 def _without_form(error: PydanticSerializationError | Unsendable) -> UnfitResult:

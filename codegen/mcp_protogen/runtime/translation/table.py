@@ -20,7 +20,7 @@ from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
-from ..messages.writing import body_text, check_open, is_exact, params_text, wire_text
+from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from .translator import Run, translator
 from .untranslated import NOTHING, Untranslated
 
@@ -213,9 +213,9 @@ class TranslatingTable(MethodTable):
         if kept is not None:
             translate = _keeping(translate, kept)
         out = self._run(translate, given, spec.method, "params")
-        if params is not None:
-            check_open(spec.method, params)
-        return wire_text(spec.method, out, meta, exact=is_exact(spec))
+        text = wire_text(spec.method, out, meta, exact=is_exact(spec))
+        check_numbers(spec.method, text, params)
+        return text
 
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
@@ -228,8 +228,9 @@ class TranslatingTable(MethodTable):
         if translate is None:
             return write_result(id, body_text(spec.method, model, meta))
         out = self._run(translate, model.to_wire(), spec.method, "result")
-        check_open(spec.method, model)
-        return write_result(id, wire_text(spec.method, out, meta))
+        text = wire_text(spec.method, out, meta)
+        check_numbers(spec.method, text, model)
+        return write_result(id, text)
 
     def _result_writer(self, spec: RequestSpec[Any, Any], cls: type) -> Run | None:
         """Return the translation of results of a class; None for those that the wire has as well.

@@ -140,7 +140,7 @@ def messages_in(
     return (Malformed(received),) if isinstance(received, RemoteError) else ()
 
 
-def separated(received: Sequence[Received], log: Throttle) -> list[Received]:
+def separate_texts(received: Sequence[Received], log: Throttle) -> list[Received]:
     """Return the received texts with one message in each, for callers that keep texts."""
     found: list[Received] = []
     for text in received:

@@ -12,9 +12,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
-from math import inf
 from typing import Any, Final, Protocol
 
+from ..client.listen_stream import LISTEN
 from ..connection import CANCELLED, PROGRESS
 from ..core.connection_errors import Disconnected
 from ..core.errors import (
@@ -29,10 +29,11 @@ from ..core.errors import (
 )
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
-from ..core.options import CallOptions
+from ..core.options import NO_END, CallOptions
 from ..core.spec import Role
 from ..core.subscriptions import LIST_CHANGES
 from ..messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
+from ..messages.jsonrpc import id_of
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job
 from ..rpc.send_queue import MessageSink
@@ -40,14 +41,11 @@ from ..rules.server_negotiation import DISCOVER
 from ..rules.task_forms import RELATED_TASK
 from ..rules.task_methods import RESULT
 from ..server.context import RequestContext
-from .carrying import LISTEN, AboutRequest, notification_of, request_of
+from .carrying import AboutRequest, notification_of, request_of
 
 _log: Final = getLogger(__name__)
 
-_LOG: Final = "notifications/message"
-
-NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
-"""What belongs to a task waits for as long as its task does."""
+LOG: Final = "notifications/message"
 
 FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
@@ -101,7 +99,7 @@ class _Requests:
     def __init__(self) -> None:
         self.open: dict[RequestId, _PassedOn] = {}
         """By the ids that they have there."""
-        self._answered: OrderedDict[RequestId, object] = OrderedDict()
+        self._answered = OrderedDict[RequestId, RequestId]()
         self._last = 0
 
     def begin(self, passed_on: _PassedOn, id: RequestId) -> None:
@@ -115,8 +113,10 @@ class _Requests:
         if id is None:
             return
         del self.open[id]
-        if passed_on.token is not None:
-            self._answered[id] = passed_on.token
+        # Of limited length, because many are kept.
+        token = id_of({"id": passed_on.token})
+        if token is not None:
+            self._answered[id] = token
             if len(self._answered) > _MOST_ANSWERED:
                 self._answered.popitem(last=False)
 
@@ -191,10 +191,10 @@ class Forwarding:
         if context.request_id is None:
             return self._notify_server(method, context, params)
         if method == DISCOVER:
-            return self._discovered(context)
+            return self._answer_discover(context)
         return self.ask_server(method, context, params)
 
-    async def _discovered(self, context: RequestContext) -> JSONObject:
+    async def _answer_discover(self, context: RequestContext) -> JSONObject:
         # Other revisions are translated, if they are spoken with clients.
         connection: Any = context.connection
         supported = list(connection.state.offer.all)
@@ -297,7 +297,7 @@ class Forwarding:
 
     def _hearing(self, method: str) -> list[RequestContext]:
         """Return the contexts for what belongs to no request that it names."""
-        if method == _LOG and self._to_client.is_shared:
+        if method == LOG and self._to_client.is_shared:
             # It goes where entries were asked for, unless that could be the wrong client.
             wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
             return wanting if len(wanting) == 1 else []

@@ -21,7 +21,7 @@ from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import declared
-from ..core.options import CallOptions, Progress, TaskLimits
+from ..core.options import NO_END, CallOptions, Progress, TaskLimits
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.subscriptions import is_change
 from ..messages.envelope import (
@@ -42,7 +42,7 @@ from ..server.context import RequestContext
 from ..server.task_serving import TaskRequests
 from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest
-from .forwarding import NO_END, Forwarding, error_for
+from .forwarding import LOG, Forwarding, error_for
 from .task_carrying import (
     CarriedRequests,
     TaskCarrier,
@@ -53,8 +53,6 @@ from .task_carrying import (
 )
 
 Handler: TypeAlias = Callable[..., Any]
-
-_LOG: Final = "notifications/message"
 
 # What the runtime sees to at either end by itself, where messages are translated.
 _OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
@@ -375,7 +373,7 @@ class ProxyServerRuntime(ServerRuntime):
             return
         if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.method, declared(params, "uri"))
-        elif spec.method == _LOG:
+        elif spec.method == LOG:
             for context in self._log_readers():
                 await context.log(params.level, params.data, params.logger)
         else:

@@ -76,18 +76,16 @@ class SizeLimit(NamedTuple):
 
         The pointer names the largest of the members.
         """
+        counts = {key: count_values(value, self.values) for key, value in declared.items()}
         for most, unit, sizes in (
             (self.size, "bytes of JSON", {key: len(json_text(declared[key])) for key in declared}),
-            (self.values, "values", {key: self._count(declared[key]) for key in declared}),
+            (self.values, "values", counts),
         ):
             if sum(sizes.values()) > most:
                 largest = max(sizes, key=sizes.__getitem__)
                 may = f"{' and '.join(declared)} may have at most {most} {unit}"
                 return [Problem(f"{at}/{escaped(largest)}", may)]
         return []
-
-    def _count(self, value: object) -> int:
-        return count_values(value, self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

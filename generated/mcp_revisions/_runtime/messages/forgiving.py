@@ -7,11 +7,11 @@ that fit the schema cost nothing.
 
 from collections.abc import Sequence
 from logging import getLogger
-from typing import Any, Final
+from typing import Final
 
 from ..core.errors import InvalidParams, RemoteError
-from ..core.json import JSONObject, is_array, is_object
-from ..core.models.validation_errors import unescaped
+from ..core.json import JSONObject, is_object
+from ..core.models.validation_errors import steps_of, value_at
 from ..core.spec import Role
 from .jsonrpc import Call, message_of
 from .method_table import Message, MethodTable, Notification, Request
@@ -29,7 +29,7 @@ def reinterpret(
     problems = refused.problems
     # Only the first fault of a list is among the problems.
     for _ in range(_MOST_ROUNDS):
-        mended = _mended(call, problems)
+        mended = _mend_call(call, problems)
         if mended is None:
             break
         again = table.interpret(mended, sender, lambda _: None)
@@ -39,13 +39,13 @@ def reinterpret(
     return refused
 
 
-def _mended(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
+def _mend_call(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
     """Return a call without the nulls and whole floats that are `problems`; None without such.
 
     The message of the call is changed in place: a copy of a large one would take long.
     """
     pointers = {pointer for pointer, _ in problems}
-    changed = [pointer for pointer in sorted(pointers) if _mend(call.message, pointer)]
+    changed = [pointer for pointer in sorted(pointers) if _mend_value(call.message, pointer)]
     if not changed:
         return None
     _log.debug("params of %.100r were read in spite of %s", call.method, ", ".join(changed)[:500])
@@ -53,25 +53,14 @@ def _mended(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
     return mended if isinstance(mended, Call) else None
 
 
-def _mend(message: JSONObject, pointer: str) -> bool:
-    *steps, last = map(unescaped, pointer.split("/")[1:])
-    holder: Any = message
-    for step in steps:
-        holder = _member(holder, step)
-    value = _member(holder, last)
-    if value is None and is_object(holder) and last in holder:
-        del holder[last]
+def _mend_value(message: JSONObject, pointer: str) -> bool:
+    *way, last = steps_of(pointer, message)
+    holder = value_at(message, way)
+    value = value_at(holder, [last])
+    if value is None and is_object(holder):
+        del holder[str(last)]
     elif isinstance(value, float) and value.is_integer():
-        key: Any = int(last) if is_array(holder) else last
-        holder[key] = int(value)
+        holder[last] = int(value)
     else:
         return False
     return True
-
-
-def _member(holder: Any, step: str) -> Any:
-    if is_object(holder):
-        return holder.get(step)
-    if is_array(holder) and step.isdecimal() and int(step) < len(holder):
-        return holder[int(step)]
-    return None

@@ -19,7 +19,7 @@ from ..core.errors import ParseError
 from ..core.json import count_values, is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
-from ..core.models.validation_errors import has_step, pointer_to, problems, unescaped
+from ..core.models.validation_errors import pointer_to, problems, steps_of, value_at
 from ..core.spec import RequestSpec
 from .envelope import SERVER_INFO
 from .jsonrpc import Batch, Malformed, Parsed, Response, message_of
@@ -28,7 +28,6 @@ from .reading import read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 
-_ABSENT: Final = object()
 _NULL_IS_ABSENT: Final = "null is not allowed here and counts as absent"
 _DISPLAYED: Final[tuple[_Steps, ...]] = (("serverInfo",), ("_meta", SERVER_INFO))
 _NAMES: Final = ("name", "uri", "uriTemplate")
@@ -160,7 +159,7 @@ class _Mending:
         try:
             self._check(root)
         except ValidationError as error:
-            found = {_steps(pointer, root): text for pointer, text in problems(error, root)}
+            found = {steps_of(pointer, root): text for pointer, text in problems(error, root)}
             return {where: found[where] for where in found if where[: len(place)] == place}
         return {}
 
@@ -195,21 +194,21 @@ class _Mending:
     def _filter(self, root: Any, around: _Steps, origin: _Steps, losses: list[Loss]) -> Any:
         """Return `root` with the entries of a list that can be mended."""
         entries: list[Any] = []
-        for number, entry in enumerate(_value_at(root, around)):
+        for number, entry in enumerate(value_at(root, around)):
             # Alone in its list, so that each entry costs the same, however many there are.
             alone, here = _with(root, around, [entry]), (*around, 0)
             try:
                 solved, more = self.solve(alone, here, (*origin, number))
             except _Unmendable as error:
-                losses.append(self._loss((*origin, number), _broken(entry, error)))
+                losses.append(self._loss((*origin, number), _reason_for_loss(entry, error)))
             else:
-                entries.append(_value_at(solved, here))
+                entries.append(value_at(solved, here))
                 losses += more
         return _with(root, around, entries)
 
     def _shorten(self, root: Any, around: _Steps, origin: _Steps, losses: list[Loss]) -> Any:
         """Return `root` with as many entries of a list as the schema allows."""
-        entries = _value_at(root, around)
+        entries = value_at(root, around)
 
         def is_refused(count: int) -> bool:
             return around in self._problems(_with(root, around, entries[:count]), around)
@@ -227,7 +226,7 @@ class _Mending:
         for shown in () if place else _DISPLAYED:
             wrong = {where: found[where] for where in found if where[: len(shown)] == shown}
             if wrong:
-                given = _value_at(root, shown)
+                given = value_at(root, shown)
                 refused = {where[len(shown)] for where in wrong if len(where) > len(shown)}
                 kept = given.items() if is_object(given) else ()
                 info = {name: value for name, value in kept if name not in refused}
@@ -243,7 +242,7 @@ class _Mending:
         return Loss(self._at + pointer_to(where), "dropped", why, harmless)
 
 
-def _broken(entry: Any, error: _Unmendable) -> str:
+def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
     """Return the reason why an entry is left out, with the name of the entry if it has one."""
     members = entry if is_object(entry) else {}
     names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
@@ -258,34 +257,15 @@ def _pointer_text(steps: _Steps) -> str:
 
 
 def _is_null_member(root: Any, where: _Steps) -> bool:
-    return bool(where) and isinstance(where[-1], str) and _value_at(root, where) is None
+    return bool(where) and isinstance(where[-1], str) and value_at(root, where) is None
 
 
 def _list_around(where: _Steps, start: int, root: Any) -> _Steps | None:
     """Return the outermost list on the way to a place, from step `start` on; None without one."""
     for length in range(start, len(where) + 1):
-        if is_array(_value_at(root, where[:length])):
+        if is_array(value_at(root, where[:length])):
             return where[:length]
     return None
-
-
-def _steps(pointer: str, root: Any) -> _Steps:
-    steps: list[str | int] = []
-    value = root
-    for part in pointer.split("/")[1:]:
-        steps.append(int(part) if is_array(value) else unescaped(part))
-        value = _value_at(value, steps[-1:])
-    return tuple(steps)
-
-
-def _value_at(root: Any, steps: Iterable[str | int]) -> Any:
-    """Return the value at a place, or `_ABSENT`."""
-    value = root
-    for step in steps:
-        if not has_step(value, step):
-            return _ABSENT
-        value = value[step]
-    return value
 
 
 def _with(root: Any, steps: _Steps, value: Any) -> Any:
@@ -302,6 +282,6 @@ def _without(root: Any, places: Iterable[_Steps]) -> Any:
     """Return a copy of `root` without some members of objects in it."""
     for *way, name in places:
         around = tuple(way)
-        members = _value_at(root, around)
+        members = value_at(root, around)
         root = _with(root, around, {key: members[key] for key in members if key != name})
     return root

@@ -95,7 +95,7 @@ def read_values(data: bytes) -> Reading:
         # `read_json`, but a partial is slower.
         return Reading((from_json(data, allow_inf_nan=False, cache_strings="keys"),))
     except ValueError as error:
-        return _repaired(data, str(error))
+        return _repair(data, str(error))
 
 
 def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed | Batch]:
@@ -107,7 +107,7 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
         value = from_json(data, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
         try:
-            values, repairs = _repaired(data, str(error))
+            values, repairs = _repair(data, str(error))
         except ParseError as unread:
             return (Malformed(unread.with_traceback(None)),)
         if log is not None:
@@ -155,14 +155,14 @@ def unreadable(reason: str, data: bytes) -> ParseError:
     last = _LAST_ID.search(tail) if id is None and head.startswith(b"{") else None
     if last is not None:
         id = _id(last[1])
-    return ParseError(f"Parse error: {reason}", id=id, meant=_meant(members, head, tail))
+    return ParseError(f"Parse error: {reason}", id=id, meant=_purpose(members, head, tail))
 
 
 def _message(value: Any) -> Parsed | Batch:
     return Batch(value) if is_array(value) else message_of(value)
 
 
-def _repaired(data: bytes, reason: str) -> Reading:
+def _repair(data: bytes, reason: str) -> Reading:
     _check_encoding(data)
     repairs: tuple[Repair, ...] = ()
     text = data
@@ -172,14 +172,16 @@ def _repaired(data: bytes, reason: str) -> Reading:
     text, at = _without_lone_surrogates(text)
     if at >= 0:
         repairs += (Repair(RepairKind.LONE_SURROGATE, at + len(data) - len(text)),)
-    if repairs and not text.strip():
-        return Reading((), repairs)
+    if not text.strip():
+        if repairs:
+            return Reading((), repairs)
+        raise unreadable(reason, data)
     try:
         return Reading((read_json(text),), repairs)
     except ValueError as error:
         reason = str(error)
     try:
-        values, at = _several(text.decode())
+        values, at = _read_several(text.decode())
     except (ValueError, RecursionError):
         word = _NUMBER_WORD.match(text)
         if word is not None:
@@ -215,7 +217,7 @@ def _without_lone_surrogates(text: bytes) -> tuple[bytes, int]:
     return _ESCAPE.sub(replace, text), first
 
 
-def _several(text: str) -> tuple[list[Any], int]:
+def _read_several(text: str) -> tuple[list[Any], int]:
     """Return the objects and arrays of a text, and where the second begins; raise `ValueError`."""
     values: list[Any] = []
     at, second = _after_space(text, 0), 0
@@ -265,7 +267,7 @@ def _id(text: bytes) -> RequestId | None:
         return None
 
 
-def _meant(members: frozenset[bytes], head: bytes, tail: bytes) -> Meant:
+def _purpose(members: frozenset[bytes], head: bytes, tail: bytes) -> Meant:
     # Programs also write lines for people here, and those may be objects or begin with a bracket.
     is_message = b'"jsonrpc"' in head or b'"jsonrpc"' in tail
     if not is_message and b"result" not in members:

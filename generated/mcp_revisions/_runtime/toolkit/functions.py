@@ -21,9 +21,19 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 
 from ..core.errors import InvalidParams
-from ..core.json import JSONObject, is_array, is_object, json_text, read_json
+from ..core.json import JSONObject, is_object, json_text, read_json
 from ..core.models.base import BUILDING
-from ..core.models.validation_errors import Problem, escaped, message_of, problems, unescaped
+from ..core.models.validation_errors import (
+    ABSENT,
+    Problem,
+    escaped,
+    message_of,
+    problems,
+    steps_of,
+    unescaped,
+    value_at,
+)
+from ..core.sendable import Unsendable, check_finite
 from ..server.asked_forms import check_forms
 from ..server.base import SessionBase
 from ..server.questions import UntitledJsonSchema
@@ -241,14 +251,9 @@ def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
 def _got(pointer: str, arguments: Any) -> str:
     if not pointer:
         return ""
-    value = arguments
-    for step in pointer.split("/")[1:]:
-        name = unescaped(step)
-        try:
-            value = value[int(name) if is_array(value) else name]
-        except (LookupError, TypeError, ValueError):
-            # What is missing, or does not have such members, has no value there.
-            return ""
+    value = value_at(arguments, steps_of(pointer, arguments))
+    if value is ABSENT:
+        return ""
     text = json_text(value).decode()
     return f", got {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
 
@@ -424,6 +429,10 @@ def schema_of(generate: Callable[..., JSONObject], where: str, **options: Any) -
     Raises `TypeError` if the type has none.
     """
     try:
-        return generate(schema_generator=_PlainJsonSchema, **options)
+        schema = generate(schema_generator=_PlainJsonSchema, **options)
+        check_finite(schema)
     except PydanticInvalidForJsonSchema as error:
         raise TypeError(f"{where}: {error.message}") from error
+    except Unsendable as error:
+        raise TypeError(f"{where}: the schema cannot be sent: {error}") from error
+    return schema

@@ -19,6 +19,9 @@ _IN_JSON: Final = {
     "dict_type": "Input should be an object",
     "list_type": "Input should be an array",
 }
+ABSENT: Final = object()
+"""What stands at a place that a value does not have."""
+
 # A long message that is wrong everywhere must not take much time, nor get an answer many times as
 # long.
 _MOST: Final = 1000
@@ -140,3 +143,22 @@ def escaped(step: str) -> str:
 
 def unescaped(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
+
+
+def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
+    """Return the members and indices of a pointer to a part of `value`."""
+    steps: list[int | str] = []
+    for text in pointer.split("/")[1:]:
+        is_index = is_array(value) and text.isdecimal()
+        steps.append(int(text) if is_index else unescaped(text))
+        value = value_at(value, steps[-1:])
+    return tuple(steps)
+
+
+def value_at(value: Any, steps: Iterable[int | str]) -> Any:
+    """Return the part of a value at a place, or `ABSENT`."""
+    for step in steps:
+        if not has_step(value, step):
+            return ABSENT
+        value = value[step]
+    return value
