@@ -20,7 +20,6 @@ from ..core.errors import (
     INVALID_REQUEST,
     InvalidAnswer,
     McpError,
-    ParseError,
     RemoteError,
     RequestId,
 )
@@ -291,12 +290,11 @@ class Negotiator:
 
     def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
         self._log.warning("the server sent a text that is not a message: %s", error)
-        guessed = isinstance(error, ParseError) and error.meant == "message"
-        if not error.is_answer and not guessed:
+        if not error.is_answer and error.meant != "message":
             return None
         if error.id == id or (error.id is None and self._is_about_this()):
             # No other answer will come.
-            return error.in_answer(self._method) if isinstance(error, ParseError) else error
+            return error.in_answer(self._method)
         self._note_stray(error.id, id, error.message)
         return None
 
