@@ -30,7 +30,7 @@ from ..core.revision import Revision
 from ..core.strays import NO_STRAYS
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
-from ..messages.envelope import SERVER_INFO, client_envelope, members
+from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
 from ..messages.mending import lenient
 from ..rpc.endpoint import Endpoint
@@ -338,7 +338,7 @@ def _connection(
     )
     connection.ids = ids
     connection.identity["client"] = view.identity
-    info = result.get("serverInfo") or result.get("_meta", {}).get(SERVER_INFO)
+    info = result.get("serverInfo") or meta_in(result).get(SERVER_INFO)
     if is_object(info):
         connection.identity["server"] = table.inward("Implementation", info)
     if not table.era.remembers_client:
