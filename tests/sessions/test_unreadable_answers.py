@@ -321,12 +321,16 @@ async def test_unreadable_answer_of_client_fails_the_question_at_once() -> None:
             return str(raised)
         return "answered"
 
-    async with shaken(tools(OLD, ask)) as hand:
-        question = await hand.ask("tools/call", 1, name="x")
-        id = json.dumps(question["id"]).encode()
-        await hand.send(b'{"jsonrpc":"2.0","id":%b,"result":{"roots":NaN}}' % id)
-        text = (await hand.take())["result"]["content"][0]["text"]
-        assert "NaN is not JSON" in text
+    for line, reason in [
+        (b'{"jsonrpc":"2.0","id":%b,"result":{"roots":NaN}}', "NaN is not JSON"),
+        (b'{"jsonrpc":"2.0","id":%b}', "a message has a method, a result or an error"),
+    ]:
+        with case(line):
+            async with shaken(tools(OLD, ask)) as hand:
+                question = await hand.ask("tools/call", 1, name="x")
+                await hand.send(line % json.dumps(question["id"]).encode())
+                text = (await hand.take())["result"]["content"][0]["text"]
+                assert reason in text
 
 
 def text_over_http(call: HttpPlay) -> str:

@@ -487,8 +487,11 @@ class Connection:
         return None if pending is None else pending.spec
 
     def _fault(self, error: RemoteError) -> Event:
-        # If the kind cannot be seen, it is an answer: servers send little else.
-        is_guess = error.meant == "message" and self.role == "client"
+        # If the kind cannot be seen, it is an answer: servers send little else, and clients answer
+        # open questions.
+        is_guess = error.meant == "message" and (
+            self.role == "client" or (isinstance(error, InvalidRequest) and error.id in self._asked)
+        )
         if not error.is_answer and not is_guess:
             # The first request of that id is still to be answered, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
