@@ -52,6 +52,12 @@ def test_commands_mend_what_breaks_the_schema_and_warn(kept: None, mcp_gen: Run)
             assert "mcp_protogen" not in ran.err and "[warning]" not in ran.err
 
 
+def test_warnings_about_what_is_left_out_come_first(kept: None, mcp_gen: Run) -> None:
+    before, _, after = mcp_gen("list", TARGET).err.partition("counts as absent")
+    assert before.count("is left out") == 4 and "/result/serverInfo" in before
+    assert "is left out" not in after
+
+
 def test_list_for_programs_has_the_rest(kept: None, mcp_gen: Run) -> None:
     ran = mcp_gen("list", TARGET, "--json")
     listed = json.loads(ran.out)

@@ -82,23 +82,28 @@ async def test_bridge_passes_results_as_they_came() -> None:
 async def test_bridge_passes_introduction_as_it_came(revision: str) -> None:
     introduction: JsonObject = {
         "capabilities": {"logging": None, "tools": {}, "x": 1},
-        "serverInfo": {"name": "s"},
         "instructions": None,
         "more": [1],
-        "_meta": {"a": "b"},
+        "protocolVersion": OLD,
     }
-    named: JsonObject = {"protocolVersion": OLD}
     if revision == STATELESS:
-        named = {"supportedVersions": [STATELESS]}
+        introduction["supportedVersions"] = [STATELESS]
+    odd: list[JsonObject] = [
+        {"serverInfo": {"name": "s"}, "_meta": {"a": "b"}},
+        {"_meta": None},
+        {"_meta": [], "serverInfo": None},
+    ]
+    for members in odd:
+        given = {**introduction, **members}
 
-    async def play(hand: Hand) -> None:
-        await hand.send(result((await hand.take())["id"], **introduction, **named))
-        await hand.take()
+        async def play(hand: Hand, given: JsonObject = given) -> None:
+            await hand.send(result((await hand.take())["id"], **given))
+            await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
-        await hand.send(hello(OLD) if revision == OLD else modern("server/discover"))
-        came = (await hand.take())["result"]
-        assert came == {**introduction, **named}
+        with case(members):
+            async with bridged(Accepting(play)) as hand:
+                await hand.send(hello(OLD) if revision == OLD else modern("server/discover"))
+                assert (await hand.take())["result"] == given
 
 
 async def test_bridge_passes_params_and_unknown_methods_of_the_client_as_they_came() -> None:
@@ -305,7 +310,8 @@ async def test_listen_stream_of_server_that_is_gone_ends_with_an_error() -> None
         await hand.send(modern(LISTEN, 7, **LISTENING))
         told = [await hand.take() for _ in range(3)]
         assert told[1] == notification(CHANGED, _meta={ID: 7})
-        assert (told[2]["id"], told[2]["error"]["code"]) == (7, -32603)
+        text = "The server is gone: the server closed the connection"
+        assert (told[2]["id"], told[2]["error"]) == (7, {"code": -32603, "message": text})
         assert await hand.take() is None
 
 

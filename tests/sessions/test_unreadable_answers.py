@@ -122,6 +122,8 @@ async def test_unreadable_answer_fails_its_call_at_once() -> None:
         (answer.replace(b'"id":%d', b'"id":NaN'), "NaN is not JSON"),
         (b'{"jsonrpc":"2.0","id":', "EOF"),
         (b'{"jsonrpc":"2.0","result":{}}', "the result has no id"),
+        # JavaScript leaves out a result that is undefined.
+        (b'{"jsonrpc":"2.0","id":%d}', "a message has a method, a result or an error"),
     ]:
         with case(line):
             found, seconds = await call(sending(line))
@@ -269,7 +271,7 @@ async def test_bridge_ends_the_call_that_has_an_unreadable_answer() -> None:
         assert "result" in await hand.ask("initialize", 0, **hello()["params"])
         await hand.send(INITIALIZED)
         answer = await hand.ask("tools/call", 1, name="x")
-        assert answer["id"] == 1
+        assert (answer["id"], answer["error"]["code"]) == (1, -32603)
         assert "NaN is not JSON" in answer["error"]["message"]
 
 
@@ -319,12 +321,16 @@ async def test_unreadable_answer_of_client_fails_the_question_at_once() -> None:
             return str(raised)
         return "answered"
 
-    async with shaken(tools(OLD, ask)) as hand:
-        question = await hand.ask("tools/call", 1, name="x")
-        id = json.dumps(question["id"]).encode()
-        await hand.send(b'{"jsonrpc":"2.0","id":%b,"result":{"roots":NaN}}' % id)
-        text = (await hand.take())["result"]["content"][0]["text"]
-        assert "NaN is not JSON" in text
+    for line, reason in [
+        (b'{"jsonrpc":"2.0","id":%b,"result":{"roots":NaN}}', "NaN is not JSON"),
+        (b'{"jsonrpc":"2.0","id":%b}', "a message has a method, a result or an error"),
+    ]:
+        with case(line):
+            async with shaken(tools(OLD, ask)) as hand:
+                question = await hand.ask("tools/call", 1, name="x")
+                await hand.send(line % json.dumps(question["id"]).encode())
+                text = (await hand.take())["result"]["content"][0]["text"]
+                assert reason in text
 
 
 def text_over_http(call: HttpPlay) -> str:

@@ -1,7 +1,7 @@
 """Conversations with a server: the options of commands that hold one, and how it ends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from logging import Handler, LogRecord, getLogger
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.connecting.failures import Failure
     from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.runtime.core.losses import Loss
 
 
 class Outcome(NamedTuple):
@@ -71,9 +72,9 @@ class ConversationOptions(ServerOptions):
         from mcp_protogen.calling.connections import Abilities, connected
         from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.remembered import remember
-        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_warning
+        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_warnings
 
-        mended: list[Problem] = []
+        mended: list[Loss] = []
 
         async def run() -> Outcome:
             opener = replace(server, stderr=screen.show_standard_error).opener()
@@ -82,13 +83,13 @@ class ConversationOptions(ServerOptions):
                 abilities or Abilities(),
                 revision=self.revision,
                 timeout=self.timeout,
-                on_loss=lambda loss: mended.append(mended_warning(loss, server.shown)),
+                on_loss=mended.append,
             ) as client:
                 return await work(client)
 
         prepare_protocol()
         try:
-            with _log_shown(screen, mended):
+            with _log_shown(screen, lambda: mended_warnings(mended, server.shown)):
                 outcome = asyncio.run(run())
         except asyncio.CancelledError:
             # So asyncio takes an interruption before the first step of the work.
@@ -152,7 +153,9 @@ class _Shown(Handler):
 
 
 @contextmanager
-def _log_shown(screen: "Terminal", problems: list[Problem]) -> Generator[None, None, None]:
+def _log_shown(
+    screen: "Terminal", problems: Callable[[], Iterable[Problem]]
+) -> Generator[None, None, None]:
     """Show what the runtime logs, and at the end the problems that were found meanwhile."""
     logger, handler = getLogger("mcp_protogen.runtime"), _Shown(screen)
     logger.addHandler(handler)
@@ -163,4 +166,4 @@ def _log_shown(screen: "Terminal", problems: list[Problem]) -> Generator[None, N
         logger.removeHandler(handler)
         logger.propagate = before
         screen.close()
-        show_problems(problems)
+        show_problems(problems())

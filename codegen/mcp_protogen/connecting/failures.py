@@ -1,6 +1,6 @@
 """Failures of connections and requests, as problems: the same codes in all commands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -124,8 +124,13 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     return ProblemError(problem)
 
 
-def mended_warning(loss: Loss, server: str) -> Problem:
-    """Return a warning about what a lenient client has mended in a message of a server."""
-    message = f"{loss.method}: {loss.why}"
-    found = _MEANINGS[ProtocolError]._replace(message=message, place=server, pointer=loss.pointer)
-    return found._replace(level=Level.WARNING)
+def mended_warnings(losses: Iterable[Loss], server: str) -> tuple[Problem, ...]:
+    """Return warnings about what a lenient client has mended in messages of a server.
+
+    What was left out or replaced comes first: of many warnings, only the first ones are shown.
+    """
+    base = _MEANINGS[ProtocolError]._replace(place=server, level=Level.WARNING)
+    return tuple(
+        base._replace(message=f"{loss.method}: {loss.why}", pointer=loss.pointer)
+        for loss in sorted(losses, key=lambda loss: loss.harmless)
+    )

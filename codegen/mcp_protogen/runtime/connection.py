@@ -28,7 +28,6 @@ from .core.errors import (
     InvalidRequest,
     LocalError,
     MethodNotFound,
-    ParseError,
     ProtocolError,
     RemoteError,
     RequestId,
@@ -488,9 +487,11 @@ class Connection:
         return None if pending is None else pending.spec
 
     def _fault(self, error: RemoteError) -> Event:
-        unread = error if isinstance(error, ParseError) else None
-        # If the kind cannot be seen, it is an answer: servers send little else.
-        is_guess = unread is not None and unread.meant == "message" and self.role == "client"
+        # If the kind cannot be seen, it is an answer: servers send little else, and clients answer
+        # open questions.
+        is_guess = error.meant == "message" and (
+            self.role == "client" or (isinstance(error, InvalidRequest) and error.id in self._asked)
+        )
         if not error.is_answer and not is_guess:
             # The first request of that id is still to be answered, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
@@ -499,7 +500,7 @@ class Connection:
         if id is None or pending is None:
             self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
-        return Failure(id, error if unread is None else unread.in_answer(pending.spec.method))
+        return Failure(id, error.in_answer(pending.spec.method))
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
         id = answer.id

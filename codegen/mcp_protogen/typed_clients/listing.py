@@ -5,9 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.base.problems import Problem
 from mcp_protogen.calling.listing import listing
-from mcp_protogen.connecting.failures import ERRORS, mended_warning, problem_error
+from mcp_protogen.connecting.failures import ERRORS, mended_warnings, problem_error
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.runtime.core.losses import Loss
@@ -22,19 +21,15 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     `bad-contract`.
     """
     opener = target.opener()
-    warnings: list[Problem] = []
-
-    def warn(loss: Loss) -> None:
-        # What is lost between revisions is not in the contract.
-        if not loss.wire:
-            warnings.append(mended_warning(loss, target.shown))
-
-    options = Options(timeout=timeout, lenient=True, on_loss=warn)
+    losses: list[Loss] = []
+    options = Options(timeout=timeout, lenient=True, on_loss=losses.append)
     try:
         found = asyncio.run(_listed(protocol().connect(opener, options=options)))
     except ERRORS as error:
         raise problem_error(error, target.shown) from error
-    return replace(found, warnings=tuple(warnings))
+    # What is lost between revisions is not in the contract.
+    mended = [loss for loss in losses if not loss.wire]
+    return replace(found, warnings=mended_warnings(mended, target.shown))
 
 
 async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:

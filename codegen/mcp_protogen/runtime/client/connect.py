@@ -20,7 +20,6 @@ from ..core.errors import (
     INVALID_REQUEST,
     InvalidAnswer,
     McpError,
-    ParseError,
     RemoteError,
     RequestId,
 )
@@ -31,7 +30,7 @@ from ..core.revision import Revision
 from ..core.strays import NO_STRAYS
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
-from ..messages.envelope import SERVER_INFO, client_envelope, members
+from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
 from ..messages.mending import lenient
 from ..rpc.endpoint import Endpoint
@@ -291,12 +290,11 @@ class Negotiator:
 
     def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
         self._log.warning("the server sent a text that is not a message: %s", error)
-        guessed = isinstance(error, ParseError) and error.meant == "message"
-        if not error.is_answer and not guessed:
+        if not error.is_answer and error.meant != "message":
             return None
         if error.id == id or (error.id is None and self._is_about_this()):
             # No other answer will come.
-            return error.in_answer(self._method) if isinstance(error, ParseError) else error
+            return error.in_answer(self._method)
         self._note_stray(error.id, id, error.message)
         return None
 
@@ -340,7 +338,7 @@ def _connection(
     )
     connection.ids = ids
     connection.identity["client"] = view.identity
-    info = result.get("serverInfo") or result.get("_meta", {}).get(SERVER_INFO)
+    info = result.get("serverInfo") or meta_in(result).get(SERVER_INFO)
     if is_object(info):
         connection.identity["server"] = table.inward("Implementation", info)
     if not table.era.remembers_client:

@@ -60,7 +60,7 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
     """
     other = "client" if asking == "server" else "server"
     if isinstance(error, Disconnected):
-        return McpError(INTERNAL_ERROR, f"The {other} is gone")
+        return McpError(INTERNAL_ERROR, f"The {other} is gone: {error}")
     if isinstance(error, InvalidAnswer):
         places = "; ".join(f"{at or '/'}: {text}" for at, text in error.problems)
         about = f" to {method}" if method else ""

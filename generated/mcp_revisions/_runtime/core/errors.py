@@ -73,6 +73,9 @@ class MissingCapability(LocalError):
 class RemoteError(ProtocolError):
     """The peer broke the rules of the protocol; `id` is the request to answer, if it was read."""
 
+    meant: Meant = "call"
+    """The purpose of the faulty message as far as it can be seen."""
+
     def __init__(self, message: str, *, id: RequestId | None = None, data: Any = None) -> None:
         super().__init__(message, data=data)
         self.id: Final = id
@@ -80,25 +83,21 @@ class RemoteError(ProtocolError):
     @property
     def is_answer(self) -> bool:
         """Return whether the faulty message was meant as an answer."""
-        return False
-
-
-class ParseError(RemoteError):
-    """The received text is not JSON; `meant` is its purpose as far as it can be seen."""
-
-    CODE = PARSE_ERROR
-
-    def __init__(self, message: str, *, id: RequestId | None = None, meant: Meant = "text") -> None:
-        super().__init__(message, id=id)
-        self.meant: Final = meant
-
-    @property
-    def is_answer(self) -> bool:
         return self.meant == "answer"
 
     def in_answer(self, method: str) -> "InvalidAnswer":
         """Return the error of the request whose answer could not be read."""
         return InvalidAnswer(f"{self.message}, in the answer to {method}", id=self.id)
+
+
+class ParseError(RemoteError):
+    """The received text is not JSON."""
+
+    CODE = PARSE_ERROR
+
+    def __init__(self, message: str, *, id: RequestId | None = None, meant: Meant = "text") -> None:
+        super().__init__(message, id=id)
+        self.meant = meant
 
 
 class InvalidRequest(RemoteError):
@@ -141,7 +140,7 @@ class InvalidAnswer(Invalid):
     """A response that is malformed or does not fit its request; it is never answered itself."""
 
     CODE = INVALID_REQUEST
+    meant: Meant = "answer"
 
-    @property
-    def is_answer(self) -> bool:
-        return True
+    def in_answer(self, method: str) -> "InvalidAnswer":
+        return self

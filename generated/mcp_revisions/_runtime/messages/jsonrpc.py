@@ -128,7 +128,11 @@ def message_of(value: Any) -> Parsed:
 
 def _answer(value: JSONObject) -> Response:
     if "result" not in value and "error" not in value:
-        raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
+        neither = InvalidRequest("a message has a method, a result or an error", id=id_of(value))
+        if neither.id is not None and value.get("jsonrpc") == VERSION:
+            # JavaScript leaves out a result that is undefined.
+            neither.meant = "message"
+        raise neither
     if value.get("jsonrpc") != VERSION and id_of(value) is None:
         # Nothing but the name of a member makes it an answer: programs also log objects.
         raise InvalidRequest(f'jsonrpc must be "{VERSION}"')
