@@ -54,7 +54,9 @@ class Intake:
         return self.room < 0 or len(self.messages) > MESSAGES
 
     def note(self, sender: Role, data: bytes) -> None:
-        """Take note of a message that passes."""
+        """Take note of a message that passes, if there is room: many may come at once."""
+        if self.is_flooded:
+            return
         self.messages.append(Message(self.clock(), sender, data))
         if sender == "server":
             self.room -= len(data)
