@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeAlia
 import typer
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
@@ -71,7 +71,7 @@ class ConversationOptions(ServerOptions):
         from mcp_protogen.calling.connections import Abilities, connected
         from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.remembered import remember
-        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_warning
+        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_problem
 
         mended: list[Problem] = []
 
@@ -82,7 +82,7 @@ class ConversationOptions(ServerOptions):
                 abilities or Abilities(),
                 revision=self.revision,
                 timeout=self.timeout,
-                on_loss=lambda loss: mended.append(mended_warning(loss, server.shown)),
+                on_loss=lambda loss: mended.append(mended_problem(loss, server.shown)),
             ) as client:
                 return await work(client)
 
@@ -95,6 +95,8 @@ class ConversationOptions(ServerOptions):
             raise KeyboardInterrupt from None
         except ERRORS as error:
             _fail(failure_of(error, server.shown))
+        if any(problem.level is Level.ERROR for problem in mended):
+            raise SystemExit(2)
         remember(server, outcome.lists)
         if self.json:
             say(document(outcome.result), Format.JSON)

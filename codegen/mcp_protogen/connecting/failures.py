@@ -1,5 +1,6 @@
 """Failures of connections and requests, as problems: the same codes in all commands."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -68,6 +69,8 @@ _STRAY: Final = (
 _UNFIT_ANSWERS: Final = (
     "a server repeats the id of a request exactly as it came; mcp-gen inspect shows what it sends"
 )
+_CONTENT: Final = re.compile(r"/result/contents/\d+")
+"""The place of a content of a resource: without it, a file would lack a part of the resource."""
 _CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
@@ -124,8 +127,8 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     return ProblemError(problem)
 
 
-def mended_warning(loss: Loss, server: str) -> Problem:
-    """Return a warning about what a lenient client has mended in a message of a server."""
+def mended_problem(loss: Loss, server: str) -> Problem:
+    """Return a problem for what a lenient client has mended: a warning, or an error if too much."""
     message = f"{loss.method}: {loss.why}"
     found = _MEANINGS[ProtocolError]._replace(message=message, place=server, pointer=loss.pointer)
-    return found._replace(level=Level.WARNING)
+    return found if _CONTENT.fullmatch(loss.pointer) else found._replace(level=Level.WARNING)

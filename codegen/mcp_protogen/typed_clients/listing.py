@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.calling.listing import listing
-from mcp_protogen.connecting.failures import ERRORS, mended_warning, problem_error
+from mcp_protogen.connecting.failures import ERRORS, mended_problem, problem_error
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.runtime.core.losses import Loss
@@ -27,7 +27,7 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     def warn(loss: Loss) -> None:
         # What is lost between revisions is not in the contract.
         if not loss.wire:
-            warnings.append(mended_warning(loss, target.shown))
+            warnings.append(mended_problem(loss, target.shown))
 
     options = Options(timeout=timeout, lenient=True, on_loss=warn)
     try:
