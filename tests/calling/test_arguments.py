@@ -10,6 +10,7 @@ from mcp_protogen.calling.input_schemas import signature
 from support.tables import case
 
 NUMBER = {"type": "integer"}
+TEXT = {"type": "string"}
 TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -72,6 +73,36 @@ BY_SCHEMA: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
         {"oneOf": [{"properties": {"op": {"const": "drop"}, "id": NUMBER}, "required": ["op"]}]},
         ["op=drop", "id=4"],
         {"op": "drop", "id": 4},
+    ),
+    "a text that looks like a number in the arm that others choose": (
+        {
+            "oneOf": [
+                {"properties": {"op": {"const": "add"}, "x": NUMBER, "y": NUMBER}},
+                {"properties": {"op": {"const": "find"}, "x": TEXT, "y": TEXT, "z": NUMBER}},
+            ]
+        },
+        ["op=find", "x=1", "y=2", "z=3"],
+        {"op": "find", "x": "1", "y": "2", "z": 3},
+    ),
+    "a text that looks like a number under else": (
+        {
+            "if": {"properties": {"op": {"const": "add"}}},
+            "then": {"properties": {"x": NUMBER}},
+            "else": {"properties": {"x": TEXT}},
+        },
+        ["op=find", "x=1"],
+        {"op": "find", "x": "1"},
+    ),
+    "others": ({"additionalProperties": NUMBER}, ["a=1"], {"a": 1}),
+    "others by a reference": (
+        {"additionalProperties": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "boolean"}}},
+        ["a=true"],
+        {"a": True},
+    ),
+    "others of a list": (
+        {"additionalProperties": {"items": NUMBER}},
+        ["a=1", "a=2"],
+        {"a": [1, 2]},
     ),
     "a reference in allOf": (
         {"allOf": [{"$ref": "#/$defs/Page"}], "$defs": {"Page": {"properties": {"p": NUMBER}}}},

@@ -1,14 +1,16 @@
 """What servers ask is answered by a person, or by what was given before."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Awaitable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp_protogen.calling.connections import ELICIT, ROOTS, SAMPLE
 from mcp_protogen.calling.questions import Questions
 from support.tables import case
+
+T = TypeVar("T")
 
 FORM = {
     "message": "Who?",
@@ -110,6 +112,27 @@ def test_given_answer_that_does_not_fit_cancels_the_question_and_its_default_is_
     for age in ("1e400", "NaN", "-Infinity", "1.5"):
         with case(age):
             assert Asked(None, name="ada", age=age).elicit(FORM) == {"action": "cancel"}
+
+
+def test_given_answer_to_a_field_that_no_form_has_is_told_at_the_end() -> None:
+    asked = Asked(None, nme="x", age="7")
+
+    async def call(client: object) -> str:
+        await asked.questions.elicit(FORM)
+        return "done"
+
+    async def end(client: object) -> None: ...
+
+    client: Any = None
+    assert asyncio.run(_await(asked.questions.tell_of_unused(call)(client))) == "done"
+    assert asked.told[1:] == ["--answer nme: no question has such a field (did you mean name?)"]
+    silent = Asked(None, nme="x")
+    asyncio.run(_await(silent.questions.tell_of_unused(end)(client)))
+    assert silent.told == ["--answer nme: no question has such a field (the server asked nothing)"]
+
+
+async def _await(work: Awaitable[T]) -> T:
+    return await work
 
 
 def test_person_is_asked_for_a_field_whose_given_answer_does_not_fit() -> None:

@@ -58,6 +58,15 @@ def test_warnings_about_what_is_left_out_come_first(kept: None, mcp_gen: Run) ->
     assert "is left out" not in after
 
 
+def test_read_ends_with_2_and_writes_nothing_if_a_content_is_left_out(
+    kept: None, mcp_gen: Run
+) -> None:
+    ran = mcp_gen("read", TARGET, "memo://null")
+    assert (ran.code, ran.out) == (2, "")
+    why = "#/result/contents/1: resources/read: 'memo://null' is left out"
+    assert f"error[invalid-response]: broken.py{why}" in ran.err
+
+
 def test_list_for_programs_has_the_rest(kept: None, mcp_gen: Run) -> None:
     ran = mcp_gen("list", TARGET, "--json")
     listed = json.loads(ran.out)

@@ -250,6 +250,28 @@ async def test_disabled_server_is_called_disabled() -> None:
         pkg.connect_config({"mcpServers": {"a": {"command": "x", "disabled": "yes"}}})
 
 
+def test_server_is_found_by_name_beside_servers_with_mistakes() -> None:
+    for wrong in ({"command": 5}, {"command": "x", "env": {"KEY": "${NOT_THERE}"}}, 3, {}):
+        with case(wrong):
+            config = {"mcpServers": {"wrong": wrong, "on": {"command": "y"}}}
+            pkg.connect_config.opener(config, "on")
+            with pytest.raises(pkg.ConfigError, match="#/mcpServers/wrong"):
+                pkg.connect_config.opener(config, "wrong")
+
+
+async def test_null_and_numbers_of_a_configuration_are_read(folder: Path) -> None:
+    entry = {
+        "command": sys.executable,
+        "args": ["old.py", 5, True],
+        "cwd": str(folder),
+        "env": {"WEATHER": 1.5, "OTHER": None},
+        "headers": {"X-Port": 80},
+        "disabled": None,
+    }
+    async with pkg.connect_config({"mcpServers": {"s": entry}}) as several:
+        assert await weather(several["s"]) == "Ulm: 1.5"
+
+
 async def test_numbers_and_truth_values_of_an_environment_are_text(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress, islice, product
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,7 +29,8 @@ _CODE: Final = "wrong-argument"
 _SCHEMA: Final = "the input schema"
 _QUOTES: Final = 'quote JSON for the shell, as in \'name=["a", "b"]\', or repeat name=item'
 _FORMS: Final = "write name=value, name:=JSON or name=@file, one JSON object, or - for stdin"
-_UNKNOWN: Final = Part()
+_MOST_READINGS: Final = 64
+"""Ways to read words as texts or as values that are tried."""
 
 
 class Word(NamedTuple):
@@ -54,7 +56,9 @@ class ArgumentReader:
         given: dict[str, list[Word]] = {}
         for word in map(self._word, words):
             given.setdefault(word.name, []).append(word)
-        return {name: self._argument(name, written) for name, written in given.items()}
+        return self._fitting(
+            {name: self._argument(name, written) for name, written in given.items()}, given
+        )
 
     @cached_property
     def _root(self) -> Part:
@@ -101,9 +105,36 @@ class ArgumentReader:
             raise self._bad("", f"{written!r:.60} is not an argument: {_FORMS}", hint)
         return Word(name, kind, text)
 
+    def _fitting(
+        self, arguments: dict[str, Any], given: Mapping[str, Sequence[Word]]
+    ) -> dict[str, Any]:
+        """Return arguments that fit an alternative of the schema, if reading words as texts helps.
+
+        What looks like a number may be text in the alternative that the other arguments choose.
+        """
+        texts = {
+            name: written[0].text
+            for name, written in given.items()
+            if len(written) == 1 and written[0].kind == "=" and self._may_be_text(name, arguments)
+        }
+        if not self._root.has_alternatives or not texts or not self._wrong(arguments):
+            return arguments
+        choices = islice(product((False, True), repeat=len(texts)), 1, _MOST_READINGS)
+        for chosen in choices:
+            reading = {**arguments, **dict(compress(texts.items(), chosen))}
+            if not self._wrong(reading):
+                return reading
+        return arguments
+
+    def _may_be_text(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        return not isinstance(arguments[name], str) and "string" in self._root.member(name).types
+
+    def _wrong(self, arguments: Mapping[str, Any]) -> bool:
+        return any(problem.level is Level.ERROR for problem in self.check(arguments))
+
     def _argument(self, name: str, words: Sequence[Word]) -> Any:
         """Return the value of an argument; items of an array may be given one by one."""
-        part = self._root.members.get(name, _UNKNOWN)
+        part = self._root.member(name)
         if len(words) == 1:
             return self._value(words[0], part)
         if part.types & {"array", ANY}:

@@ -9,15 +9,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from math import isfinite
 from typing import Any, Final, TypeAlias
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.calling.input_schemas import NULL, strings
 from mcp_protogen.runtime.core.forms import problems_of
+from mcp_protogen.runtime.core.schema_validation import checker
 
 Schema: TypeAlias = Mapping[str, Any]
 
 _YES: Final = frozenset({"y", "yes", "true", "1"})
 _NO: Final = frozenset({"n", "no", "false", "0"})
+_NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _TYPES: Final[Mapping[str, str]] = {
     "string": "text",
     "integer": "whole number",
@@ -39,8 +43,13 @@ LEFT_OUT: Final = LeftOut()
 class Choice:
     """One value of an enumeration, and what it is called."""
 
-    value: str
+    value: Any
     title: str
+
+    @property
+    def text(self) -> str:
+        """The value as it is typed."""
+        return self.value if isinstance(self.value, str) else json.dumps(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +71,16 @@ class Field:
         return items if self.takes_several and is_object(items) else self.schema
 
     @property
+    def type(self) -> str:
+        """The type of its values, the first one besides null; empty if it has none."""
+        named = self.schema.get("type")
+        names = [named] if isinstance(named, str) else strings(named)
+        return next((name for name in names if name != NULL), "")
+
+    @property
     def takes_several(self) -> bool:
         """If several choices may be taken."""
-        return self.schema.get("type") == "array"
+        return self.type == "array"
 
     @property
     def default(self) -> Any:
@@ -74,7 +90,7 @@ class Field:
     def described(self) -> Iterator[str]:
         """Yield lines that say what the field is for, and what may be entered."""
         title = self.schema.get("title") or self.name
-        kind = _TYPES.get(str(self.schema.get("type")), "text")
+        kind = _TYPES.get(self.type, "text")
         if self.choices and not self.takes_several:
             kind = "number or value"
         needed = "" if self.required else ", optional"
@@ -82,7 +98,7 @@ class Field:
         if description := self.schema.get("description"):
             yield f"  {description}"
         for number, one in enumerate(self.choices, 1):
-            named = f" ({one.value})" if one.title != one.value else ""
+            named = f" ({one.text})" if one.title != one.text else ""
             yield f"  {number}  {one.title}{named}"
 
     def prompt(self) -> str:
@@ -99,35 +115,45 @@ class Field:
                 raise ValueError("an answer is needed")
             return LEFT_OUT
         value = self._value(text)
-        for problem in problems_of(
-            {self.name: value}, {"properties": {self.name: self.schema}}, ""
-        ):
-            raise ValueError(problem.message)
+        for fault in self._faults(value):
+            raise ValueError(fault)
         if isinstance(value, str):
             _check_format(value, str(self.schema.get("format", "")))
         return value
 
+    def _faults(self, value: Any) -> Iterator[str]:
+        schema = {**self.schema, "type": self.type}
+        for problem in problems_of({self.name: value}, {"properties": {self.name: schema}}, ""):
+            yield problem.message
+        # Forms have no patterns and the like (2025-11-25, client/elicitation, "Requested Schema"),
+        # but servers send them.
+        unchecked: list[str] = []
+        try:
+            check = checker(self.schema, "the field", of_objects=False, report=unchecked.append)
+        except ValueError:  # A broken schema: only the server can check the answer.
+            return
+        yield from (message for _, message in check(value) if message not in unchecked)
+
     def _value(self, text: str) -> Any:
-        kind = self.schema.get("type")
         if self.takes_several:
             return [self._choice(part.strip()) for part in text.split(",") if part.strip()]
         if self.choices:
             return self._choice(text)
-        if kind == "boolean":
+        if self.type == "boolean":
             return _boolean(text)
-        if kind in ("integer", "number"):
+        if self.type in ("integer", "number"):
             return _number(text)
         return text
 
-    def _choice(self, text: str) -> str:
+    def _choice(self, text: str) -> Any:
         listed = self.choices
         for one in listed:
-            if text in (one.value, one.title):
+            if text in (one.text, one.title):
                 return one.value
         if text.isdecimal() and 1 <= int(text) <= len(listed):
             return listed[int(text) - 1].value
         for one in listed:
-            if text.lower() in (one.value.lower(), one.title.lower()):
+            if text.lower() in (one.text.lower(), one.title.lower()):
                 return one.value
         raise ValueError(f"{text!r:.40} is none of the choices")
 
@@ -168,12 +194,12 @@ def _choices(schema: Schema) -> Iterator[Choice]:
         titles = schema.get("enumNames")
         named: list[Any] = titles if is_array(titles) and len(titles) == len(values) else values
         for value, title in zip(values, named, strict=True):
-            yield Choice(str(value), str(title))
+            yield Choice(value, str(title))
     for key in ("oneOf", "anyOf"):
         listed = schema.get(key)
         for one in listed if is_array(listed) else ():
             if is_object(one) and "const" in one:
-                yield Choice(str(one["const"]), str(one.get("title", one["const"])))
+                yield Choice(one["const"], str(one.get("title", one["const"])))
 
 
 def _boolean(text: str) -> bool:
@@ -183,13 +209,12 @@ def _boolean(text: str) -> bool:
 
 
 def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        number = float(text) if re.fullmatch(r"[-+.0-9eE]+", text) else None
-    if number is None:
+    number = float(text) if _NUMBER.fullmatch(text) else None
+    if number is None or not isfinite(number):
         raise ValueError(f"{text!r:.40} is not a number")
-    return number
+    if text.lstrip("+-").isdecimal():
+        return int(text)
+    return int(number) if number.is_integer() else number
 
 
 def _email(text: str) -> object:

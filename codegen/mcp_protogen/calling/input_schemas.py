@@ -47,6 +47,7 @@ _DEEPEST: Final = 100
 """Alternatives within alternatives, and references, that are looked through for one value."""
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
+_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
 _CONDITIONAL: Final = ("then", "else")
 _DEPENDENT: Final = ("dependentSchemas", "dependencies")
 _IMPLIED: Final = {"properties": "object", "items": "array", "prefixItems": "array"}
@@ -211,6 +212,19 @@ class Part:
                 found.setdefault(name, [])
         return {name: Part(tuple(nodes)) for name, nodes in found.items()}
 
+    def member(self, name: str) -> "Part":
+        """Return a member; where it is not declared, what the schema says of others."""
+        if name in self.members:
+            return self.members[name]
+        others = (
+            inner
+            for node in self._all
+            for keyword in _OTHERS
+            for inner in node.inner(node.schema.get(keyword))
+            if "patternProperties" not in node.schema
+        )
+        return Part(tuple(others))
+
     @cached_property
     def required(self) -> list[str]:
         """The names of members that the value has to have."""
@@ -366,7 +380,7 @@ def _constants(schema: Schema) -> Sequence[Any]:
 
 def _speaks_of_others(node: _Node) -> bool:
     """Return whether a schema says something about members that it does not declare."""
-    others = (node.schema.get(key) for key in ("additionalProperties", "unevaluatedProperties"))
+    others = (node.schema.get(key) for key in _OTHERS)
     return (
         any(schema not in (None, False) for schema in others)
         or any(key in node.schema for key in ("patternProperties", "propertyNames"))

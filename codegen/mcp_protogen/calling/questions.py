@@ -4,14 +4,15 @@ A person answers at a terminal. Where there is none, a form is answered by what 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.calling.connections import (
     ELICIT,
     JSON,
@@ -19,9 +20,12 @@ from mcp_protogen.calling.connections import (
     SAMPLE,
     Abilities,
     Answerer,
+    Client,
     Hearer,
 )
 from mcp_protogen.calling.forms import LEFT_OUT, Field, fields
+
+_Result = TypeVar("_Result")
 
 ACCEPTED, DECLINED, CANCELLED = ("accept", "decline", "cancel")
 _WORDS: Final[Mapping[str, str]] = {"!decline": DECLINED, "!cancel": CANCELLED}
@@ -71,6 +75,7 @@ class Questions:
     open_page: Callable[[str], bool] = field(default_factory=lambda: _opened)
     lacks_answers: bool = False
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _fields: set[str] = field(default_factory=set[str])
 
     def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
         """Return what a client can declare with these, and what takes note of notifications."""
@@ -82,6 +87,22 @@ class Questions:
         if self.samples and self.person is not None:
             answers[SAMPLE] = self.sample
         return Abilities(answers=answers, hears=hears, pages=self.person is not None)
+
+    def tell_of_unused(
+        self, work: Callable[[Client], Awaitable[_Result]]
+    ) -> Callable[[Client], Awaitable[_Result]]:
+        """Return `work` that tells at its end of given answers to fields that no form had."""
+
+        async def run(client: Client) -> _Result:
+            try:
+                return await work(client)
+            finally:
+                for name in self.given:
+                    if name not in self._fields:
+                        hint = did_you_mean(name, self._fields, "") or "the server asked nothing"
+                        self.tell(f"--answer {name}: no question has such a field ({hint})")
+
+        return run
 
     async def elicit(self, params: JSON) -> JSON:
         """Return the result of `elicitation/create`."""
@@ -152,6 +173,7 @@ class Questions:
         found: dict[str, Any] = {}
         refused: list[str] = []
         for form_field in listed:
+            self._fields.add(form_field.name)
             if form_field.name in self.given:
                 try:
                     value = form_field.read(self.given[form_field.name])

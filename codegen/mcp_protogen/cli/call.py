@@ -103,7 +103,7 @@ def call(
         stdin, questions = sys.stdin.read(), replace(questions, person=None)
     calling = _Calling(tool, words, stdin, options, screen, questions, limit)
     abilities = questions.abilities(hears={LOGGED: screen.show_log})
-    options.converse(server, screen, calling.run, abilities)
+    options.converse(server, screen, questions.tell_of_unused(calling.run), abilities)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeAlia
 import typer
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
@@ -72,7 +72,7 @@ class ConversationOptions(ServerOptions):
         from mcp_protogen.calling.connections import Abilities, connected
         from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.remembered import remember
-        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_warnings
+        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_problems
 
         mended: list[Loss] = []
 
@@ -89,13 +89,15 @@ class ConversationOptions(ServerOptions):
 
         prepare_protocol()
         try:
-            with _log_shown(screen, lambda: mended_warnings(mended, server.shown)):
+            with _log_shown(screen, lambda: mended_problems(mended, server.shown)):
                 outcome = asyncio.run(run())
         except asyncio.CancelledError:
             # So asyncio takes an interruption before the first step of the work.
             raise KeyboardInterrupt from None
         except ERRORS as error:
             _fail(failure_of(error, server.shown))
+        if any(problem.level is Level.ERROR for problem in mended_problems(mended, server.shown)):
+            raise SystemExit(2)
         remember(server, outcome.lists)
         if self.json:
             say(document(outcome.result), Format.JSON)

@@ -54,7 +54,7 @@ def prompt(
         show = partial(_show, result, name, options.save)
         return Outcome(result, show, found.lists, failed=questions.lacks_answers)
 
-    options.converse(server, screen, work, questions.abilities())
+    options.converse(server, screen, questions.tell_of_unused(work), questions.abilities())
 
 
 def _show(result: "JSON", name: str, folder: Path | None) -> None:

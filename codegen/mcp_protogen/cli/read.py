@@ -56,7 +56,7 @@ def read(
         show = partial(_show, result, address, options.save)
         return Outcome(result, show, failed=questions.lacks_answers)
 
-    options.converse(server, screen, work, questions.abilities())
+    options.converse(server, screen, questions.tell_of_unused(work), questions.abilities())
 
 
 def _show(result: "JSON", uri: str, folder: Path | None) -> None:

@@ -1,5 +1,6 @@
 """Failures of connections and requests, as problems: the same codes in all commands."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -68,6 +69,8 @@ _STRAY: Final = (
 _UNFIT_ANSWERS: Final = (
     "a server repeats the id of a request exactly as it came; mcp-gen inspect shows what it sends"
 )
+_CONTENT: Final = re.compile(r"/result/contents/\d+")
+"""The place of a content of a resource: without it, a file would lack a part of the resource."""
 _CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
@@ -124,13 +127,17 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     return ProblemError(problem)
 
 
-def mended_warnings(losses: Iterable[Loss], server: str) -> tuple[Problem, ...]:
-    """Return warnings about what a lenient client has mended in messages of a server.
+def mended_problems(losses: Iterable[Loss], server: str) -> tuple[Problem, ...]:
+    """Return problems for what a lenient client has mended: warnings, or errors if it is too much.
 
-    What was left out or replaced comes first: of many warnings, only the first ones are shown.
+    What was left out or replaced comes first: of many problems, only the first ones are shown.
     """
-    base = _MEANINGS[ProtocolError]._replace(place=server, level=Level.WARNING)
+    base = _MEANINGS[ProtocolError]._replace(place=server)
     return tuple(
-        base._replace(message=f"{loss.method}: {loss.why}", pointer=loss.pointer)
+        base._replace(
+            message=f"{loss.method}: {loss.why}",
+            pointer=loss.pointer,
+            level=Level.ERROR if _CONTENT.fullmatch(loss.pointer) else Level.WARNING,
+        )
         for loss in sorted(losses, key=lambda loss: loss.harmless)
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.calling.listing import listing
-from mcp_protogen.connecting.failures import ERRORS, mended_warnings, problem_error
+from mcp_protogen.connecting.failures import ERRORS, mended_problems, problem_error
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.runtime.core.losses import Loss
@@ -29,7 +29,7 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
         raise problem_error(error, target.shown) from error
     # What is lost between revisions is not in the contract.
     mended = [loss for loss in losses if not loss.wire]
-    return replace(found, warnings=mended_warnings(mended, target.shown))
+    return replace(found, warnings=mended_problems(mended, target.shown))
 
 
 async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:

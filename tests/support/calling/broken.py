@@ -18,6 +18,8 @@ RESULTS: dict[str, Any] = {
     "resources/read": {"contents": [{"uri": "memo://a", "mimeType": None, "text": "milk"}]},
 }
 
+NULL = {"contents": [{"uri": "memo://a", "text": "milk"}, {"uri": "memo://null", "blob": None}]}
+
 
 def opening(params: Any) -> Any:
     capabilities: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "logging": None}
@@ -35,6 +37,8 @@ def main() -> None:
         answer = {"result": opening(message["params"])} if method == "initialize" else None
         if method in RESULTS:
             answer = {"result": RESULTS[method], "error": None}
+        if message.get("params", {}).get("uri") == "memo://null":
+            answer = {"result": NULL}
         refusal = {"error": {"code": -32601, "message": "no"}}
         print(
             json.dumps({"jsonrpc": "2.0", "id": message["id"], **(answer or refusal)}), flush=True

@@ -9,6 +9,7 @@ from logging import getLogger
 from os import PathLike
 from pathlib import Path
 from typing import (
+    Annotated,
     Any,
     Final,
     Generic,
@@ -22,7 +23,7 @@ from typing import (
     overload,
 )
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, ProtocolError
@@ -72,6 +73,18 @@ class ConfigOptions(TypedDict, total=False):
     auth: Any
 
 
+def _as_texts(value: Any) -> Any:
+    """Return numbers and booleans as JSON spells them, and leave out null."""
+    if is_object(value):
+        return {name: _as_texts(text) for name, text in value.items() if text is not None}
+    if is_array(value):
+        return [*map(_as_texts, value)]
+    return str(value).lower() if isinstance(value, (bool, int, float)) else value
+
+
+_Texts: TypeAlias = Annotated[dict[str, str], BeforeValidator(_as_texts)]
+
+
 class ConfigError(ValueError):
     """A configuration that cannot be used, or a server in it that does not start."""
 
@@ -83,14 +96,14 @@ class _Entry(BaseModel):
 
     type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
     command: str | None = None
-    args: list[str] = []
-    env: dict[str, str | bool | int | float] = {}
+    args: Annotated[list[str], BeforeValidator(_as_texts)] = []
+    env: _Texts = {}
     env_file: str | None = Field(None, alias="envFile")
     cwd: str | None = None
     url: str | None = None
     http_url: str | None = Field(None, alias="httpUrl")
     server_url: str | None = Field(None, alias="serverUrl")
-    headers: dict[str, str] = {}
+    headers: _Texts = {}
     disabled: bool = False
     enabled: bool = True
 
@@ -220,13 +233,13 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         `OSError` as above, also where there is no server of that name.
         """
         source = _Source(config, inputs)
-        found = dict(source.servers())
+        found = dict(source.servers(name))
         if name in source.disabled:
             raise ConfigError(
                 f"{source.disabled[name]}: the server {name} is disabled; enable it there"
             )
         if name not in found:
-            names = ", ".join([*found, *(f"{off} (disabled)" for off in source.disabled)])
+            names = ", ".join([*source.others, *(f"{off} (disabled)" for off in source.disabled)])
             raise ConfigError(f"{source.name}: no server {name}; there are {names}")
         return self._opener(found[name].entry, auth, stderr)
 
@@ -264,14 +277,8 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             own = "authorization" in map(str.lower, entry.headers)
             auth = None if own else auth
             return self.part("open_http", entry.address, headers=entry.headers, auth=auth)
-        env = {name: _as_text(value) for name, value in entry.env.items()}
         words = [entry.command, *entry.args]
-        return self.part("stdio_client", words, cwd=entry.cwd, env=env, stderr=stderr)
-
-
-def _as_text(value: str | bool | int | float) -> str:
-    """Return a value of the environment as JSON spells it, without quotes."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return self.part("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
 
 
 class _Source:
@@ -281,6 +288,8 @@ class _Source:
         self.name = "the configuration"
         self.disabled: dict[str, str] = {}
         """The places of servers that are disabled, by name."""
+        self.others: list[str] = []
+        """The names of servers that were not asked for."""
         self._config: Any = config
         self._folder = Path()
         self._known = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
@@ -296,7 +305,8 @@ class _Source:
             self._known["workspaceFolderBasename"] = self._folder.name
         self._inputs = {**_proposed(self._config), **inputs}
 
-    def servers(self) -> Iterator[tuple[str, _Found]]:
+    def servers(self, only: str | None = None) -> Iterator[tuple[str, _Found]]:
+        """Yield all servers, or one: mistakes in the others, and their variables, do not matter."""
         config = self._config
         members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
         if not members:
@@ -308,8 +318,11 @@ class _Source:
             ):
                 self.disabled[name] = at
                 continue
+            if only not in (None, name):
+                self.others.append(name)
+                continue
             try:
-                entry = _Entry.model_validate(given)
+                entry = _Entry.model_validate(_without_nulls(given))
             except ValidationError as error:
                 pointer, message = problems(error, given)[0]
                 raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
@@ -362,6 +375,12 @@ class _Source:
         if found["name"] is not None:
             return os.environ.get(found["name"], found["default"]), "there is no such variable"
         return None, "only a host can fill it in"
+
+
+def _without_nulls(given: Any) -> Any:
+    if not is_object(given):
+        return given
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _proposed(config: Any) -> dict[str, str]:
