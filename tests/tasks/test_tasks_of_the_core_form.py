@@ -213,6 +213,15 @@ async def test_to_cancel_what_has_ended_changes_nothing() -> None:
             await handle.cancel()
 
 
+async def test_call_without_end_asks_for_a_task_without_a_time_to_live() -> None:
+    server = played()
+    async with calling(timed(Before(), Clock()), server) as client:
+        await client.list_tools()
+        assert (await client.call_tool("slow", max_timeout=float("inf"))).text == "done"
+    (call,) = server.params("tools/call")
+    assert call["task"] == {}
+
+
 async def test_the_wait_for_a_result_is_bounded_by_max_timeout() -> None:
     async def never(hand: Hand, message: Any) -> None:
         """Says nothing."""

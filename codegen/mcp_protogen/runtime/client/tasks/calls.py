@@ -5,6 +5,7 @@
 
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, ClassVar, Final, Unpack
 
 from ...core.errors import METHOD_NOT_FOUND, LocalError, McpError
@@ -163,8 +164,8 @@ def _tools(page: Any) -> Any:
 
 
 def as_task(spec: RequestSpec[Any, Any], params: Any, ttl: float | None) -> Any:
-    """Return the params of a call that asks for a task, to be kept for `ttl` seconds."""
-    metadata = {} if ttl is None else {"ttl": round(ttl * 1000)}
+    """Return the params of a call that asks for a task, to be kept for `ttl` seconds, if finite."""
+    metadata = {} if ttl in (None, inf) else {"ttl": round(ttl * 1000)}
     return spec.params.from_wire({**params.to_wire(), "task": metadata})
 
 
