@@ -157,6 +157,8 @@ class TestAnswers:
             (request_as_json("ping", 7), "application/json", "does not answer it"),
             (notification("x"), "application/json", "does not answer it"),
             ([], "application/json", "does not answer it"),
+            (error("7", -5), "application/json", "with the id '7', which is not open"),
+            (error(0, -5, "too long"), "application/json", r"the id 0.*'too long \(code -5\)'"),
         ],
     )
     def test_a_body_that_holds_no_answer_fails_the_call(

@@ -124,6 +124,12 @@ async def test_unreadable_answer_fails_its_call_at_once() -> None:
         (b'{"jsonrpc":"2.0","result":{}}', "the result has no id"),
         # JavaScript leaves out a result that is undefined.
         (b'{"jsonrpc":"2.0","id":%d}', "a message has a method, a result or an error"),
+        (b'{"jsonrpc":"2.0","id":%d,"method":null,"result":{}}', "neither result nor error"),
+        (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","result":{}}', "neither result nor"),
+        # The words of the server are told, also where its error is malformed.
+        (b'{"jsonrpc":"2.0","id":%d,"error":"too long"}', "too long"),
+        (b'{"jsonrpc":"2.0","id":%d,"error":{"code":"E1","message":"too long"}}', "too long"),
+        (b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":["too long"]}}', "too long"),
     ]:
         with case(line):
             found, seconds = await call(sending(line))
@@ -225,6 +231,14 @@ async def test_time_limit_of_commands_tells_of_answers_to_other_requests() -> No
             await CallTimeout(3).run(work, cast(Any, ours))
 
 
+async def test_timeout_quotes_arrays_without_messages() -> None:
+    for line in [b"[]", b'[[{"jsonrpc":"2.0","id":%d,"result":{}}]]', b'[{"level":"info"}]']:
+        with case(line):
+            found, _ = await call(sending(line))
+            assert isinstance(found, pkg.RequestTimeout)
+            assert f"the server wrote '{line[:5].decode()}" in str(found)
+
+
 async def test_end_of_connection_tells_of_the_latest_answers_to_other_requests() -> None:
     async def play(hand: Hand, id: int) -> None:
         await hand.send(*(text_of(f"a{number}") for number in range(5)))
@@ -242,6 +256,16 @@ async def test_handshake_tells_of_answers_to_other_requests() -> None:
 
     with pytest.raises(pkg.RequestTimeout, match=r"initialize.*the id '2', which is not open"):
         async with pkg.connect(Accepting(talk)):
+            pass
+
+
+async def test_empty_answer_ends_the_handshake_at_once() -> None:
+    async def talk(hand: Hand) -> None:
+        while (message := await hand.take()) is not None:
+            await hand.send({"jsonrpc": "2.0", "id": message["id"]})
+
+    with pytest.raises(pkg.RemoteError, match="in the answer to initialize"):
+        async with pkg.connect(Accepting(talk), client(OLD)):
             pass
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from .errors import (
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
+    InvalidAnswer,
     InvalidParams,
     InvalidRequest,
     LocalError,
@@ -22,6 +23,15 @@ from .strays import NO_STRAYS, Strays
 
 class Disconnected(ConnectionError):
     """The connection could not be made, broke, or ended before the answer came."""
+
+
+def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
+    """Return the error of a request without an answer, with what came in place of the answer."""
+    for kind in (Disconnected, InvalidAnswer):
+        if isinstance(error, kind):
+            text = strays.explain(str(error), id)
+            return error if text == str(error) else kind(text)
+    return error
 
 
 class RequestTimeout(LocalError, TimeoutError):

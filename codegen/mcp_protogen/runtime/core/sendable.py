@@ -1,8 +1,8 @@
 """JSON text to send, of values that Python can hold and JSON cannot.
 
 Python reads a file name that is not UTF-8 with lone surrogates (`os.fsdecode`), and UTF-8 has no
-form for these. They are sent as U+FFFD, with a warning. JSON has no NaN and no infinities. A value
-with such a number is refused, because null would mean something else.
+form for these. They are sent as U+FFFD, with a warning. NaN and infinities are refused, because
+null would mean something else.
 """
 
 import re

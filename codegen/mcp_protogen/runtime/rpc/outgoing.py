@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
-from ..core.connection_errors import Disconnected, RequestTimeout
+from ..core.connection_errors import Disconnected, RequestTimeout, explained
 from ..core.errors import McpError, RequestId
 from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Progress
@@ -152,9 +152,7 @@ class PendingCalls:
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
-            if isinstance(error, Disconnected):
-                error = Disconnected(self._connection.strays.explain(str(error), id))
-            call.fail(error)
+            call.fail(explained(error, self._connection.strays, id))
 
     def hold(self, id: RequestId, held: bool) -> None:
         self._connection.hold(id, held, self._loop.time())

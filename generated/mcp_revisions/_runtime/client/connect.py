@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import Disconnected, RequestTimeout
+from ..core.connection_errors import Disconnected, RequestTimeout, explained
 from ..core.errors import (
     INVALID_REQUEST,
     InvalidAnswer,
@@ -247,7 +247,7 @@ class Negotiator:
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
-            return received.error if received.id == id else None
+            return explained(received.error, self._strays, id) if received.id == id else None
         if isinstance(received, Held):
             if received.id == id:
                 self._hold(received.held)

@@ -164,8 +164,7 @@ class Options:
     """Whether a client mends what a server sends against the schema, where it can.
 
     Null in an optional member then counts as absent, an entry of a list that breaks the schema is
-    left out, and a malformed name or version of the server is `unknown`. Each is a warning in the
-    log. Other mistakes are errors as usual.
+    left out, and a malformed name or version of the server is `unknown`. The log warns of each.
     """
 
     @property

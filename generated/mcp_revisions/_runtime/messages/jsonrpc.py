@@ -108,11 +108,11 @@ def message_of(value: Any) -> Parsed:
             id = _id_in(message, InvalidRequest)
         if message.get("jsonrpc") != VERSION:
             raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
+        if "result" in message or "error" in message:
+            raise _unclear("a message with a method has neither result nor error", id)
         method: object = message["method"]
         if type(method) is not str:
             raise InvalidRequest("method has to be a string", id=id)
-        if "result" in message or "error" in message:
-            raise InvalidRequest("a message with a method has neither result nor error", id=id)
         given: Any = message.get("params")
         params: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
         given = params.get("_meta")
@@ -128,11 +128,9 @@ def message_of(value: Any) -> Parsed:
 
 def _answer(value: JSONObject) -> Response:
     if "result" not in value and "error" not in value:
-        neither = InvalidRequest("a message has a method, a result or an error", id=id_of(value))
-        if neither.id is not None and value.get("jsonrpc") == VERSION:
-            # JavaScript leaves out a result that is undefined.
-            neither.meant = "message"
-        raise neither
+        # JavaScript leaves out a result that is undefined. Programs also log objects.
+        id = id_of(value) if value.get("jsonrpc") == VERSION else None
+        raise _unclear("a message has a method, a result or an error", id)
     if value.get("jsonrpc") != VERSION and id_of(value) is None:
         # Nothing but the name of a member makes it an answer: programs also log objects.
         raise InvalidRequest(f'jsonrpc must be "{VERSION}"')
@@ -149,16 +147,21 @@ def _answer(value: JSONObject) -> Response:
     if "result" in value:
         raise InvalidAnswer("an answer has a result or an error, not both", id=id)
     error: object = value["error"]
-    if not is_object(error):
-        raise InvalidAnswer("error has to be an object", id=id)
-    code = error.get("code")
-    if isinstance(code, float) and code.is_integer():
-        code = error["code"] = int(code)
-    if type(code) is not int:
-        raise InvalidAnswer("the code of an error has to be an integer", id=id)
-    if not isinstance(error.get("message"), str):
-        raise InvalidAnswer("the message of an error has to be a string", id=id)
-    return Response(id, None, error)
+    if is_object(error):
+        code = error.get("code")
+        if isinstance(code, float) and code.is_integer():
+            code = error["code"] = int(code)
+        if type(code) is int and isinstance(error.get("message"), str):
+            return Response(id, None, error)
+    raise InvalidAnswer(f"an error must have a code and a message: {error!r:.200}", id=id)
+
+
+def _unclear(message: str, id: RequestId | None) -> InvalidRequest:
+    """Return the error of a message that may be an answer, if it has an id."""
+    error = InvalidRequest(message, id=id)
+    if id is not None:
+        error.meant = "message"
+    return error
 
 
 def _id_in(
@@ -183,6 +186,8 @@ def id_of(message: Mapping[str, Any]) -> RequestId | None:
 
 def is_stray(message: Parsed | Batch) -> bool:
     """Return whether this is a line that stands in place of a message, and not a wrong answer."""
+    if isinstance(message, Batch):
+        return all(map(is_stray, message.members))
     return type(message) is Malformed and not message.error.is_answer
 
 

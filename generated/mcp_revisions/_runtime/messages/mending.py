@@ -78,10 +78,7 @@ def mend(value: Any, check: Validate, at: str) -> Mended:
 def mend_messages(
     messages: Sequence[Parsed | Batch], data: bytes, losses: LossReport
 ) -> Sequence[Parsed | Batch]:
-    """Return the messages in `data`, in which members may be null instead of absent.
-
-    `messages` are those that are there without this.
-    """
+    """Return the `messages` in `data`, in which members may be null instead of absent."""
     if not any(isinstance(message, Malformed | Batch) for message in messages):
         return messages
     try:

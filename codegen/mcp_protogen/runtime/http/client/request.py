@@ -45,7 +45,7 @@ _MOST_PAGES: Final = Options().max_pages
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
 # The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility"). Some
-# servers of it answer a POST there with a failure of their own.
+# such servers fail at a POST.
 _MAYBE_LEGACY: Final = frozenset({400, 404, 405, *range(500, 600)})
 
 # The statuses that count more than the body while the era is not known: they are about the sender.
