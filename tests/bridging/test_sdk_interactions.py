@@ -20,35 +20,13 @@ def test_interactions_of_the_python_sdk_pass_through_the_bridge() -> None:
         wanted = "a checkout of the official Python SDK in MCP_PYTHON_SDK"
         missing.untested(wanted, "that its interaction tests pass through a bridge")
     sdk = Path(given)
-    folders = [
-        sdk / "src",
-        sdk / "src" / "mcp-types",
-        sdk,
-        GENERATED,
-        ROOT / "tests/peers/programs",
-    ]
-    run: list[str | Path] = [
-        sdk / ".venv/bin/python",
-        "-m",
-        "pytest",
-        "tests/interaction",
-        "-p",
-        "sdk_interaction",
-    ]
+    sources = [sdk / "src", sdk / "src" / "mcp-types", sdk]
+    ours = [GENERATED, ROOT / "tests" / "peers" / "programs"]
+    options = "-p sdk_interaction -p no:cacheprovider -W default -q --color=no -o log_cli=false"
     done = subprocess.run(
-        [
-            *run,
-            "-p",
-            "no:cacheprovider",
-            "-W",
-            "default",
-            "-q",
-            "--color=no",
-            "-o",
-            "log_cli=false",
-        ],
+        [sdk / ".venv/bin/python", "-m", "pytest", "tests/interaction", *options.split()],
         cwd=sdk,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sources + ours))},
         capture_output=True,
         text=True,
         check=False,
