@@ -26,6 +26,7 @@ LOWEST = (
     "jinja2==3.1.6",
     "jsonschema==4.23.0",
     "pydantic==2.12.0",
+    "referencing==0.35.0",
     "typer==0.18.0",
 )
 
@@ -142,6 +143,10 @@ def everything_else_works(binaries: Path, work: Path) -> None:
     # The one that is generated soonest.
     run(binaries / "mcp-gen", "new", "clock", "--revision", "2024-11-05", cwd=work)
     run(binaries / "mcp-gen", "sync", "clock", "--check", cwd=work)
+    schema = {"$ref": "#/$defs/a%20b", "$defs": {"a b": {"properties": {"x": True}}}}
+    reading = f"from mcp_protogen.calling.input_schemas import read_schema as read; {schema=}"
+    shown = run(binaries / "python", "-c", f"{reading}; print(*read(schema).members)", cwd=work)
+    assert shown == "x\n"
     assert "vectors" in run(binaries / "mcp-gen", "explain", "no-sample", cwd=work)
 
 
