@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from support import missing, remembered, scheduling, tables
+from support import failures, missing, remembered, scheduling, tables
 from support.coroutines import run
 from support.http import behind
 from support.quick import limits
@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    failures.pytest_configure(config)
     scheduling.configure(config)
     if (record := config.getoption("--record")) is not None:
         from support.quick import recording

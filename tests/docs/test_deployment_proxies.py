@@ -21,9 +21,9 @@ from support.docs.pages import shown
 from support.engines import ending_with_us, wait_until_listening
 from support.folders import ROOT
 from support.http.serving import Site, asked, booted, posted, text_in
-from support.installed import installed
 from support.missing import untested
 from support.ports import free_port
+from support.programs import find_program
 from support.sessions.talking import META
 
 NAME: Final = "localhost"
@@ -121,7 +121,7 @@ def test_the_file_of_new_projects_is_that_of_the_page_but_for_tls_and_addresses(
 
 @pytest.mark.parametrize("proxy", PROXIES)
 async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: Path) -> None:
-    program = installed("proxies", proxy) or untested(proxy, "its configuration for deployment")
+    program = find_program(proxy) or untested(proxy, "its configuration for deployment")
     app, cancelled = mcp.App("worker"), asyncio.Event()
 
     @app.tool

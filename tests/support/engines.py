@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from support.installed import installed
 from support.missing import untested
 from support.ports import free_port
+from support.programs import find_program
 
 _PATIENCE: Final = 30.0
 
@@ -70,7 +70,7 @@ def program(name: str, places: str = "") -> str:
 
 
 def _found(name: str, places: str) -> str | None:
-    return installed("engines", name, places=places)
+    return find_program(name, places=places)
 
 
 def ending_with_us(*command: str) -> list[str]:

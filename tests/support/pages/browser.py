@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support.installed import installed
+from support.programs import find_program
 
 Json = dict[str, Any]
 
@@ -45,7 +45,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 def executable() -> str | None:
     """Return where Chromium is, if it is installed."""
-    return installed("browser", "chromium", "chromium-browser", "google-chrome")
+    return find_program("chromium", "chromium-browser", "google-chrome")
 
 
 class BrowserError(Exception):
