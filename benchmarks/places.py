@@ -17,6 +17,7 @@ BUILD: Final = ROOT / "build" / "bench"
 _FOLDER: Final = Path(__file__).parent
 REQUIREMENTS: Final = _FOLDER / "requirements.txt"
 FASTMCP: Final = _FOLDER / "requirements-fastmcp.txt"
+FASTMCP_TASKS: Final = _FOLDER / "requirements-fastmcp-tasks.txt"
 _NPM: Final = _FOLDER / "package.json"
 FASTMCP_3: Final = _FOLDER / "requirements-fastmcp3.txt"
 
@@ -43,7 +44,7 @@ def published(revision: str) -> Path:
 
 def pins() -> list[str]:
     """The peers with their versions, as pip writes them, also those of npm."""
-    files = (REQUIREMENTS, FASTMCP, FASTMCP_3)
+    files = (REQUIREMENTS, FASTMCP, FASTMCP_TASKS, FASTMCP_3)
     lines = [line for file in files for line in file.read_text().splitlines()]
     listed = [line for line in dict.fromkeys(lines) if line and not line.startswith("#")]
     npm: dict[str, str] = json.loads(_NPM.read_bytes())["dependencies"]

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from .http_load import Caller, load
 from .http_servers import Servers
-from .places import FASTMCP, peers
+from .places import FASTMCP_TASKS, peers
 from .rows import Row
 from .share_engines import engines
 from .timing import loads_in_turns
@@ -47,7 +47,7 @@ def _ports(stack: ExitStack, arguments: Sequence[str | Path]) -> dict[str, int]:
     servers = Servers(stack)
     lines: dict[str, list[str | Path]] = {
         _OURS: [sys.executable, "-m", "benchmarks.task_ours"],
-        _PEER: [peers(FASTMCP), "-m", "benchmarks.task_peer"],
+        _PEER: [peers(FASTMCP_TASKS), "-m", "benchmarks.task_peer"],
     }
     return {label: servers.of([*line, *arguments]).port for label, line in lines.items()}
 

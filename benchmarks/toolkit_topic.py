@@ -36,7 +36,7 @@ class _Peer(NamedTuple):
 
 
 _PEERS: Final = (
-    _Peer("fastmcp 4.1", FASTMCP, "fastmcp", "FastMCP", (REVISION, STATELESS)),
+    _Peer("fastmcp 4.2", FASTMCP, "fastmcp", "FastMCP", (REVISION, STATELESS)),
     _Peer("fastmcp 3.4", FASTMCP_3, "fastmcp", "FastMCP", (REVISION,)),
     _Peer("mcp 2.3, MCPServer", REQUIREMENTS, "mcp.server", "MCPServer", (REVISION, STATELESS)),
     _Peer("mcp 1.30, FastMCP", FASTMCP_3, "mcp.server.fastmcp", "FastMCP", (REVISION,)),

@@ -115,7 +115,7 @@ async def test_tasks_of_the_official_sdks(server: Callable[[], Command], own: st
 def test_tasks_of_fastmcp(peers: Peers, own: str) -> None:
     async def main() -> None:
         program = PROGRAMS / "fastmcp_tasks_server.py"
-        site = await peers.server(python_with("fastmcp"), program, "PORT")
+        site = await peers.server(python_with("fastmcp-tasks"), program, "PORT")
         url = f"http://127.0.0.1:{site.port}/mcp"
         async with pkg.connect_http(url, CLIENTS[own](), revisions=pkg.REVISIONS) as client:
             assert client.revision == STATELESS

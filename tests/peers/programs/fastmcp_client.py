@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import mcp_types as types
@@ -10,9 +11,16 @@ from driving import Host, Steps, drive, seen_by, wire
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StdioTransport
-from fastmcp_tasks.client import call_tool_task
-from fastmcp_tasks.client_models import ClientGetTaskResult, GetTaskRequest, GetTaskRequestParams
 from mcp import MCPError
+
+# To import it has clients declare the extension; one of two environments has it.
+if find_spec("fastmcp_tasks"):
+    from fastmcp_tasks.client import call_tool_task
+    from fastmcp_tasks.client_models import (
+        ClientGetTaskResult,
+        GetTaskRequest,
+        GetTaskRequestParams,
+    )
 
 warnings.simplefilter("ignore")
 

@@ -25,7 +25,7 @@ VISITORS: Final = (
     Visitor("TypeScript 1", "core"),
     Visitor("ext-tasks", "core", "2025-11-25"),
     Visitor("ext-tasks", "extension"),
-    Visitor("fastmcp", "extension"),
+    Visitor("fastmcp-tasks", "extension"),
     Visitor("mcp 2", "none"),
     Visitor("mcp 2", "none", "2025-11-25"),
     Visitor("TypeScript 2", "none"),
@@ -84,7 +84,7 @@ _SHOWN: Final[Mapping[tuple[str, Form, str], Expected]] = {
     ("ext-tasks", "core", "failing_job"): "This job always fails",
     ("ext-tasks", "core", "protocol_error_job"): _BROKEN,
     # It shows errors of tasks as those of tools.
-    ("fastmcp", "extension", "protocol_error_job"): {
+    ("fastmcp-tasks", "extension", "protocol_error_job"): {
         "failure": "This job always breaks",
         **_FAILED,
     },

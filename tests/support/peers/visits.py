@@ -46,6 +46,7 @@ CLIENTS: Final[Mapping[str, Callable[[], Command]]] = {
     "mcp 1": _python("mcp-1", "mcp1_client.py"),
     "mcp 2": _python("mcp-2", "mcp2_client.py"),
     "fastmcp": _python("fastmcp", "fastmcp_client.py"),
+    "fastmcp-tasks": _python("fastmcp-tasks", "fastmcp_client.py"),
     "TypeScript 1": _node("sdk_client.mjs", "1"),
     "TypeScript 2": _node("sdk_client.mjs", "2"),
     "ext-tasks": _node("ext_tasks_client.mjs"),

@@ -47,6 +47,12 @@ PEERS: Final = (
         "package.json",
         r"TypeScript 1|typescript",
     ),
+    Peer(
+        "fastmcp-tasks",
+        "fastmcp-tasks",
+        "requirements-fastmcp-tasks.txt",
+        r"fastmcp-tasks|tasks_of_fastmcp",
+    ),
     Peer("fastmcp", "fastmcp", "requirements-fastmcp.txt", r"fastmcp"),
     Peer(
         "Python SDK, generation 2",
