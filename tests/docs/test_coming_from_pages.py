@@ -1,35 +1,19 @@
 """What the pages for users of other packages say is true of those packages, and of ours."""
 
 import json
-import re
 import subprocess
 import sys
-from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
 from support.docs import names
-from support.docs.pages import page, programs, shown
+from support.docs.pages import find_pieces, programs, shown
 from support.folders import environment
 from support.peers.places import python_with
 from support.tables import case
 
 PACKAGE: Final = "mcp_revisions"
-REVISIONS: Final = [f"{PACKAGE}.v2025_11_25", f"{PACKAGE}.v2026_07_28"]
-OURS: Final = {
-    "app": [f"{one}:App" for one in REVISIONS],
-    "session": [f"{one}:Session" for one in REVISIONS],
-    "client": [
-        *(f"{one}:Client" for one in REVISIONS),
-        *(f"{PACKAGE}:TaskCalls", f"{REVISIONS[-1]}.ext.skills:SkillsClient"),
-    ],
-    "mcp": REVISIONS,
-    "m": [f"{one}.models" for one in REVISIONS],
-    "result": [f"{one}.models:CallToolResult" for one in REVISIONS],
-    "call": [f"{PACKAGE}:MethodCall"],
-    "http": [f"{PACKAGE}:HttpApp"],
-}
 # Classes of the reader, in the examples.
 EXAMPLES: Final = ("Age", "Db", "Order")
 
@@ -117,17 +101,11 @@ PROGRAMS: Final = {
 }
 
 
-def pieces(name: str, column: int) -> list[str]:
-    """The pieces of code in a column of all tables of a page."""
-    rows = re.findall(r"^\| (?!fastmcp|mcp 1)(.*) \|$", page(name), re.MULTILINE)
-    return [*chain(*(re.findall(r"`([^`]+)`", row.split(" | ")[column]) for row in rows))]
-
-
 @pytest.mark.long
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("other", (*OTHERS, FASTMCP_TASKS), ids=lambda other: other.requirements)
 def test_the_old_names_are_those_of_the_package(other: Other) -> None:
-    old = pieces(other.page, other.column)
+    old = find_pieces(other.page, other.column)
     assert len(old) > 50
     asked = {"pieces": old, "roots": other.roots, "spaces": other.spaces}
     asked["examples"] = [*EXAMPLES, *other.elsewhere]
@@ -137,13 +115,6 @@ def test_the_old_names_are_those_of_the_package(other: Other) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
-
-
-def test_the_new_names_are_ours() -> None:
-    new = [*pieces("from-fastmcp.md", 1), *pieces("from-mcp-sdk.md", 2)]
-    assert len(new) > 200
-    extensions = [f"{REVISIONS[-1]}.ext.{name}" for name in ("skills", "tasks")]
-    assert names.problems(new, OURS, [PACKAGE, *extensions, "typing"], EXAMPLES) == []
 
 
 def run(program: str, python: str | Path = sys.executable) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from textwrap import dedent
 from types import MappingProxyType
@@ -130,3 +131,9 @@ def beside_package(folder: Path, files: Mapping[str, str]) -> Path:
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+def find_pieces(name: str, column: int) -> list[str]:
+    """Return the pieces of code in a column of the tables of a page that compares packages."""
+    rows = re.findall(r"^\| (?!fastmcp|mcp 1)(.*) \|$", page(name), re.MULTILINE)
+    return [*chain(*(re.findall(r"`([^`]+)`", row.split(" | ")[column]) for row in rows))]
