@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from support.folders import environment
-from support.http.fire import PATIENCE, ask, call, http, modern_call, run, wire
+from support.http.fire import ask, call, http, modern_call, run, wire
+from support.patience import PATIENCE
 from support.ports import free_port
 from support.sessions.talking import INITIALIZED, hello
 

@@ -19,10 +19,9 @@ from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from support.missing import untested
+from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
-
-_PATIENCE: Final = 30.0
 
 # Programs, and where they are besides.
 _REDIS: Final = "redis-server", ""
@@ -81,13 +80,13 @@ def ending_with_us(*command: str) -> list[str]:
 
 def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
     """Return when somebody listens on a port, or fail when the process has ended."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         assert process.poll() is None, f"{process.args!r} ended with {process.returncode}"
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.01)
-    raise AssertionError(f"nobody listens on {port} after {_PATIENCE} seconds")
+    raise AssertionError(f"nobody listens on {port} after {PATIENCE} seconds")
 
 
 @dataclass
@@ -127,7 +126,7 @@ class RedisServer:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.wait(_PATIENCE)
+            process.wait(PATIENCE)
 
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -151,7 +150,7 @@ class RedisServer:
             return client.execute_command(*arguments)
 
     def _raw(self, line: str) -> bytes:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=_PATIENCE) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(f"{line}\r\n".encode())
             return connection.recv(1000)
 
@@ -255,13 +254,13 @@ class PostgresServer:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
         wait_until_listening(self.port, self._process)
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with suppress(Exception):
                 self.run("select 1")
                 return
             time.sleep(0.02)
-        raise AssertionError(f"PostgreSQL did not begin within {_PATIENCE} seconds")
+        raise AssertionError(f"PostgreSQL did not begin within {PATIENCE} seconds")
 
     def stop(self, *, keep: bool = True) -> None:
         self._end(signal.SIGINT)
@@ -277,7 +276,7 @@ class PostgresServer:
         if process is not None:
             self._signal(signal.SIGCONT, process)
             process.send_signal(number)
-            process.wait(_PATIENCE)
+            process.wait(PATIENCE)
 
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP, self._process)

@@ -4,9 +4,8 @@ import os
 import select
 from collections.abc import Sequence
 from time import monotonic
-from typing import Final
 
-PATIENCE: Final = 60.0
+from support.patience import PATIENCE
 
 
 def played(command: list[str], script: Sequence[tuple[str, str]], env: dict[str, str]) -> str:

@@ -35,6 +35,7 @@ from support.engines import redis_running
 from support.folders import environment
 from support.http.behind import NUMBER, together
 from support.http.forwarding import forwarding
+from support.patience import PATIENCE
 from support.peers.places import PROGRAMS, python_with
 from support.ports import free_port
 
@@ -42,7 +43,6 @@ from support.ports import free_port
 _AT_ONCE: Final = os.cpu_count() or 1
 
 # Seconds for a server to begin, and to end.
-_PATIENCE: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ async def serving_by_several(log: Path, *arguments: str) -> AsyncGenerator[str, 
 
 async def _begun(process: Process, port: int, log: Path) -> None:
     """Wait until a server takes connections."""
-    async with asyncio.timeout(_PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if process.returncode is not None:
                 raise RuntimeError(
@@ -253,7 +253,7 @@ async def _ended(process: Process) -> None:
     if process.returncode is None:
         process.terminate()
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             await process.wait()
     except TimeoutError:
         process.kill()

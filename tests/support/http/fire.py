@@ -34,6 +34,7 @@ from mcp_revisions.v2025_11_25.models import (
 from support.coroutines import run as run
 from support.http import behind
 from support.json_types import Json, JsonObject
+from support.patience import PATIENCE
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, Servers, hello, models, pkg, request, stub
 from support.tables import case
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 STACKS = ("httptools", "h11")
 """The parsers of uvicorn; the first comes with uvloop, the second with asyncio's own loop."""
-PATIENCE = 30
 """Seconds after which what should happen is given up, however busy the machine is."""
 _LIMITS = frozenset(field.name for field in fields(pkg.Options))
 _USUAL = {

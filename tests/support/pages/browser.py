@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.patience import PATIENCE
 from support.programs import find_program
 
 Json = dict[str, Any]
 
-PATIENCE = 60.0
 _FLAGS = (
     "--headless",
     "--no-sandbox",

@@ -15,13 +15,13 @@ from typing import Any, Final
 from support.folders import TESTS, environment
 from support.http.behind import NUMBER, together
 from support.http.forwarding import forwarding
+from support.patience import PATIENCE
 from support.peers.places import PROGRAMS, Command
 from support.ports import free_port
 
 pkg: Final[Any] = import_module("mcp_revisions")
 
 # Seconds after which a peer is given up.
-PATIENCE: Final = 60
 
 ONLY_LOOPBACK: Final = TESTS / "conformance" / "only_loopback.cjs"
 

@@ -19,7 +19,8 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 from support import tables
 from support.auth import browsing
 from support.json_types import JsonObject
-from support.peers.http_peers import PATIENCE, Served, served
+from support.patience import PATIENCE
+from support.peers.http_peers import Served, served
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import PROGRAMS, Command, node_modules, python_with
 

@@ -21,11 +21,11 @@ from typing import Any, Final
 
 from support.engines import RedisServer, ending_with_us, redis_running
 from support.folders import environment
+from support.patience import PATIENCE
 from support.ports import free_port
 from support.sharing.wires import Sockets
 from support.sharing.witness import Witness
 
-_PATIENCE: Final = 60.0
 _MODULE: Final = "support.sharing.nursery"
 
 
@@ -85,7 +85,7 @@ class Processes(Sockets):
         for place in range(len(self._ports)):
             if place not in self._pids:
                 await self.replace(place)
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while not all([await self._is_ready(place) for place in range(len(self._ports))]):
                 await asyncio.sleep(0.02)
 
@@ -105,7 +105,7 @@ class Processes(Sockets):
     async def replace(self, worker: int) -> None:
         await self.kill(worker)
         self._tell("start", worker, self._ports[worker])
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while worker not in self._pids or not await self._is_ready(worker):
                 await asyncio.sleep(0.02)
 
@@ -162,7 +162,7 @@ def nursery(number: int, lease: float) -> Generator[Processes, None, None]:
             yield Processes(server, process, ports)
         finally:
             process.kill()
-            process.wait(_PATIENCE)
+            process.wait(PATIENCE)
 
 
 # In the program.
