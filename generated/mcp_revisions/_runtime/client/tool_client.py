@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from copy import copy
 from enum import Enum
+from importlib import import_module
 from threading import Thread
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
 
@@ -52,6 +53,8 @@ class _Calls:
 
     CONNECT: ClassVar[Connect[Any]]
     """The `connect` of the package that the generated module imports."""
+    CLIENT: ClassVar[type[ClientBase] | None] = None
+    """The client of a connection, where the plain one of the package is not enough."""
 
     def __init__(self, client: ClientBase) -> None:
         self.client: Final = client
@@ -91,7 +94,10 @@ class _Calls:
         given: Any = target
         if isinstance(given, AbstractAsyncContextManager):
             return cast(AbstractAsyncContextManager[ClientBase], given)
-        return cls.CONNECT(given, options=options)
+        if cls.CLIENT is None:
+            return cls.CONNECT(given, options=options)
+        revisions = import_module(cls.CONNECT.package).REVISIONS
+        return cls.CONNECT(given, cls.CLIENT(), revisions=revisions, options=options)
 
 
 class ToolClient(_Calls):
