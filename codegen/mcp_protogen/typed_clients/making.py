@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
@@ -14,8 +13,6 @@ from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_loc
 from mcp_protogen.typed_clients.module import ModuleNames, class_of, module_text
 from mcp_protogen.typed_clients.package import TASKS_PART, Tasks
 from mcp_protogen.typed_clients.types import typed_server
-
-_NO_TASKS: Final = "no-tasks"
 
 
 def made(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
@@ -34,11 +31,11 @@ def _task_problems(lock: ClientLock, left_out: Sequence[str]) -> Iterator[Proble
     for name in left_out:
         message = f"the tool {name!r:.80} can only be called as a task, and is left out"
         hint = f"{with_tasks} beside its other parts, and run this again"
-        yield Problem(_NO_TASKS, message, place, hint=hint, level=Level.WARNING)
+        yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
     if lock.contract.task_extension and lock.tasks is not Tasks.EXTENSION:
         message = "the server may make tasks of calls; a tool that it always runs as one will fail"
         hint = f"{with_tasks} --extension tasks beside its other parts, and run this again"
-        yield Problem(_NO_TASKS, message, place, hint=hint, level=Level.WARNING)
+        yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
 
 
 def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[Problem, ...]]:
