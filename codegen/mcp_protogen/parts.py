@@ -127,7 +127,14 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "extensions", "json", "revision", "sendable", "spec", "throttle"),
-            "core.models": ("base", "core_schema", "tool_result", "types", "validation_errors"),
+            "core.models": (
+                "base",
+                "core_schema",
+                "members",
+                "tool_result",
+                "types",
+                "validation_errors",
+            ),
             "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },

@@ -143,6 +143,48 @@ def test_what_findings_are_about_is_made_of_the_terms_of_the_schema(tmp_path: Pa
     assert accepted == {"TaskStatus enum", "boolean for integer", "null", "string for integer"}
 
 
+def test_mistake_is_named_at_the_member_that_accepts_it_and_not_at_a_type_that_refuses_it(
+    tmp_path: Path,
+) -> None:
+    source = f"""{PYDANTIC}
+    class RequestId(RootModel[int | str]):
+        model_config = ConfigDict(strict=True)
+
+    class CancelledNotificationParams(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        requestId: int | str
+        reason: str | None = None
+
+    class PingRequest(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        jsonrpc: Literal["2.0"]
+        id: int | str
+        method: Literal["ping"]
+        params: dict[str, Any] | None = None
+
+    class LoggingLevel(RootModel[Literal["debug", "info", "notice", "warning", "error",
+                                         "critical", "alert", "emergency"]]):
+        pass
+
+    class SetLevelRequestParams(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        level: str
+    """
+    lenient = ("accepts-invalid", "boolean for integer or string")
+    found = findings(audited(tmp_path / "one", source, vectors=True))
+    assert {*found[lenient].places} == {
+        "CancelledNotificationParams.requestId",
+        "JSONRPCRequest.id",
+    }
+    assert ("accepts-invalid", "SetLevelRequestParams.level enum") in found
+    assert ("accepts-invalid", "LoggingLevel enum") not in found
+    # A type that accepts it itself is named, and so is one that the target does not have.
+    accepting = source.replace("strict=True", "strict=False")
+    for name, changed in (("two", accepting), ("three", source.replace("RequestId(", "Other("))):
+        change = findings(audited(tmp_path / name, changed, vectors=True))[lenient]
+        assert "accepted in RequestId (" in change.after, change
+
+
 def test_null_is_not_missed_where_every_undeclared_member_is_dropped(tmp_path: Path) -> None:
     source = f"""{PYDANTIC}
     class Result(BaseModel):

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -253,6 +254,28 @@ def test_a_package_is_generated_beside_it(
     lacking = mcp_gen("client", url, *said)
     assert (lacking.code, "error[no-client-package]" in lacking.err) == (2, True)
     assert "--with tool-client" in lacking.err
+
+
+def test_package_that_is_generated_has_tasks_if_the_server_needs_them(
+    mcp_gen: Run, project: Path, lists: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Any] = []
+
+    def write(settings: Any) -> Any:
+        found.append((settings.extensions, "tasks" in settings.parts))
+        return SimpleNamespace(problems=())
+
+    monkeypatch.setattr(import_module("mcp_protogen.app.commands"), "write", write)
+    required = {**ECHO, "execution": {"taskSupport": "required"}}
+    said = ("client", "x", "--out", "a.py", "--with-package", "wire")
+    lists(ECHO)
+    assert "no-tasks" not in mcp_gen(*said).err
+    lists(required)
+    ran = mcp_gen(*said)
+    assert ran.code == 0 and "warning[no-tasks]" in ran.err  # nothing was written there
+    lists(ECHO, task_extension=True)
+    assert mcp_gen(*said).code == 0
+    assert found == [(None, False), (("tasks",), True), (("tasks",), True)]
 
 
 def test_servers_are_told_what_authorizes(

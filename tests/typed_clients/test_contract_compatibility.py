@@ -1,5 +1,6 @@
 """Containment of schemas: what is said to be compatible is, by `jsonschema` and by samples."""
 
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -323,6 +324,71 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
     for narrow, wide in cases:
         with case((narrow, wide)):
             assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
+
+
+def test_same_reference_leads_to_the_same_only_out_of_both_documents() -> None:
+    def document(schema: Any, kind: Any, **more: Any) -> Any:
+        members = {"a": schema, "b": {"$ref": "#/$defs/B"}}
+        return properties(members, **{"$defs": {"B": kind}}, **more)
+
+    inner: Any = {"$ref": "#/$defs/B"}
+    rows: tuple[tuple[Any, bool], ...] = (
+        (OUTSIDE, True),
+        ({**OUTSIDE, "description": "The same."}, True),
+        ({**OUTSIDE, "properties": {"x": inner}}, False),
+        ({**OUTSIDE, "minLength": 3}, False),
+        ({"$ref": "schema.json"}, False),
+        ({"$ref": "#anchor"}, False),
+        ({"$ref": "#/$defs/none", "type": "string"}, False),
+        (7, False),
+        ([], False),
+    )
+    for schema, leads_out in rows:
+        for more in ({}, {"$id": "http://example.com/tools/"}):
+            with case((schema, more)):
+                narrow, wide = document(schema, INTEGER, **more), document(schema, STRING, **more)
+                places = {fault.path for fault in faults(narrow, wide, ARGUMENTS)}
+                same = leads_out and not more
+                assert places - {"a.x"} == ({"b"} if same else {"a", "b"})
+                assert faults(narrow, narrow, ARGUMENTS) == ()
+    for ref in ("schema.json", "#anchor", "#/$defs/none"):
+        assert faults({"$ref": ref}, {"$ref": ref}, ARGUMENTS) == ()
+    for ids in (("$id", "other"), ("other", "$id")):
+        narrow, wide = (
+            document(OUTSIDE, kind, **{name: "http://example.com/tools/"})
+            for name, kind in zip(ids, (INTEGER, STRING), strict=True)
+        )
+        assert {fault.path for fault in faults(narrow, wide, ARGUMENTS)} == {"a", "b"}
+
+
+BOUNDS: tuple[Any, ...] = (None, -1, -0.5, 0, 0.5, 1)
+
+
+def bounded(kind: str, keywords: tuple[str, str], values: tuple[Any, Any]) -> Any:
+    limits = {key: value for key, value in zip(keywords, values, strict=True) if value is not None}
+    return {"type": kind, **limits}
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+@pytest.mark.parametrize("end", ["minimum", "maximum"])
+def test_exclusive_bounds_beside_others_are_compared_by_their_values(kind: str, end: str) -> None:
+    keywords = (end, f"exclusive{end.capitalize()}")
+    schemas = [bounded(kind, keywords, limits) for limits in product(BOUNDS, repeat=2)]
+    step = 1 if kind == "integer" else 0.25
+    values = [number * step for number in range(int(-3 / step), int(3 / step) + 1)]
+    accepted = [{value for value in values if valid(schema, value)} for schema in schemas]
+    for narrow, inner in zip(schemas, accepted, strict=True):
+        for wide, outer in zip(schemas, accepted, strict=True):
+            with case((narrow, wide)):
+                found = faults(narrow, wide, ARGUMENTS)
+                assert bool(found) == (not inner <= outer)
+                for fault in found:
+                    assert fault.kind is Kind.BOUND
+                    # Both sides are the bounds that hold, so that they differ.
+                    assert fault.narrow != fault.wide
+                    key, _, text = fault.wide.partition(" ")
+                    edge = {"type": kind, key: float(text)}
+                    assert {value for value in values if valid(edge, value)} == outer
 
 
 def test_readers_ignore_members_that_they_do_not_know_and_servers_may_send_others() -> None:

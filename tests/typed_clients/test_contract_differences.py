@@ -183,6 +183,11 @@ OTHERS: tuple[tuple[Json, Json | None, dict[str, str]], ...] = (
     ),
     (CITY, None, {"template-removed": "city"}),
     (CITY, {**CITY, "name": "town"}, {"template-renamed": "city"}),
+    *(
+        (offer, {**offer, member: value}, {f"{kind}-{member.removeprefix('_')}-changed": name})
+        for offer, kind, name in ((PROMPT, "prompt", "ask"), (CITY, "template", "city"))
+        for member, value in (("icons", [{"src": "x"}]), ("_meta", {"a": 1}))
+    ),
     (CITY, {**CITY, "title": "City"}, {"template-title-changed": "city"}),
     (CITY, {**CITY, "description": "A."}, {"template-description-changed": "city"}),
     (

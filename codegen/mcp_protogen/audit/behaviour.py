@@ -4,19 +4,20 @@ The item of a finding has to stay the same from run to run, because baselines kn
 is made of the schema's terms alone, and never of the texts of a vector.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp_protogen.audit.known import KnownGaps
 from mcp_protogen.base.jsonpointer import get, split
-from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import listed
 from mcp_protogen.findings.change import Change
 from mcp_protogen.ir import BOTH
-from mcp_protogen.vectors.findings import SEVERITIES, findings, item_of
+from mcp_protogen.vectors.envelope import envelope_of, is_envelope
+from mcp_protogen.vectors.findings import SEVERITIES, findings, item_of, place_in
 from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.outcome import Harm, RoundTripLoss, VectorResult, VectorRun
+from mcp_protogen.vectors.outcome import Harm, RoundTripLoss, VectorResult, VectorRun, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import Vector
 
@@ -43,10 +44,11 @@ class _Sorted:
     `lenient` are grouped by mistake, `accepted` by place and keyword, `needed` by the required
     member whose null is lost; `rest` are those for the usual findings of vectors. `dropped` are the
     places of undeclared members that are lost with any value, so that null is nothing special
-    there.
+    there. `refused` are mistakes that a definition refuses in values of its own.
     """
 
     dropped: frozenset[tuple[str, str]]
+    refused: frozenset[tuple[str, str]]
     lenient: _Group = field(default_factory=_Group)
     accepted: _Group = field(default_factory=_Group)
     needed: _Group = field(default_factory=_Group)
@@ -57,13 +59,16 @@ def behaviour(command: Sequence[str], known: KnownGaps, timeout: float) -> tuple
     """Return the findings of running all vectors of what is audited against a responder."""
     wanted = known.wanted
     outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
-    found = _Sorted(dropped=_dropped(outcome))
+    found = _Sorted(dropped=_dropped(outcome), refused=_refused(outcome))
     for result in outcome.results:
         _sort(result, known, found)
     ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _SHOWN_BY_TYPES]
     lost = [change for results in found.needed.values() for change in _findings(outcome, results)]
     return (
-        *(_accepted(mistake, results) for mistake, results in found.lenient.items()),
+        *(
+            _accepted(mistake, results, [_place(result.vector, known, found) for result in results])
+            for mistake, results in found.lenient.items()
+        ),
         *(
             replace(change, item=item, places=())
             for item, results in found.accepted.items()
@@ -83,7 +88,8 @@ def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
             return
         mistake = _mistake(vector, known.wanted.schema)
         group = found.lenient if mistake else found.accepted
-        group.setdefault(mistake or f"{item_of(vector)} {vector.code}", []).append(result)
+        item = f"{_place(vector, known, found)} {vector.code}"
+        group.setdefault(mistake or item, []).append(result)
         return
     ordinary: list[RoundTripLoss] = []
     for loss in result.losses:
@@ -95,6 +101,35 @@ def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
         elif not known.is_unseen(vector.subject, loss.pointer):
             ordinary.append(loss)
     found.rest.append(_only(result, *ordinary))
+
+
+def _refused(outcome: VectorRun) -> frozenset[tuple[str, str]]:
+    """Return what is refused in the values of a definition, and never accepted there."""
+    alone = [
+        result
+        for result in outcome.results
+        if not result.vector.valid and result.vector.subject.type == _definition(result.vector)
+    ]
+    refused = {_mistake_of(r.vector) for r in alone if r.verdict is Verdict.REFUSED}
+    return frozenset(refused - {_mistake_of(r.vector) for r in alone if r.verdict_is_wrong})
+
+
+def _definition(vector: Vector) -> str:
+    return split(vector.rule)[1] if vector.rule else ""
+
+
+def _mistake_of(vector: Vector) -> tuple[str, str]:
+    return vector.rule, vector.reason
+
+
+def _place(vector: Vector, known: KnownGaps, found: _Sorted) -> str:
+    """Return the place of a mistake: the member that holds it, if its definition refuses it."""
+    if _mistake_of(vector) not in found.refused:
+        return item_of(vector)
+    subject = str(vector.subject)
+    if is_envelope(vector, vector.pointer) and is_object(vector.value):
+        subject = envelope_of(vector, known.wanted.schema["$defs"])
+    return place_in(subject, vector.pointer)
 
 
 def _dropped(outcome: VectorRun) -> frozenset[tuple[str, str]]:
@@ -142,9 +177,9 @@ def _required(change: Change) -> Change:
     return replace(change, code="loses-member", message=message, severity=severity, why=row.why)
 
 
-def _accepted(mistake: str, results: Sequence[VectorResult]) -> Change:
+def _accepted(mistake: str, results: Sequence[VectorResult], places: Iterable[str]) -> Change:
     """Return one finding for a mistake that is accepted in many places."""
-    others = sorted({item_of(result.vector) for result in results})
+    others = sorted(set(places))
     row, number = SEVERITIES["accepts-invalid"], f"{len(results)} vectors"
     return Change(
         code="accepts-invalid",

@@ -116,7 +116,7 @@ class ToolCall:
         support = self.tool.get("execution")
         needed = is_object(support) and support.get("taskSupport") == "required"
         decided = has_task_extension(client) and self.log_level is None
-        return self.as_task or (needed and hasattr(client, "start_task")) or decided
+        return self.as_task or (hasattr(client, "start_task") and (needed or decided))
 
     async def _task(
         self, client: Client, screen: Screen, limit: CallTimeout, options: Mapping[str, Any]

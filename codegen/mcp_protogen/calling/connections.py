@@ -126,7 +126,7 @@ def assume(client: Client, capability: str) -> None:
 
 def has_task_extension(client: Client) -> bool:
     """Return whether the server decides by itself which calls become tasks (2026-07-28)."""
-    return TASKS in (declared(client).get(EXTENSIONS) or {}) and hasattr(client, "start_task")
+    return TASKS in (declared(client).get(EXTENSIONS) or {})
 
 
 def request_meta(client: Client, log_level: str | None) -> dict[str, Any]:
@@ -179,7 +179,12 @@ def _task_bases(revision: Revision, module: ModuleType) -> tuple[Any, ...]:
     if revision.era == "stateless":
         extension: Any = import_module(f"{revision.module}.ext.tasks")
         return (extension.TasksClient,)
-    return (protocol().TaskCalls,) if hasattr(module.Client, "get_task") else ()
+    return (protocol().TaskCalls,) if has_core_tasks(module) else ()
+
+
+def has_core_tasks(module: ModuleType) -> bool:
+    """Return whether a revision has tasks without an extension."""
+    return hasattr(module.Client, "get_task")
 
 
 def _answering(result: type[WireModel], answer: Answerer) -> Any:

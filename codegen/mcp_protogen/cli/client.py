@@ -166,15 +166,17 @@ def _make(
     raise SystemExit(0)
 
 
-def _generate(folder: Path) -> tuple[Problem, ...]:
+def _generate(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
     """Generate a package for clients of all revisions if the folder has none."""
     from mcp_protogen.app.commands import write
     from mcp_protogen.output.lock import read_lock
 
     if read_lock(folder) is not None:
         return ()
-    parts = ("auth", "http-client", "stdio", "tool-client")
-    return write(Settings(revisions=("all",), out=folder, parts=parts)).problems
+    extensions = ("tasks",) if tasks else ()
+    parts = ("auth", "http-client", "stdio", "tool-client", *extensions)
+    settings = Settings(revisions=("all",), out=folder, parts=parts, extensions=extensions or None)
+    return write(settings).problems
 
 
 def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoReturn:

@@ -35,6 +35,8 @@ _READ = _SCALARS | {"integer": "int", "number": "int | float"}
 CONSTRAINTS = {
     "minimum": "ge",
     "maximum": "le",
+    "exclusiveMinimum": "gt",
+    "exclusiveMaximum": "lt",
     "minLength": "min_length",
     "maxLength": "max_length",
     "minItems": "min_length",

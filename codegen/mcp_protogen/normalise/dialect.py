@@ -7,7 +7,7 @@ that cannot be a type at all is refused. This module knows JSON Schema and nothi
 """
 
 import math
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import Any
 
 from mcp_protogen.base.jsonpointer import escape
@@ -27,10 +27,12 @@ _BOUNDS = {
     "string": frozenset({"minLength", "maxLength"}),
     "array": frozenset({"minItems", "maxItems"}),
 }
-_ALL_BOUNDS = frozenset[str]().union(*_BOUNDS.values())
+# Protocol packages do without these two: some of their targets cannot say them.
+_EXCLUSIVE = frozenset({"exclusiveMaximum", "exclusiveMinimum"})
+_ALL_BOUNDS = _EXCLUSIVE.union(*_BOUNDS.values())
 _UNCHECKED = frozenset(
     {"contains", "dependencies", "dependentRequired", "dependentSchemas", "else", "if", "then"}
-    | {"exclusiveMaximum", "exclusiveMinimum", "maxContains", "maxProperties", "minContains"}
+    | {"maxContains", "maxProperties", "minContains"}
     | {"minProperties", "multipleOf", "not", "pattern", "patternProperties", "prefixItems"}
     | {
         "propertyNames",
@@ -46,15 +48,16 @@ _OBJECT: Json = {"type": "object", "additionalProperties": {}}
 
 
 def plain(
-    schema: Json, json_schemas: Container[str], place: str
+    schema: Json, json_schemas: Container[str], place: str, *, exclusive: bool = False
 ) -> tuple[Json, tuple[Problem, ...]]:
     """Return `schema` with plain definitions, and a warning for everything that is left out.
 
     Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else and are not
     read; with a title, which a patch can give them, they are read like others, and so become types.
-    `place` names the schema's file. Raise `ProblemError` with everything that is refused.
+    `place` names the schema's file; `exclusive` keeps exclusive bounds. Raise `ProblemError` with
+    everything that is refused.
     """
-    reading = _PlainSchemas(json_schemas, place)
+    reading = _PlainSchemas(json_schemas, place, exclusive=exclusive)
     definitions = {
         name: reading.schema(value, f"/$defs/{escape(name)}", name)
         for name, value in schema.get("$defs", {}).items()
@@ -66,7 +69,8 @@ def plain(
 class _PlainSchemas:
     """One pass over all definitions; `pointer` is the current place, `name` its name."""
 
-    def __init__(self, json_schemas: Container[str], place: str) -> None:
+    def __init__(self, json_schemas: Container[str], place: str, *, exclusive: bool) -> None:
+        self.exclusive = exclusive
         self.json_schemas = json_schemas
         self.place = place
         self.problems: list[Problem] = []
@@ -85,12 +89,17 @@ class _PlainSchemas:
         self._containers(value, done, pointer, name)
         self._values(value, done, pointer)
         if member:
-            bounds = (
-                _BOUNDS.get(done["type"], frozenset()) if _is_single(done) else frozenset[str]()
-            )
-            done |= {key: value[key] for key in value if key in bounds}
+            done |= {key: value[key] for key in value if key in self._bounds(value, done)}
         self._leave_out((key for key in value if key in _ALL_BOUNDS - done.keys()), pointer)
         return _reference(done)
+
+    def _bounds(self, value: Json, done: Json) -> Collection[str]:
+        """Return the bounds that a type has in its annotation."""
+        bounds = _BOUNDS.get(done["type"], frozenset()) if _is_single(done) else frozenset[str]()
+        if not self.exclusive or "minimum" not in bounds:
+            return bounds
+        # In draft 4, these are booleans.
+        return bounds.union(key for key in _EXCLUSIVE if not isinstance(value.get(key), bool))
 
     def _report_unread(self, value: Json, pointer: str) -> None:
         for keyword in sorted(value.keys() & _REFUSED):

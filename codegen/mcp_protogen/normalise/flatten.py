@@ -22,7 +22,10 @@ _CONTENTS = frozenset({"additionalProperties", "anyOf", "items", "properties", "
 # These are about all alternatives together.
 _ANNOTATIONS = frozenset({"default", "deprecated"})
 _DEEPEST = 20
-_BOUNDS = frozenset({"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"})
+_BOUNDS = frozenset(
+    {"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
+    | {"exclusiveMaximum", "exclusiveMinimum"}
+)
 
 
 def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:

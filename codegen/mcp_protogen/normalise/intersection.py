@@ -18,8 +18,8 @@ NOTHING: Json = {"enum": []}
 
 # Bounds, with the function that chooses between two.
 _BOUNDS: Mapping[str, Callable[[Any, Any], Any]] = {
-    **dict.fromkeys(("minimum", "minLength", "minItems"), max),
-    **dict.fromkeys(("maximum", "maxLength", "maxItems"), min),
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems"), min),
 }
 _RANGES = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 # Keywords that are joined separately; of any other keyword, the first one is taken.
@@ -227,4 +227,10 @@ def _accepts(schema: Json, value: Any) -> bool:
         return False
     size, bounds = (len(value), _RANGES[1]) if isinstance(value, str) else (value, _RANGES[0])
     low, high = map(schema.get, bounds)
-    return (low is None or size >= low) and (high is None or size <= high)
+    above, below = map(schema.get, ("exclusiveMinimum", "exclusiveMaximum"))
+    return (
+        (low is None or size >= low)
+        and (high is None or size <= high)
+        and (above is None or size > above)
+        and (below is None or size < below)
+    )

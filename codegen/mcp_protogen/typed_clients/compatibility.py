@@ -154,7 +154,7 @@ class _Search:
         if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
             return False
         ref, bases = schema["$ref"], [one for one in self._documents if "$id" in one]
-        return isinstance(ref, str) and "://" in ref and not bases
+        return "://" in ref and not bases
 
     def _alike(self, one: Json, other: Json) -> bool:
         """Return whether two schemas say the same, with all that they refer to."""

@@ -3,8 +3,9 @@
 A server is not trusted: whatever it says is checked and bounded here, before anything reads it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, Final, cast
 
 from mcp_protogen.base.canonical import canonical
@@ -27,12 +28,20 @@ DEEPEST: Final = 64
 """How deep objects and arrays of a schema may be nested."""
 _HINT: Final = "tell the authors of the server; --tool NAME chooses the tools to read"
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-_KEPT: Final = frozenset({"name", "title", "description"})
+_KEPT: Final = frozenset({"name", "title", "description", "icons", "_meta"})
 _OF_KIND: Final[Mapping[Kind, frozenset[str]]] = {
-    Kind.TOOLS: frozenset({"inputSchema", "outputSchema", "annotations"}),
+    Kind.TOOLS: frozenset({"inputSchema", "outputSchema", "annotations", "execution"}),
     Kind.PROMPTS: frozenset({"arguments"}),
     Kind.TEMPLATES: frozenset({"uriTemplate"}),
 }
+
+
+class TaskSupport(StrEnum):
+    """Whether a tool can be called as a task (2025-11-25, basic/utilities/tasks)."""
+
+    FORBIDDEN = "forbidden"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +49,8 @@ class Offer:
     """A tool, a prompt or a resource template as its server describes it.
 
     `input` is the schema of its arguments, all texts but for tools. `annotations` has those hints
-    that the server gives of a tool, `uri` is the template of a resource.
+    that the server gives of a tool, `uri` is the template of a resource. `icons` and `meta` are for
+    hosts, as JSON values.
     """
 
     kind: Kind
@@ -51,10 +61,14 @@ class Offer:
     description: str = ""
     annotations: Mapping[str, bool] = field(default_factory=dict[str, bool])
     uri: str = ""
+    task_support: TaskSupport = TaskSupport.FORBIDDEN
+    icons: Any = None
+    meta: Any = None
 
     def as_json(self) -> Json:
         """Return the members that have a value, as servers list them."""
         members: Json = {"name": self.name, "title": self.title, "description": self.description}
+        members |= {"icons": self.icons, "_meta": self.meta}
         match self.kind:
             case Kind.PROMPTS:
                 members["arguments"] = [*self._prompt_arguments()]
@@ -63,6 +77,8 @@ class Offer:
             case _:
                 members |= {"inputSchema": self.input, "outputSchema": self.output}
                 members["annotations"] = dict(self.annotations)
+                if self.task_support is not TaskSupport.FORBIDDEN:
+                    members["execution"] = {"taskSupport": self.task_support.value}
         return {name: value for name, value in members.items() if value or name == "inputSchema"}
 
     def _prompt_arguments(self) -> Iterator[Json]:
@@ -75,13 +91,16 @@ class Offer:
 class Contract:
     """What a server said: its name and version, the revision it spoke, and what it offers.
 
-    `warnings` are about offers that broke the schema, and are not part of the contract.
+    `task_extension` says that it decides itself which calls become tasks (extension
+    `io.modelcontextprotocol/tasks`). `warnings` are about offers that broke the schema, and are not
+    part of the contract.
     """
 
     server: str
     version: str
     revision: str
     offers: Mapping[Kind, Mapping[str, Offer]]
+    task_extension: bool = False
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
@@ -89,12 +108,28 @@ class Contract:
         """The tools by name."""
         return self.offers[Kind.TOOLS]
 
+    @property
+    def only_as_tasks(self) -> list[str]:
+        """The names of the tools that can only be called as tasks, as far as they say so."""
+        required = TaskSupport.REQUIRED
+        return [name for name, tool in self.tools.items() if tool.task_support is required]
+
+    @property
+    def calls_tasks(self) -> bool:
+        """Return whether some tools may fail for a client without tasks."""
+        return self.task_extension or bool(self.only_as_tasks)
+
     def only(self, names: Iterable[str]) -> "Contract":
         """Return it with the tools of these names alone; raise `ProblemError` (`no-such-tool`)."""
         wanted = tuple(names)
         self.require(wanted)
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
         return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in OFFERED})
+
+    def without(self, names: Collection[str]) -> "Contract":
+        """Return it without the tools of these names."""
+        tools = {name: tool for name, tool in self.tools.items() if name not in names}
+        return replace(self, offers={**self.offers, Kind.TOOLS: tools})
 
     def require(self, names: Iterable[str]) -> None:
         """Raise `ProblemError` (`no-such-tool`) for names that no tool has."""
@@ -118,7 +153,8 @@ class Contract:
             if kind is Kind.TOOLS or self.offers[kind]
         }
         about = {"name": self.server, "version": self.version}
-        return {"server": about, "revision": self.revision, **lists}
+        extension = {"taskExtension": True} if self.task_extension else {}
+        return {"server": about, "revision": self.revision, **extension, **lists}
 
 
 def _unknown(name: str, tools: Mapping[str, Offer]) -> Problem:
@@ -126,7 +162,13 @@ def _unknown(name: str, tools: Mapping[str, Offer]) -> Problem:
     return Problem("no-such-tool", f"the server has no tool {name!r:.80}", hint=hint)
 
 
-def contract(server: object, revision: str, lists: Mapping[Kind, Iterable[object]]) -> Contract:
+def contract(
+    server: object,
+    revision: str,
+    lists: Mapping[Kind, Iterable[object]],
+    *,
+    task_extension: bool = False,
+) -> Contract:
     """Return the contract of a server from its `Implementation` and its lists, as JSON values.
 
     Raise `ProblemError` (`bad-contract`) for what is no list of tools, or is too large.
@@ -134,7 +176,7 @@ def contract(server: object, revision: str, lists: Mapping[Kind, Iterable[object
     about: Json = server if is_object(server) else {}
     name = str(about.get("name") or "unnamed")
     offers = {kind: _offers(kind, lists.get(kind, ()), name) for kind in OFFERED}
-    return Contract(name, str(about.get("version") or ""), revision, offers)
+    return Contract(name, str(about.get("version") or ""), revision, offers, task_extension)
 
 
 def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, Offer]:
@@ -160,7 +202,8 @@ def read_contract(value: Any, place: str) -> Contract:
     lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in OFFERED}
     if not all(map(is_array, lists.values())):
         raise _bad("what is offered is no list", place)
-    return contract(value.get("server"), str(value.get("revision", "")), lists)
+    revision, extension = str(value.get("revision", "")), value.get("taskExtension") is True
+    return contract(value.get("server"), revision, lists, task_extension=extension)
 
 
 def _offer(kind: Kind, value: object, place: str) -> Offer:
@@ -189,6 +232,9 @@ def _offer(kind: Kind, value: object, place: str) -> Offer:
         description=_text(kept.get("description")),
         annotations=dict(_flags(hints)),
         uri=uri,
+        task_support=_task_support(_member(kept.get("execution"), "taskSupport")),
+        icons=kept.get("icons"),
+        meta=kept.get("_meta"),
     )
 
 
@@ -216,6 +262,11 @@ def _member(value: Any, name: str) -> Any:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _task_support(value: object) -> TaskSupport:
+    """Return the support that a tool declares; anything unknown is as if it declared none."""
+    return next((known for known in TaskSupport if known == value), TaskSupport.FORBIDDEN)
 
 
 def _flags(hints: Any) -> Iterator[tuple[str, bool]]:

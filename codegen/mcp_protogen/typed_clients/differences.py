@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.findings.change import Change, Comparison
 from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
-from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer
+from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer, TaskSupport
 from mcp_protogen.typed_clients.faults import Fault, Kind
 from mcp_protogen.typed_clients.keywords import VALUES
 from mcp_protogen.typed_clients.severities import READERS, rated
@@ -79,6 +79,17 @@ _EXCLUDED: Final[Mapping[Kind, str]] = {
     Kind.RULE: "result-rule-added",
 }
 
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks, "Tool-Level
+# Negotiation": tools that say nothing are those that forbid it.
+_TASK_CODES: Final[Mapping[tuple[TaskSupport, TaskSupport], str]] = {
+    (TaskSupport.FORBIDDEN, TaskSupport.OPTIONAL): "tool-task-allowed",
+    (TaskSupport.FORBIDDEN, TaskSupport.REQUIRED): "tool-task-required",
+    (TaskSupport.OPTIONAL, TaskSupport.REQUIRED): "tool-task-required",
+    (TaskSupport.REQUIRED, TaskSupport.OPTIONAL): "tool-task-not-required",
+    (TaskSupport.REQUIRED, TaskSupport.FORBIDDEN): "tool-task-replaced",
+    (TaskSupport.OPTIONAL, TaskSupport.FORBIDDEN): "tool-task-refused",
+}
+
 _REQUIRED: Final = (Kind.REQUIRED, Kind.MISSING)
 _ADDED: Final = (Kind.UNDECLARED, Kind.EXTRA)
 # What a change excludes is seen by the members that a schema declares: any others may still come.
@@ -87,11 +98,25 @@ _KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
 
 def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
     """Return all changes between two contracts; `names` are those of the two sides."""
-    changes = [*_of_server(before, after)]
+    changes = [*_of_server(before, after), *_task_support(before, after)]
     for kind in OFFERED:
         changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
     once = {(one.code, one.item, one.before, one.after): one for one in changes}
     return Comparison(*names, tuple(once.values()), after.warnings, readers=READERS)
+
+
+def _task_support(before: Contract, after: Contract) -> Iterator[Change]:
+    """Yield the tools whose calls as tasks are refused, accepted or required now."""
+    for name in [name for name in before.tools if name in after.tools]:
+        was, now = before.tools[name].task_support, after.tools[name].task_support
+        code = _TASK_CODES.get((_with_extension(was, before), _with_extension(now, after)))
+        if was is not now and code is not None:
+            yield rated(code, name, name, was.value, now.value)
+
+
+def _with_extension(support: TaskSupport, contract: Contract) -> TaskSupport:
+    """Return the support of a tool; with the extension, any tool may be a task."""
+    return TaskSupport.OPTIONAL if contract.task_extension else support
 
 
 def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
@@ -123,6 +148,9 @@ def _of_server(before: Contract, after: Contract) -> Iterator[Change]:
     for code, was, now in sides:
         if was != now:
             yield rated(code, after.server, "", was or "none", now or "none")
+    if before.task_extension != after.task_extension:
+        code = f"server-tasks-{'added' if after.task_extension else 'removed'}"
+        yield rated(code, after.server, "")
 
 
 def _renamed(before: Offers, after: Offers) -> Mapping[str, str]:
@@ -154,6 +182,11 @@ def _of_offer(what: str, before: Offer, after: Offer) -> Iterator[Change]:
     for code, was, now in texts:
         if was != now:
             yield rated(code, name, name, *_shortened(was, now))
+    values = (("icons", before.icons, after.icons), ("meta", before.meta, after.meta))
+    for member, *sides in values:
+        old, new = (canonical(side).decode() if side else "none" for side in sides)
+        if old != new:
+            yield rated(f"{what}-{member}-changed", name, name, *_shortened(old, new))
     yield from _hints(before, after)
     yield from _arguments(before, after)
     yield from _results(before, after)

@@ -125,8 +125,9 @@ def _ranges(pair: Pair, *, whole: bool) -> Iterator[Fault]:
     for edge in EDGES:
         ours, theirs = (tighter(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
         if ours < theirs:
-            yield pair.differing(
-                Kind.BOUND, edge.closed if edge.closed in pair.wide else edge.opened
+            yield pair.fault(
+                Kind.BOUND,
+                *(spelled_keyword(side, edge.keyword(side)) for side in (pair.narrow, pair.wide)),
             )
     step = pair.wide.get("multipleOf")
     if step is not None and not divides(step, pair.narrow.get("multipleOf", 1 if whole else None)):

@@ -12,6 +12,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import UnsafeName, attribute_name, installed_module
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.typed_clients.contract import Contract, read_contract
+from mcp_protogen.typed_clients.package import Tasks
 
 FORMAT: Final = 1
 KIND: Final = "typed client"
@@ -25,7 +26,8 @@ class ClientLock:
 
     `package` is the package that the module imports, and `revision_module` a revision in it.
     `methods` are those that the user has named, by tool; `chosen` says that the contract has only
-    some tools. `module` is the digest of the module, and `generator` the version that made it.
+    some tools. `tasks` is the form of tasks that clients of the package can have. `module` is the
+    digest of the module, and `generator` the version that made it.
     """
 
     contract: Contract
@@ -33,6 +35,7 @@ class ClientLock:
     revision_module: str
     methods: Mapping[str, str] = field(default_factory=dict[str, str])
     chosen: bool = False
+    tasks: Tasks = Tasks.NONE
     generator: str = __version__
     module: str = ""
 
@@ -53,6 +56,7 @@ class ClientLock:
             "revision_module": self.revision_module,
             "methods": dict(sorted(self.methods.items())),
             "chosen": self.chosen,
+            "tasks": self.tasks.value,
             "contract": self.contract.as_json(),
         }
         # Members of schemas stay in the order of the server, in which people read arguments.
@@ -104,6 +108,7 @@ def _lock(value: Mapping[str, Any], place: str) -> ClientLock:
         revision_module=revision_module,
         methods=methods,
         chosen=bool(value["chosen"]),
+        tasks=Tasks(value.get("tasks", Tasks.NONE)),
         generator=str(value["generator"]),
         module=str(value["module"]),
     )

@@ -1,24 +1,41 @@
 """A module and its lock: made, written, and compared with what is there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.files import replace_files, writing
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.output.drift import Cause, DriftKind
 from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_lock
 from mcp_protogen.typed_clients.module import ModuleNames, class_of, module_text
+from mcp_protogen.typed_clients.package import TASKS_PART, Tasks
 from mcp_protogen.typed_clients.types import typed_server
 
 
 def made(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
     """Return the module for a contract, and what is to be said about it."""
-    names = ModuleNames(class_of(module), lock.package, lock.revision_module)
-    server = typed_server(lock.contract, lock.methods, names.classes)
-    return module_text(server, names).encode(), server.problems
+    left_out = lock.contract.only_as_tasks if lock.tasks is Tasks.NONE else []
+    tasks = lock.tasks if lock.contract.calls_tasks else Tasks.NONE
+    names = ModuleNames(class_of(module), lock.package, lock.revision_module, tasks)
+    server = typed_server(lock.contract.without(left_out), lock.methods, names.classes)
+    problems = (*_task_problems(lock, left_out), *server.problems)
+    return module_text(server, names, left_out).encode(), problems
+
+
+def _task_problems(lock: ClientLock, left_out: Sequence[str]) -> Iterator[Problem]:
+    """Yield what cannot be called without tasks, or without those of the extension."""
+    place, with_tasks = lock.contract.server, f"generate {lock.package} with --with {TASKS_PART}"
+    for name in left_out:
+        message = f"the tool {name!r:.80} can only be called as a task, and is left out"
+        hint = f"{with_tasks} beside its other parts, and run this again"
+        yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
+    if lock.contract.task_extension and lock.tasks is not Tasks.EXTENSION:
+        message = "the server may make tasks of calls; a tool that it always runs as one will fail"
+        hint = f"{with_tasks} --extension tasks beside its other parts, and run this again"
+        yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
 
 
 def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[Problem, ...]]:

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from mcp_protogen.base.names import pascal
+from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.calling.kinds import Kind
@@ -16,8 +17,9 @@ from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
 from mcp_protogen.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
 from mcp_protogen.targets.python.annotations import hint
-from mcp_protogen.typed_clients.contract import OFFERED, Offer
+from mcp_protogen.typed_clients.contract import OFFERED, Offer, TaskSupport
 from mcp_protogen.typed_clients.naming import class_text
+from mcp_protogen.typed_clients.package import Tasks
 from mcp_protogen.typed_clients.types import Argument, Method, TypedServer, cut
 
 Json = Mapping[str, Any]
@@ -37,7 +39,10 @@ _HINTS: Final = {
     "idempotentHint": ("The same call again changes nothing more.", "Each call changes something."),
     "openWorldHint": ("Reaches what is outside.", "Reaches nothing outside."),
 }
-
+_TASKS: Final = {
+    TaskSupport.OPTIONAL: ["Can be called as a task."],
+    TaskSupport.REQUIRED: ["Is always called as a task."],
+}
 
 # What is sent, the whole result of it, and what a text says about it if the server does not.
 _REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
@@ -51,11 +56,15 @@ _BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
-    """The names around a module: its class, the package that it imports, and the revision there."""
+    """The names around a module: its class, the package that it imports, and the revision there.
+
+    `tasks` is the form of tasks that its connections have.
+    """
 
     client: str
     package: str
     revision_module: str
+    tasks: Tasks = Tasks.NONE
 
     def of_kind(self, kind: Kind) -> str:
         """Return the class of the methods of one kind; with `Sync`, that of those that wait."""
@@ -74,8 +83,8 @@ def class_of(file: PurePath) -> str:
     return name if name.endswith("Client") else f"{name}Client"
 
 
-def module_text(server: TypedServer, names: ModuleNames) -> str:
-    """Return the module, in the layout of black.
+def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]) -> str:
+    """Return the module, in the layout of black; `left_out` are tools that it cannot call.
 
     Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
     what the module consists of.
@@ -97,7 +106,11 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
         names=names,
         classes=[*_classes(methods, names)],
         imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
-        of_package=_sorted({"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}),
+        left_out=listed([f"{name!r:.80}" for name in left_out], 20),
+        of_package=_sorted(
+            {"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}
+            | ({"TaskCalls"} if names.tasks is Tasks.CORE else set())
+        ),
         results=sorted(results),
         definitions=[one.text for one in definitions.values()],
     )
@@ -235,6 +248,7 @@ def _doc(method: Method, *, free: bool) -> str:
     hints = [
         _HINTS[name][not value] for name, value in offer.annotations.items() if name not in passed
     ]
+    hints += _TASKS.get(offer.task_support, [])
     if hints:
         parts.append(f"The server says: {' '.join(hints)}")
     return "\n\n".join(parts)

@@ -16,14 +16,14 @@ _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
 # What clients have beside these methods, and builtins that annotations name: inside a class,
 # a method hides them.
 RESERVED_METHODS: Final = frozenset(
-    {"CONNECT", "client", "connect", "prompts", "resources", "with_options"}
+    {"CLIENT", "CONNECT", "client", "connect", "prompts", "resources", "with_options"}
     | {"bool", "dict", "float", "int", "list", "str", "type"}
 )
 _OF_FUNCTIONS: Final = frozenset({"self"})
 _RESERVED: Final[Mapping[str, frozenset[str]]] = {"argument": _OF_FUNCTIONS, "member": frozenset()}
 _IMPORTED: Final = frozenset(
     {"CallToolResult", "Connect", "GetPromptResult", "OMITTED", "Omitted", "ReadResourceResult"}
-    | {"SyncToolClient", "ToolClient"}
+    | {"SyncToolClient", "TaskCalls", "ToolClient"}
 )
 
 

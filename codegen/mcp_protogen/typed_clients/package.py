@@ -1,5 +1,6 @@
 """The generated package that a module imports, and the revision of its types."""
 
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,16 @@ from mcp_protogen.output.lock import read_lock
 
 PART: Final = "tool-client"
 """The part of a package on which typed clients rest."""
+TASKS_PART: Final = "tasks"
+
+
+class Tasks(StrEnum):
+    """The tasks that clients of a package can have; the extension has those of the core, too."""
+
+    NONE = "none"
+    CORE = "core"
+    EXTENSION = "extension"
+
 
 _HINT: Final = (
     "name it with --package, generate one with --with-package DIR, or set out in [tool.mcp-gen]"
@@ -40,11 +51,12 @@ def checked(name: str) -> str:
         raise _no_package(f"{name!r:.80} {error}") from error
 
 
-def revision_in(package: str, folder: Path | None) -> str:
-    """Return the module of the newest revision in a package.
+def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
+    """Return the module of the newest revision in a package, and the tasks of its clients.
 
     It is that of the folder, or else of the package that can be imported, or else the newest of
-    all. Raise `ProblemError` (`no-client-package`) for a package without the part of typed clients.
+    all, without tasks. Raise `ProblemError` (`no-client-package`) for a package without the part of
+    typed clients.
     """
     place = folder if folder is not None else _place(package)
     lock = read_lock(place) if place is not None else None
@@ -53,18 +65,23 @@ def revision_in(package: str, folder: Path | None) -> str:
         hint = f"add it: mcp-gen --out {place} --with {PART}"
         raise ProblemError(Problem("no-client-package", message, hint=hint))
     revisions = sorted(lock.inputs.revisions) if lock is not None else sorted(load_pins())
-    return str(module_name(revisions[-1]))
+    module = str(module_name(revisions[-1]))
+    if lock is None or TASKS_PART not in lock.inputs.parts:
+        return module, Tasks.NONE
+    has_extension = f"{module}/ext/tasks/client.py" in lock.files
+    return module, Tasks.EXTENSION if has_extension else Tasks.CORE
 
 
 def _place(package: str) -> Path | None:
     """Return the folder of a package that can be imported here, without an import of it."""
-    if "." in package:  # to find these, the packages around them would be imported
-        return None
+    first, *inner = package.split(".")  # to find an inner one would import those around it
     try:
-        found = find_spec(package)
+        found = find_spec(first)
     except (ImportError, ValueError):
         return None
-    return Path(found.origin).parent if found is not None and found.origin else None
+    folders = None if found is None else found.submodule_search_locations
+    places = (Path(folder, *inner) for folder in folders or ())
+    return next((place for place in places if place.is_dir()), None)
 
 
 def _no_package(message: str) -> ProblemError:

@@ -1,7 +1,7 @@
 """The ranges of numbers, and of the lengths of strings, arrays and objects."""
 
 from fractions import Fraction
-from math import floor, inf
+from math import ceil, floor, inf
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.canonical import canonical
@@ -23,6 +23,12 @@ class Edge(NamedTuple):
     opened: str
     sign: int
 
+    def keyword(self, schema: Json) -> str:
+        """Return the keyword of the tighter bound of a schema."""
+        opened = tighter({self.opened: schema.get(self.opened)}, self, whole=False)
+        closed = tighter({self.closed: schema.get(self.closed)}, self, whole=False)
+        return self.opened if opened > closed else self.closed
+
 
 EDGES: Final = (
     Edge("minimum", "exclusiveMinimum", 1),
@@ -37,7 +43,9 @@ def tighter(schema: Json, edge: Edge, *, whole: bool) -> tuple[float, bool]:
         value = schema.get(keyword)
         if isinstance(value, int | float) and not isinstance(value, bool):
             bound = edge.sign * value
-            edges.append((floor(bound) + 1, False) if excluded and whole else (bound, excluded))
+            if whole:
+                bound, excluded = floor(bound) + 1 if excluded else ceil(bound), False
+            edges.append((bound, excluded))
     return max(edges)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -20,8 +20,11 @@ from mcp_protogen.typed_clients.making import causes, write
 from mcp_protogen.typed_clients.module import class_of
 from mcp_protogen.typed_clients.naming import RESERVED_METHODS
 
-Generate: TypeAlias = Callable[[Path], tuple[Problem, ...]]
-"""Generates a package for clients in a folder that has none, and returns what is to be said."""
+
+class Generate(Protocol):
+    """Generates a package for clients in a folder that has none, and returns the problems."""
+
+    def __call__(self, folder: Path, *, tasks: bool) -> tuple[Problem, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +99,14 @@ def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool)
     before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
-    problems = generate(job.with_package) if job.with_package is not None else ()
+    tasks = contract.calls_tasks
+    problems = generate(job.with_package, tasks=tasks) if job.with_package is not None else ()
+    revision_module, tasks_there = packages.revision_and_tasks(package, folder)
     lock = ClientLock(
         contract=contract,
         package=package,
-        revision_module=packages.revision_in(package, folder),
+        revision_module=revision_module,
+        tasks=tasks_there,
         methods=_methods(job, before, contract),
         chosen=bool(job.tools) or (before is not None and before.chosen),
     )

@@ -232,7 +232,7 @@ def _any_value(schema: Any) -> Json:
 
 
 def _normal(found: Definitions, place: str) -> Definitions:
-    plain, unread = dialect.plain({"$defs": found.schemas}, (), place)
+    plain, unread = dialect.plain({"$defs": found.schemas}, (), place, exclusive=True)
     done, loosened = normalise(plain, _NO_FACTS, place)
     kept = reachable(done["$defs"], [found.root])
     return Definitions(found.root, kept, (*found.problems, *unread, *loosened))

@@ -14,6 +14,7 @@ from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.derive import recursion
 from mcp_protogen.derive.types import expression, nullable, nullable_names
+from mcp_protogen.emit.annotations import CONSTRAINTS
 from mcp_protogen.ir import (
     AliasIR,
     Anything,
@@ -44,7 +45,7 @@ from mcp_protogen.typed_clients.schemas import (
 Json = dict[str, Any]
 
 _BASE: Final = ClassName("WireModel")
-_BOUNDS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+_BOUNDS: Final = tuple(CONSTRAINTS)
 _WRAPPED: Final = "result"
 """The only member of an object that servers make of a result that is none."""
 _LONGEST_TEXT: Final = 4_000

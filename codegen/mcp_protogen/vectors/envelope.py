@@ -4,7 +4,7 @@ An implementation may have a separate part for it. If a responder says so, fault
 not faults of the tried part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from mcp_protogen.base.jsonpointer import split
 from mcp_protogen.base.jsonvalue import is_object
@@ -24,6 +24,14 @@ A response had the shorter name while its definition had no errors.
 KEPT_APART = "another part of the implementation reads the envelope of messages"
 _INSIDE = frozenset({"params", "result", "error"})
 _OF_MESSAGES = frozenset({"jsonrpc", "method"})
+
+
+def envelope_of(vector: Vector, definitions: Container[str]) -> str:
+    """Return the definition of the envelope that a message is in."""
+    value = vector.value
+    kind = "request" if "id" in value else "notification"
+    names = ENVELOPES[vector.subject.kind or (kind if "method" in value else "result")]
+    return next(name for name in names if name in definitions)
 
 
 def is_envelope(vector: Vector, pointer: str) -> bool:

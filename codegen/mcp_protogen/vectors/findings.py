@@ -59,7 +59,7 @@ def findings(outcome: VectorRun) -> tuple[Change, ...]:
 def item_of(vector: Vector) -> str:
     """Return the subject of a vector in short: `Tool.name`, or a message with a path in it."""
     if not vector.rule:
-        return _path(str(vector.subject), vector.pointer)
+        return place_in(str(vector.subject), vector.pointer)
     _, path, *keywords = jsonpointer.split(vector.rule)
     rest = iter(keywords)
     for keyword in rest:
@@ -161,7 +161,7 @@ def _accepted(result: VectorResult) -> _Fault:
 def _lost(result: VectorResult, loss: RoundTripLoss) -> _Fault:
     vector = result.vector
     code, message = _harm(vector, loss)
-    item = _path(str(vector.subject), loss.pointer)
+    item = place_in(str(vector.subject), loss.pointer)
     before = "absent" if loss.harm is Harm.ADDED else _shown(loss.before)
     after = "absent" if loss.harm is Harm.LOST else _shown(loss.after)
     group = code if code in ("loses-undeclared", "loses-null") else (code, _member(loss.pointer))
@@ -236,7 +236,8 @@ def _unknown(outcome: VectorRun) -> Iterator[Problem]:
         yield Problem("unknown-to-target", message, outcome.target, level=Level.WARNING)
 
 
-def _path(subject: str, pointer: str) -> str:
+def place_in(subject: str, pointer: str) -> str:
+    """Return a place in the values of a subject in short."""
     path = subject
     for token in jsonpointer.split(pointer):
         path += "[]" if token.isdigit() else f".{token}"

@@ -11,6 +11,7 @@ from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.typed_clients.contract import Contract, contract
 from mcp_protogen.typed_clients.lock import ClientLock
 from mcp_protogen.typed_clients.making import made
+from mcp_protogen.typed_clients.package import Tasks
 
 from support.generated.golden_package import PACKAGE
 
@@ -35,39 +36,49 @@ def contract_of(
     templates: Iterable[Json] = (),
     version: str = "1.0",
     server: str = "weather",
+    task_extension: bool = False,
 ) -> Contract:
     """Return the contract of a server with these tools, prompts and resource templates."""
     lists = {Kind.TOOLS: tools, Kind.PROMPTS: prompts, Kind.TEMPLATES: templates}
-    return contract({"name": server, "version": version}, "2025-11-25", lists)
+    about = {"name": server, "version": version}
+    return contract(about, "2025-11-25", lists, task_extension=task_extension)
 
 
-def lock_for(found: Contract, methods: Mapping[str, str] | None = None) -> ClientLock:
+def lock_for(
+    found: Contract, methods: Mapping[str, str] | None = None, tasks: Tasks = Tasks.NONE
+) -> ClientLock:
     """Return a lock of a contract, for the committed package."""
     return ClientLock(
         contract=found,
         package=PACKAGE.name,
         revision_module="v2026_07_28",
         methods=methods or {},
+        tasks=tasks,
     )
 
 
-def text_of(*tools: Json, methods: Mapping[str, str] | None = None, **others: Any) -> str:
+def text_of(
+    *tools: Json,
+    methods: Mapping[str, str] | None = None,
+    tasks: Tasks = Tasks.NONE,
+    **others: Any,
+) -> str:
     """Return the module for a server with these tools, and what else `contract_of` takes."""
-    lock = lock_for(contract_of(*tools, **others), methods)
+    lock = lock_for(contract_of(*tools, **others), methods, tasks)
     return made(lock, Path("weather_client.py"))[0].decode()
 
 
-def problems_of(*tools: Json) -> list[str]:
+def problems_of(*tools: Json, tasks: Tasks = Tasks.NONE, **others: Any) -> list[str]:
     """Return what is said about these tools."""
-    found = made(lock_for(contract_of(*tools)), Path("weather_client.py"))[1]
+    found = made(lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py"))[1]
     return [problem.message for problem in found]
 
 
-def module_of(*tools: Json, methods: Mapping[str, str] | None = None, **others: Any) -> Any:
-    """Return the module, imported."""
+def module_of(*tools: Json, **others: Any) -> Any:
+    """Return the module for what `text_of` takes, imported."""
     module = ModuleType("weather_client")
     sys.modules[module.__name__] = module  # where Pydantic looks up the names of annotations
-    source = text_of(*tools, methods=methods, **others)
+    source = text_of(*tools, **others)
     exec(compile(source, "weather_client.py", "exec"), vars(module))
     return module
 

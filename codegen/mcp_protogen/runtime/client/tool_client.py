@@ -1,8 +1,4 @@
-"""What generated clients of a server are made of: `mcp-gen client` writes the rest.
-
-A generated class has a method for each tool, each prompt, or each resource template. It connects by
-the `connect` of its package.
-"""
+"""The bases of the typed clients that `mcp-gen client` generates."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
@@ -10,6 +6,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from copy import copy
 from enum import Enum
+from importlib import import_module
 from threading import Thread
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
 
@@ -52,6 +49,8 @@ class _Calls:
 
     CONNECT: ClassVar[Connect[Any]]
     """The `connect` of the package that the generated module imports."""
+    CLIENT: ClassVar[type[ClientBase] | None] = None
+    """The client of a connection; without one, the plain client of the package."""
 
     def __init__(self, client: ClientBase) -> None:
         self.client: Final = client
@@ -91,7 +90,10 @@ class _Calls:
         given: Any = target
         if isinstance(given, AbstractAsyncContextManager):
             return cast(AbstractAsyncContextManager[ClientBase], given)
-        return cls.CONNECT(given, options=options)
+        if cls.CLIENT is None:
+            return cls.CONNECT(given, options=options)
+        every = import_module(cls.CONNECT.package).REVISIONS
+        return cls.CONNECT(given, cls.CLIENT(), revisions=every, options=options)
 
 
 class ToolClient(_Calls):
@@ -104,9 +106,9 @@ class ToolClient(_Calls):
     ) -> AsyncGenerator[Self, None]:
         """Connect to the server: `async with WeatherClient.connect(target) as weather`.
 
-        The target is what `connect` of the package takes (a command line, a file of Python, a URL,
-        a server or its class), or a connection that something else opens, such as
-        `connect_http(url, auth=OAuth())`, which has its own options. Errors are those of `connect`.
+        The target is what `connect` of the package takes, or a connection that something else
+        opens, such as `connect_http(url, auth=OAuth())`, which has its own options. Errors are
+        those of `connect`.
         """
         async with cls._connection(target, options) as client:
             yield cls(client)
@@ -128,8 +130,7 @@ class ToolClient(_Calls):
 class SyncToolClient(_Calls):
     """The base of generated clients whose methods wait for the server.
 
-    The connection has an event loop of its own, in a thread. Any thread may call, but for one that
-    runs an event loop, which would stand still: use the other class there.
+    The connection has an event loop in a thread. Threads that run an event loop cannot call.
     """
 
     _background: "_Background"
@@ -151,7 +152,6 @@ class SyncToolClient(_Calls):
             yield connected
 
     def _call(self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments) -> T:
-        """Call a tool and return its structured result, without optional arguments of None."""
         return self._background.run(
             lambda: self._called("call_tool", tool, returns, given, optional)
         )
@@ -159,7 +159,6 @@ class SyncToolClient(_Calls):
     def _result(
         self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
-        """Return a whole result; `returns` says of which type that is."""
         del returns
         return self._background.run(lambda: self._called(how, name, None, given, optional))
 

@@ -93,7 +93,7 @@ class MethodCall:
     def with_meta(self, members: Mapping[str, Any]) -> "MethodCall":
         """Return the call with `members` beside the others in the `_meta` of its params."""
         model = cast(type[WireModel], type(self.params))
-        field: Any = model.model_fields.get("meta")
+        field: Any = model.__pydantic_fields__.get("meta")
         meta = {**meta_of(self.params), **members}
         # Params that declare none carry it as they do any other member.
         update = (

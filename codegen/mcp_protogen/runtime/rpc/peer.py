@@ -183,7 +183,7 @@ def _spellings(spec: CallSpec[Any]) -> _Spellings:
     classes = tuple(dict.fromkeys(_classes(spec.params)))
     arms: list[_Params] = []
     for cls in classes:
-        fields = cls.model_fields
+        fields = cls.__pydantic_fields__
         required = frozenset(name for name, field in fields.items() if field.is_required())
         arms.append(_Params(cls, tuple(fields), required))
     whole = " or ".join(cls.__name__ for cls in classes)

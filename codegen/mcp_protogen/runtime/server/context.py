@@ -289,7 +289,7 @@ class RequestContext:
         values = {"progress_token": token, "progress": done, "total": total}
         params = self.table.notifications[PROGRESS].params
         # Progress has no message in the first revision.
-        if "message" in params.model_fields:
+        if "message" in params.__pydantic_fields__:
             values["message"] = message
         due = reports.at + self.endpoint.options.progress_interval
         # Made here, so that what is wrong with it is raised at once, even if it has to wait.

@@ -166,7 +166,7 @@ class ResultCache:
             if len(self._kept) > self._size:
                 del self._kept[_oldest(self._kept)]
         model = cast(type[WireModel], type(kept.result))
-        if "ttl_ms" not in model.model_fields:
+        if "ttl_ms" not in model.__pydantic_fields__:
             return kept.result
         left = max(0, round((kept.until - monotonic()) * 1000))
         return kept.result.model_copy(update={"ttl_ms": left})

@@ -137,7 +137,7 @@ def text_block(text: str) -> JSONObject:
 def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
     with BUILDING:
         model.model_rebuild()
-    return model.model_fields
+    return model.__pydantic_fields__
 
 
 def models_in(model: type[WireModel], field: str) -> Models:

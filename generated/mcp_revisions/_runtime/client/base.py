@@ -416,7 +416,7 @@ class ClientBase(Peer, Handlers):
     @cache.setter
     def cache(self, cache: Cache | None) -> None:
         results: list[Any] = [one.results[0] for one in self.TABLE.requests.values()]
-        if not any("ttl_ms" in one.model_fields for one in results):
+        if not any("ttl_ms" in one.__pydantic_fields__ for one in results):
             raise LocalError(f"results say nothing about caches in revision {self.TABLE.revision}")
         self.__mcp_runtime__.cache = cache
 

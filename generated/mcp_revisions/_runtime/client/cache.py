@@ -64,7 +64,7 @@ class Cache:
     ) -> Any:
         """Return a fresh result that is kept, or else that of `request`; keep it if it may be."""
         result: Any = spec.results[0]
-        if "ttl_ms" not in result.model_fields:
+        if "ttl_ms" not in result.__pydantic_fields__:
             return await request()
         given: JSONObject = {} if params is None else params.to_wire()
         if _ANSWERS & given.keys():

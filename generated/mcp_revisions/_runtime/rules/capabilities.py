@@ -129,7 +129,7 @@ def applies(conditions: Iterable[Condition], params: object) -> bool:
 
 @cache
 def _names(cls: type[WireModel]) -> Mapping[str, str]:
-    return {field.alias or name: name for name, field in cls.model_fields.items()}
+    return {field.alias or name: name for name, field in cls.__pydantic_fields__.items()}
 
 
 def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:

@@ -55,7 +55,8 @@ class RevisionView(Generic[HandlersT]):
         members = {"capabilities": self.declared, "server_info": self.identity}
         # Building resolves annotations that name classes defined further down.
         result.model_rebuild()
-        types: dict[str, Any] = {name: one.annotation for name, one in result.model_fields.items()}
+        fields = result.__pydantic_fields__
+        types: dict[str, Any] = {name: field.annotation for name, field in fields.items()}
         # They are read as from the wire, where names of Python are those of no member.
         return {
             name: validator_of(types[name])(value)

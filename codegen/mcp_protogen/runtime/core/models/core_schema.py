@@ -78,7 +78,7 @@ def adjust(
     any_of: tuple[str, ...] = getattr(cls, "ANY_OF_REQUIRED", ())
     doubtful: list[str] = []
     for name, member in fields["fields"].items():
-        field = cls.model_fields[name]
+        field = cls.__pydantic_fields__[name]
         _stop_at_first(member["schema"], resolve)
         if member["schema"]["type"] != "default":
             continue
@@ -153,7 +153,7 @@ def _given(names: list[str]) -> _Check:
 
 
 def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
-    fields = cls.model_fields.items()
+    fields = cls.__pydantic_fields__.items()
     names = [name for name, field in fields if (field.alias or name) in wire_names]
     context = {"members": ", ".join(wire_names)}
 

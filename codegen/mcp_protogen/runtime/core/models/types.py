@@ -118,7 +118,7 @@ class OpenUnion(NamedTuple):
 
 
 def _tags(arm: type[WireModel], tag: str) -> tuple[str, ...]:
-    for name, field in arm.model_fields.items():
+    for name, field in arm.__pydantic_fields__.items():
         if (field.alias or name) == tag and get_origin(field.annotation) is Literal:
             return get_args(field.annotation)
     return ()

@@ -22,7 +22,7 @@ def with_members(cls: Any, added: Added) -> Any:
         return found[0] if len(found) == 1 else type(cls.__name__, tuple(found), {})
     cls.model_rebuild()
     fields: dict[str, Any] = {}
-    for name, field in cls.model_fields.items():
+    for name, field in cls.__pydantic_fields__.items():
         kind = _annotation(field.annotation, added)
         if kind is not field.annotation:
             fields[name] = (kind, copy(field))

@@ -168,7 +168,7 @@ class WireModel(BaseModel):
 
         def __delattr__(self, name: str) -> None:
             _refuse_if_shared(self)
-            field = type(self).model_fields.get(name)
+            field = type(self).__pydantic_fields__.get(name)
             if field is not None and field.default is None:
                 _leave_out(self, name)
             else:
@@ -213,6 +213,8 @@ class WireModel(BaseModel):
                     return build(_parent_namespace_depth=depth, **options)
                 finally:
                     _under_way.discard(cls)
+                    if "__signature__" in vars(cls):  # that of Pydantic, by wire names
+                        del cls.__signature__
 
         @classmethod
         def __get_pydantic_core_schema__(
@@ -227,6 +229,25 @@ class WireModel(BaseModel):
                     adjust(cls, resolve(schema), resolve)
             return schema
 
+
+class _OnDemand:
+    """An attribute of model classes that a function of the module `members` makes."""
+
+    def __init__(self, function: str) -> None:
+        self._function = function
+
+    def __get__(self, model: WireModel | None, cls: type[WireModel]) -> Any:
+        if model is not None and self._function == "signature":
+            raise AttributeError(self._function)  # it would be that of calls of the instance
+        from . import members
+
+        return getattr(members, self._function)(cls)
+
+
+if not TYPE_CHECKING:
+    # In the body of the class, Pydantic would take them for members.
+    WireModel.__signature__ = _OnDemand("signature")
+    WireModel.model_fields = _OnDemand("described")
 
 _shared: dict[type, WireModel] = {}
 
@@ -259,7 +280,7 @@ def _leave_out(model: WireModel, name: str) -> None:
 def _namesakes(model: WireModel) -> set[str]:
     """Return undeclared members with the Python name of a declared one."""
     extra = model.__pydantic_extra__
-    return extra.keys() & type(model).model_fields.keys() if extra else set()
+    return extra.keys() & type(model).__pydantic_fields__.keys() if extra else set()
 
 
 def declared(model: object, name: str) -> Any:
@@ -273,7 +294,7 @@ def declared(model: object, name: str) -> Any:
 def required_constants(cls: type[WireModel]) -> dict[str, Any]:
     return {
         field.alias or name: field.default
-        for name, field in cls.model_fields.items()
+        for name, field in cls.__pydantic_fields__.items()
         if is_constant(field)
     }
 
@@ -281,7 +302,7 @@ def required_constants(cls: type[WireModel]) -> dict[str, Any]:
 def required_members(cls: type[WireModel]) -> list[str]:
     return [
         field.alias or name
-        for name, field in cls.model_fields.items()
+        for name, field in cls.__pydantic_fields__.items()
         if field.is_required() or is_implied(field)
     ]
 
@@ -293,7 +314,7 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
     implied: list[tuple[str, str, Any]] = []
     optional: dict[str, str] = {}
     renamed: dict[str, str] = {}
-    for name, field in cls.model_fields.items():
+    for name, field in cls.__pydantic_fields__.items():
         wire_name, default = field.alias or name, field.default
         if wire_name != name:
             renamed[wire_name] = name

@@ -26,7 +26,7 @@ class RequestedTask(Generic[ResultT]):
 
     def __init__(self, peer: Peer, created: Any, result: type[ResultT]) -> None:
         """Raise `TypeError` for a `created` that is no task: the peer may answer at once."""
-        if not isinstance(created, WireModel) or "task" not in type(created).model_fields:
+        if not isinstance(created, WireModel) or "task" not in type(created).__pydantic_fields__:
             raise TypeError(f"{type(created).__name__} is no task; it may be the result itself")
         self.id: Final = cast(str, cast(Any, created).task.task_id)
         self._peer = peer
