@@ -239,6 +239,86 @@ class TestAnswers:
             engine.failing.clear()
             assert said_in(await events.take()) == "asks: yes"
 
+    async def test_first_acknowledged_answer_wins_over_all_that_come_after_a_gap(self) -> None:
+        for name, second in (("to who asked", 0), ("to another worker", 2)):
+            for notices in (True, False):
+                with case(f"{name}, which {'knows' if notices else 'does not know'} of the gap"):
+                    engine = Engine()
+                    async with (
+                        workers(ours(), ours(), ours(), engine=engine) as sites,
+                        asking(sites[0]) as (first, events, question),
+                    ):
+                        late = engine.workers[0]
+                        late.kill()
+                        assert await posted(at(first, sites[1]), answered(question, "first")) == 202
+                        late.revive(notices=notices)
+                        assert await posted(at(first, sites[second]), answered(question, "no")) == 202
+                        late.receive(runtime("sharing.engine").GAP)
+                        assert said_in(await events.take()) == "asks: first"
+
+    async def test_answer_that_waits_for_a_check_comes_after_the_one_that_was_stored(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine, begun, go = Engine(), asyncio.Event(), asyncio.Event()
+
+        async def check(*_: object) -> None:
+            begun.set()
+            await go.wait()
+
+        async with (
+            workers(ours(), ours(), engine=engine) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            scopes = runtime("http.server.scope_check").ScopeCheck
+            monkeypatch.setattr(scopes, "asks", lambda *_: True)
+            monkeypatch.setattr(scopes, "check", check)
+            second = asyncio.create_task(posted(first, answered(question, "no")))
+            await begun.wait()
+            monkeypatch.undo()
+            engine.workers[0].kill()
+            assert await posted(at(first, two), answered(question, "first")) == 202
+            engine.workers[0].revive()
+            go.set()
+            assert await second == 202
+            assert said_in(await events.take()) == "asks: first"
+
+    async def test_stored_progress_comes_before_what_is_posted_after_a_gap(self) -> None:
+        call, engine = Tools(), Engine()
+        async with (
+            workers(ours(call), ours(), engine=engine) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            token = question["params"]["_meta"]["progressToken"]
+
+            def report(done: float) -> JsonObject:
+                return notification("notifications/progress", progressToken=token, progress=done)
+
+            engine.workers[0].kill()
+            for done in (0.25, 0.5):
+                assert await posted(at(first, two), report(done)) == 202
+            engine.workers[0].revive(notices=False)
+            assert await posted(first, report(0.75)) == 202
+            assert await posted(first, answered(question, "yes")) == 202
+            await events.all()
+            assert call.progress == [0.25, 0.5, 0.75]
+
+    async def test_stored_letters_are_read_once_and_some_may_be_gone(self) -> None:
+        engine = Engine()
+        engine.memory = pkg.MemoryEngine(max_events=3)
+        async with (
+            workers(ours(), ours(), engine=engine) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            token = question["params"]["_meta"]["progressToken"]
+            report = notification("notifications/progress", progressToken=token, progress=0.5)
+            for times, last in ((2, report), (6, answered(question, "yes"))):
+                engine.workers[0].kill()
+                for message in (*[report] * times, last):
+                    assert await posted(at(first, two), message) == 202
+                engine.workers[0].revive()
+                assert outcome(await first.post(request("ping", 9))) == (200, None)
+            assert said_in(await events.take()) == "asks: yes"
+
     async def test_one_that_is_not_taken_in_can_be_posted_again(self) -> None:
         engine = Engine()
         async with (
@@ -337,6 +417,20 @@ class TestNotifications:
             cancel = notification("notifications/cancelled", requestId=7)
             assert await posted(at(session, two), cancel) == 202
             engine.workers[0].revive()
+            assert "result" not in (await calling).text
+            assert call.cancelled.is_set()
+
+    async def test_stored_cancellation_frees_its_id_before_what_is_posted_after_a_gap(self) -> None:
+        call, engine = Tools(), Engine()
+        async with workers(ours(call), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            calling = asyncio.create_task(session.call("waits", 7))
+            await call.begun.wait()
+            engine.workers[0].kill()
+            cancel = notification("notifications/cancelled", requestId=7)
+            assert await posted(at(session, two), cancel) == 202
+            engine.workers[0].revive(notices=False)
+            assert text_in(await session.call("who", 7)) == "None"
             assert "result" not in (await calling).text
             assert call.cancelled.is_set()
 
