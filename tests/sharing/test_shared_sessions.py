@@ -252,7 +252,9 @@ class TestAnswers:
                         late.kill()
                         assert await posted(at(first, sites[1]), answered(question, "first")) == 202
                         late.revive(notices=notices)
-                        assert await posted(at(first, sites[second]), answered(question, "no")) == 202
+                        assert (
+                            await posted(at(first, sites[second]), answered(question, "no")) == 202
+                        )
                         late.receive(runtime("sharing.engine").GAP)
                         assert said_in(await events.take()) == "asks: first"
 
@@ -260,6 +262,9 @@ class TestAnswers:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         engine, begun, go = Engine(), asyncio.Event(), asyncio.Event()
+
+        def asks(*_: object) -> bool:
+            return True
 
         async def check(*_: object) -> None:
             begun.set()
@@ -270,7 +275,7 @@ class TestAnswers:
             asking(one) as (first, events, question),
         ):
             scopes = runtime("http.server.scope_check").ScopeCheck
-            monkeypatch.setattr(scopes, "asks", lambda *_: True)
+            monkeypatch.setattr(scopes, "asks", asks)
             monkeypatch.setattr(scopes, "check", check)
             second = asyncio.create_task(posted(first, answered(question, "no")))
             await begun.wait()

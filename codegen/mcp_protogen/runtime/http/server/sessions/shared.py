@@ -116,7 +116,7 @@ class SharedSessions(SessionRegistry):
             return None
         session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         has_new = not session.connection.subscriptions <= before
-        if has_new and copy.as_of != as_of and session.connection.is_owner:
+        if has_new and copy.as_of != self._peers.gaps and session.connection.is_owner:
             # The cue after the gap was for the subscriptions before it.
             self._servers.tasks.start(session.connection.cue())
         copy.written_elsewhere |= copy.version != stored.version
