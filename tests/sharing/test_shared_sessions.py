@@ -899,13 +899,17 @@ class TestWhoseItIs:
             {"subscriptions": "file:///a"},
             {"subscriptions": [f"file:///{n}" for n in range(2000)]},
             {"confirmed": "yes"},
+            {"capabilities": None},
+            {"switched": [["x"]]},
+            {"switched": [[1, 2, 3, 4]]},
         ]
-        for members in wrong:
+        texts = [b"", b"{", b"null", b"[]", b"\xff", b"[" * 10_000, b'{"revision": "2025-11-25"}']
+        for members in (*wrong, *texts):
             with case(members):
                 engine = Engine()
                 async with workers(ours(), ours(), engine=engine) as (one, two):
                     session = await one.initialize()
-                    await rewrite(engine, session, **members)
+                    await rewrite(engine, session, members)
                     caplog.clear()
                     assert await posted(at(session, two), request("ping")) == 404
                     (entry,) = [one for one in caplog.records if one.levelno == logging.WARNING]
@@ -955,13 +959,17 @@ async def stored(engine: Engine, session: http.Session) -> JsonObject:
     return record
 
 
-async def rewrite(engine: Engine, session: http.Session, **members: Any) -> None:
-    """Change what is stored of a session, as nobody should."""
+async def rewrite(
+    engine: Engine, session: http.Session, text: bytes | JsonObject = b"", **members: Any
+) -> None:
+    """Change members of a stored session, or write other bytes in its place."""
     key, sessions = peers.key_of(session.id), engine.memory.sessions
     found = await sessions.open(key, "sother")
     assert found is not None
-    record = json.dumps({**json.loads(found.record), **members}).encode()
-    assert await sessions.save(key, "sother", record, version=found.version, lifetime=60)
+    if isinstance(text, dict) or members:
+        members |= text if isinstance(text, dict) else {}
+        text = json.dumps({**json.loads(found.record), **members}).encode()
+    assert await sessions.save(key, "sother", text, version=found.version, lifetime=60)
 
 
 class TestEnds:
