@@ -837,6 +837,40 @@ class TestCopies:
             assert outcome(await at(first, two).post(chosen)) == (200, None)
             assert await logged(first) == []
 
+    async def test_copy_that_made_room_writes_nothing_more(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine, max_sessions=1) as (one,):
+            await one.initialize()
+            (before,) = one.app._running.state.sessions
+            await one.initialize()
+            await until(lambda: "sessions.leave" in engine.calls)
+            engine.calls.clear()
+            before.connection.level = "emergency"
+            assert before.changed
+            await before.connection.settle()
+            assert engine.calls == []
+
+    async def test_copy_that_is_read_again_switches_only_what_was_switched_elsewhere(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine, switched = Engine(), list[object]()
+
+        def switch_all(_: object, connection: object, switches: object) -> None:
+            switched.append(switches)
+
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            (own,) = one.app._running.state.sessions
+            kind: Any = own.connection.server.__mcp_runtime__.__class__
+            monkeypatch.setattr(kind, "switch_all", switch_all)
+            engine.lose()
+            assert outcome(await session.post(request("ping"))) == (200, None)
+            assert switched == []
+            await rewrite(engine, session, switched=[["", "a", False, False]])
+            engine.lose()
+            await session.post(request("ping"))
+            assert switched[0] == (("", "a", False, False),)
+
     async def test_one_that_makes_room_while_it_is_read_again_stays_away(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
