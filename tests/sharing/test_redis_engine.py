@@ -10,7 +10,13 @@ from itertools import count
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredSession
+from mcp_protogen.runtime.sharing.engine import (
+    Appended,
+    EngineUnavailable,
+    Event,
+    Events,
+    StoredSession,
+)
 from mcp_protogen.runtime.sharing.redis import listener, stores
 from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
 from support import tables
@@ -180,7 +186,12 @@ async def test_a_worker_that_has_come_back_is_not_forgotten(
         assert saved is not None and "b" in saved.others
 
 
-async def test_what_somebody_else_has_put_there_disturbs_nobody_else(
+GONE = [None, None, None, False, None, None, None, None]
+REFUSED = Appended(False, 0, False, frozenset())
+AGAIN = [REFUSED, Appended(True, 1, False, frozenset())]
+
+
+async def test_records_that_cannot_be_read_are_as_good_as_gone(
     engine: RedisEngine, redis_server: RedisServer, place: str
 ) -> None:
     def packed(value: str) -> str:
@@ -188,7 +199,12 @@ async def test_what_somebody_else_has_put_there_disturbs_nobody_else(
 
     wrong = (
         "redis.call('RPUSH', KEYS[1], 'x')",
+        "redis.call('SADD', KEYS[1], 'x')",
         "redis.call('SET', KEYS[1], 'x')",
+        "redis.call('SET', KEYS[1], '-x')",
+        "redis.call('SET', KEYS[1], '')",
+        "redis.call('SET', KEYS[1], string.sub(cmsgpack.pack({record = 'r', copies = {}}), 1, -4))",
+        packed("{}"),
         packed("'x'"),
         packed("{1, 2, 3}"),
         packed("{record = {}, version = {}, owner = 1, epoch = 'x', delivered = 0, copies = 1}"),
@@ -206,28 +222,63 @@ async def test_what_somebody_else_has_put_there_disturbs_nobody_else(
                 redis_server.command("DEL", key)
                 redis_server.command("EVAL", value, 1, key)
             sessions, events, key = a.connection.sessions, a.connection.events, f"k{number}"
-            outcomes = await asyncio.gather(
-                sessions.open("key", "a"),
-                sessions.open(key, "a"),
-                sessions.save(key, "a", b"x", version=9, lifetime=LIFETIME),
-                sessions.claim(key, "a"),
-                sessions.deliver(key, "a", 1, 1),
-                sessions.refresh([key], LIFETIME),
-                sessions.leave(key, "a"),
-                sessions.end(key, LIFETIME),
-                events.append("key", "~", 1, [b"x"], lifetime=LIFETIME),
-                events.read("key", "~", 0),
-                events.follow("key", "~", "a"),
-                events.unfollow("key", "~", "a"),
-                return_exceptions=True,
-            )
+            outcomes = [
+                await sessions.open("key", "a"),
+                await sessions.open(key, "a"),
+                await sessions.save(key, "a", b"x", version=9, lifetime=LIFETIME),
+                await sessions.claim(key, "a"),
+                await sessions.deliver(key, "a", 1, 1),
+                await sessions.refresh([key], LIFETIME),
+                await sessions.leave(key, "a"),
+                await sessions.end(key, LIFETIME),
+                await sessions.end(key, LIFETIME, again=True),
+                await events.read("key", "~", 5),
+                await events.append("key", "~", 6, [b"x"], lifetime=LIFETIME),
+                await events.append("key", "~", 1, [b"x"], lifetime=LIFETIME),
+                await events.follow("key", "~", "a"),
+                await events.read("key", "~", 0),
+                await events.unfollow("key", "~", "a"),
+            ]
             with tables.case((value, outcomes)):
-                assert outcomes[0] == StoredSession(b"new", 1, "a", 1, 0)
-                errors = {type(one) for one in outcomes if isinstance(one, BaseException)}
-                assert errors <= {EngineUnavailable}
+                assert outcomes[:9] == [StoredSession(b"new", 1, "a", 1, 0), *GONE]
+                assert outcomes[9:] == [None, *AGAIN, None, Events([Event(1, b"x")], False), None]
         # None of this is a reason to connect anew; each command here has a connection of its own.
         now = redis_server.command("INFO", "stats")["total_connections_received"]
         assert now - reads == 4 * len(wrong) + 1
+
+
+@pytest.mark.parametrize("kind", ["RPUSH", "SET", "HSET"])
+async def test_keys_of_another_type_are_made_anew(
+    engine: RedisEngine, redis_server: RedisServer, place: str, kind: str
+) -> None:
+    values = ["r", "x"] if kind == "HSET" else ["x"]
+
+    def spoil(key: str) -> None:
+        redis_server.command("DEL", key)
+        redis_server.command(kind, key, *values)
+
+    async with working(engine, "a") as a:
+        await begun(a)
+        sessions, events, tasks = a.connection.sessions, a.connection.events, a.connection.tasks
+        spoil(f"{place}:{{key}}:s")
+        assert (await events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)).accepted
+        spoil(f"{place}:{{key}}:s")
+        assert await sessions.save("key", "a", b"x", version=1, lifetime=LIFETIME)
+        spoil(f"{place}:{{key}}:s")
+        assert await sessions.end("key", LIFETIME) == {"a"}
+        new: Any = {"owner": "o", "ends_at": None, "lease": 60.0, "most": 10}
+        assert await tasks.create("t", b"record", **new)
+        spoil(f"{place}:{{tasks}}:t")
+        assert await tasks.get("t") is None
+        assert await tasks.page("o", "", 10) == []
+        assert not await tasks.replace("t", b"x", version=1, ends_at=None, lease=None)
+        assert await tasks.create("u", b"record", **new)
+        spoil(f"{place}:{{tasks}}:of:o")
+        spoil(f"{place}:{{tasks}}")
+        assert await tasks.take_overdue(1.0, 10) == []
+        assert await tasks.create("v", b"record", **new)
+        assert [task.key for task in await tasks.page("o", "", 10)] == ["v"]
+        await tasks.delete("t")
 
 
 async def test_entries_that_somebody_else_has_put_there_are_taken_in_once(

@@ -239,6 +239,21 @@ async def test_after_a_gap_there_is_a_cue_for_everything() -> None:
             assert all(changes[one] > counted.get(one, 0) for one in (TOOLS, UPDATED))
 
 
+async def test_subscription_that_was_made_during_a_gap_gets_the_change_that_it_hid() -> None:
+    engine, servers = Engine(), (ours(), ours())
+    async with workers(engine, *servers) as (one, two):
+        session = await one.initialize()
+        async with session.get() as events:
+            engine.workers[0].kill()
+            elsewhere = Session(two, session.revision, session.id, session.headers)
+            subscribe = request("resources/subscribe", uri=URI)
+            assert outcome(await elsewhere.post(subscribe)) == (200, None)
+            await servers[1].resource_updated(URI)
+            engine.workers[0].revive()
+            while await heard(events) != [UPDATED]:
+                pass
+
+
 async def test_nonsense_on_the_bus_is_ignored() -> None:
     engine, server = Engine(), ours()
     nonsense = [

@@ -239,6 +239,91 @@ class TestAnswers:
             engine.failing.clear()
             assert said_in(await events.take()) == "asks: yes"
 
+    async def test_first_acknowledged_answer_wins_over_all_that_come_after_a_gap(self) -> None:
+        for name, second in (("to who asked", 0), ("to another worker", 2)):
+            for notices in (True, False):
+                with case(f"{name}, which {'knows' if notices else 'does not know'} of the gap"):
+                    engine = Engine()
+                    async with (
+                        workers(ours(), ours(), ours(), engine=engine) as sites,
+                        asking(sites[0]) as (first, events, question),
+                    ):
+                        late = engine.workers[0]
+                        late.kill()
+                        assert await posted(at(first, sites[1]), answered(question, "first")) == 202
+                        late.revive(notices=notices)
+                        assert (
+                            await posted(at(first, sites[second]), answered(question, "no")) == 202
+                        )
+                        late.receive(runtime("sharing.engine").GAP)
+                        assert said_in(await events.take()) == "asks: first"
+
+    async def test_answer_that_waits_for_a_check_comes_after_the_one_that_was_stored(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine, begun, go = Engine(), asyncio.Event(), asyncio.Event()
+
+        def asks(*_: object) -> bool:
+            return True
+
+        async def check(*_: object) -> None:
+            begun.set()
+            await go.wait()
+
+        async with (
+            workers(ours(), ours(), engine=engine) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            scopes = runtime("http.server.scope_check").ScopeCheck
+            monkeypatch.setattr(scopes, "asks", asks)
+            monkeypatch.setattr(scopes, "check", check)
+            second = asyncio.create_task(posted(first, answered(question, "no")))
+            await begun.wait()
+            monkeypatch.undo()
+            engine.workers[0].kill()
+            assert await posted(at(first, two), answered(question, "first")) == 202
+            engine.workers[0].revive()
+            go.set()
+            assert await second == 202
+            assert said_in(await events.take()) == "asks: first"
+
+    async def test_stored_progress_comes_before_what_is_posted_after_a_gap(self) -> None:
+        call, engine = Tools(), Engine()
+        async with (
+            workers(ours(call), ours(), engine=engine) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            token = question["params"]["_meta"]["progressToken"]
+
+            def report(done: float) -> JsonObject:
+                return notification("notifications/progress", progressToken=token, progress=done)
+
+            engine.workers[0].kill()
+            for done in (0.25, 0.5):
+                assert await posted(at(first, two), report(done)) == 202
+            engine.workers[0].revive(notices=False)
+            assert await posted(first, report(0.75)) == 202
+            assert await posted(first, answered(question, "yes")) == 202
+            await events.all()
+            assert call.progress == [0.25, 0.5, 0.75]
+
+    async def test_stored_letters_are_read_once_and_some_may_be_gone(self) -> None:
+        engine = Engine()
+        engine.memory = pkg.MemoryEngine(max_events=3)
+        async with (
+            workers(ours(), ours(), engine=engine) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            token = question["params"]["_meta"]["progressToken"]
+            report = notification("notifications/progress", progressToken=token, progress=0.5)
+            for times, last in ((2, report), (6, answered(question, "yes"))):
+                engine.workers[0].kill()
+                for message in (*[report] * times, last):
+                    assert await posted(at(first, two), message) == 202
+                engine.workers[0].revive()
+                assert outcome(await first.post(request("ping", 9))) == (200, None)
+            assert said_in(await events.take()) == "asks: yes"
+
     async def test_one_that_is_not_taken_in_can_be_posted_again(self) -> None:
         engine = Engine()
         async with (
@@ -337,6 +422,20 @@ class TestNotifications:
             cancel = notification("notifications/cancelled", requestId=7)
             assert await posted(at(session, two), cancel) == 202
             engine.workers[0].revive()
+            assert "result" not in (await calling).text
+            assert call.cancelled.is_set()
+
+    async def test_stored_cancellation_frees_its_id_before_what_is_posted_after_a_gap(self) -> None:
+        call, engine = Tools(), Engine()
+        async with workers(ours(call), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            calling = asyncio.create_task(session.call("waits", 7))
+            await call.begun.wait()
+            engine.workers[0].kill()
+            cancel = notification("notifications/cancelled", requestId=7)
+            assert await posted(at(session, two), cancel) == 202
+            engine.workers[0].revive(notices=False)
+            assert text_in(await session.call("who", 7)) == "None"
             assert "result" not in (await calling).text
             assert call.cancelled.is_set()
 
@@ -738,6 +837,40 @@ class TestCopies:
             assert outcome(await at(first, two).post(chosen)) == (200, None)
             assert await logged(first) == []
 
+    async def test_copy_that_made_room_writes_nothing_more(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine, max_sessions=1) as (one,):
+            await one.initialize()
+            (before,) = one.app._running.state.sessions
+            await one.initialize()
+            await until(lambda: "sessions.leave" in engine.calls)
+            engine.calls.clear()
+            before.connection.level = "emergency"
+            assert before.changed
+            await before.connection.settle()
+            assert engine.calls == []
+
+    async def test_copy_that_is_read_again_switches_only_what_was_switched_elsewhere(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine, switched = Engine(), list[object]()
+
+        def switch_all(_: object, connection: object, switches: object) -> None:
+            switched.append(switches)
+
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            (own,) = one.app._running.state.sessions
+            kind: Any = own.connection.server.__mcp_runtime__.__class__
+            monkeypatch.setattr(kind, "switch_all", switch_all)
+            engine.lose()
+            assert outcome(await session.post(request("ping"))) == (200, None)
+            assert switched == []
+            await rewrite(engine, session, switched=[["", "a", False, False]])
+            engine.lose()
+            await session.post(request("ping"))
+            assert switched[0] == (("", "a", False, False),)
+
     async def test_one_that_makes_room_while_it_is_read_again_stays_away(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
@@ -800,13 +933,17 @@ class TestWhoseItIs:
             {"subscriptions": "file:///a"},
             {"subscriptions": [f"file:///{n}" for n in range(2000)]},
             {"confirmed": "yes"},
+            {"capabilities": None},
+            {"switched": [["x"]]},
+            {"switched": [[1, 2, 3, 4]]},
         ]
-        for members in wrong:
+        texts = [b"", b"{", b"null", b"[]", b"\xff", b"[" * 10_000, b'{"revision": "2025-11-25"}']
+        for members in (*wrong, *texts):
             with case(members):
                 engine = Engine()
                 async with workers(ours(), ours(), engine=engine) as (one, two):
                     session = await one.initialize()
-                    await rewrite(engine, session, **members)
+                    await rewrite(engine, session, members)
                     caplog.clear()
                     assert await posted(at(session, two), request("ping")) == 404
                     (entry,) = [one for one in caplog.records if one.levelno == logging.WARNING]
@@ -856,13 +993,17 @@ async def stored(engine: Engine, session: http.Session) -> JsonObject:
     return record
 
 
-async def rewrite(engine: Engine, session: http.Session, **members: Any) -> None:
-    """Change what is stored of a session, as nobody should."""
+async def rewrite(
+    engine: Engine, session: http.Session, text: bytes | JsonObject = b"", **members: Any
+) -> None:
+    """Change members of a stored session, or write other bytes in its place."""
     key, sessions = peers.key_of(session.id), engine.memory.sessions
     found = await sessions.open(key, "sother")
     assert found is not None
-    record = json.dumps({**json.loads(found.record), **members}).encode()
-    assert await sessions.save(key, "sother", record, version=found.version, lifetime=60)
+    if isinstance(text, dict) or members:
+        members |= text if isinstance(text, dict) else {}
+        text = json.dumps({**json.loads(found.record), **members}).encode()
+    assert await sessions.save(key, "sother", text, version=found.version, lifetime=60)
 
 
 class TestEnds:

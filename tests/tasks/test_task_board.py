@@ -4,6 +4,7 @@ Time is that of a loop that skips it, for boards and stores.
 """
 
 import asyncio
+import json
 import time
 from asyncio import create_task, get_running_loop, sleep
 from base64 import urlsafe_b64decode
@@ -579,7 +580,10 @@ def test_a_record_that_is_no_task_is_unknown_and_logged(caplog: pytest.LogCaptur
         board = board_of(store)
         await board.create(a_task())
         kept = vars(store)["_kept"]["".join(vars(store)["_kept"])]
-        for record in (b"secret", b"[]", b"{}", b'{"status": "lost"}'):
+        whole = json.loads(kept.record)
+        others = [{**whole, name: 1 if name == "scopes" else [1]} for name in whole]
+        texts = [json.dumps(other).encode() for other in others]
+        for record in (b"secret", b"[]", b"{}", b'{"status": "lost"}', *texts):
             kept.record = record
             with pytest.raises(UnknownTask):
                 await board.find("task")

@@ -9,6 +9,8 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from itertools import count
+from math import inf
 from random import Random
 from typing import Any, Final
 
@@ -76,6 +78,14 @@ class Publication:
 
 
 @dataclass
+class Answer:
+    """An answer to a question: its place in the order in which all are posted or acknowledged."""
+
+    posted: int
+    acknowledged: float = inf
+
+
+@dataclass
 class World:
     """What all clients of a run have in common."""
 
@@ -103,12 +113,16 @@ class Client:
         self.calls = 0
         self.calling = 0
         """The worker of the last call."""
+        self.asking = 0
+        """The worker that has asked something last."""
         self.subscribed: dict[str, float] = {}
         self.wanted: set[str] = set()
         """What it has ever subscribed to."""
         self.levels = asyncio.Lock()
         self.later: dict[str, tuple[int, float, int]] = {}
         """What is to be said when calls are over: how often, since when, and by which worker."""
+        self.answers: dict[str, Answer] = {}
+        self._moments = count()
         self._last = 0
 
     # Requests.
@@ -127,16 +141,23 @@ class Client:
         return {**found, **{name.replace("_", "-"): value for name, value in more.items()}}
 
     async def ask(
-        self, method: str, message: object = None, *, again: bool = True, **more: Any
+        self,
+        method: str,
+        message: object = None,
+        *,
+        again: bool = True,
+        first: int | None = None,
+        **more: Any,
     ) -> tuple[Reply, int]:
         """Send a request until a worker takes it; return the response, and the worker.
 
-        Unless it can be asked `again`, raise `Lost` when it may have been taken.
+        It goes to the worker `first`, if given. Unless it can be asked `again`, raise `Lost` when
+        it may have been taken.
         """
         body, fields = b"" if message is None else json.dumps(message).encode(), self.fields(**more)
         witness, begun = self.witness, self.witness.now
         while witness.now < begun + witness.patience:
-            worker = self.another()
+            worker, first = self.another() if first is None else first, None
             try:
                 async with asyncio.timeout(witness.patience):
                     reply = await self.world.wires.ask(worker, method, fields, body)
@@ -181,9 +202,9 @@ class Client:
                 self.session = reply.fields["mcp-session-id"]
         await self.tell(INITIALIZED)
 
-    async def tell(self, message: JsonObject) -> bool:
-        """Post what is no request, until it is taken."""
-        reply, worker = await self.ask("POST", message)
+    async def tell(self, message: JsonObject, first: int | None = None) -> bool:
+        """Post what is not a request, to the worker `first` if given, until it is taken."""
+        reply, worker = await self.ask("POST", message, first=first)
         await self.read(reply)
         if reply.status == 404:
             self.gone(404, str(message))
@@ -227,15 +248,44 @@ class Client:
                 self.later[f"{call.number}/{index}"] = (given[0], self.witness.now, -1)
         return await call.run()
 
-    async def answer(self, question: JsonObject) -> None:
-        """Answer a question of the server; sometimes twice, or after somebody else tries to."""
+    async def answer(self, question: JsonObject, asker: int, pause: float) -> None:
+        """Answer a question of the worker `asker`: once, twice, or with two answers at once.
+
+        With a pause, it answers after that, and twice: elsewhere, and then where it was asked.
+        Sometimes another client tries to answer before.
+        """
         text, random = question["params"]["messages"][0]["content"]["text"], self.world.random
+        self.asking = asker
         others = [one for one in self.world.clients if one is not self and not one.over]
         if others and random.random() < 0.3:
             await others[0].tell(answered(question, "stolen"))
-        await self.tell(answered(question, f"answer to {text}"))
-        if random.random() < 0.2:
-            await self.tell(answered(question, f"answer to {text}"))
+        await asyncio.sleep(pause)
+        elsewhere = (asker + 1 + random.randrange(self.world.workers - 1)) % self.world.workers
+        first = self._give(question, f"answer to {text}", elsewhere if pause else None)
+        chance = 0.0 if pause else random.random()
+        if chance < 0.3:
+            await first
+            again = asker if pause or random.random() < 0.5 else None
+            await self._give(question, f"second answer to {text}", again)
+        elif chance < 0.4:
+            await asyncio.gather(first, self._give(question, f"other answer to {text}"))
+        else:
+            await first
+
+    async def _give(self, question: JsonObject, said: str, worker: int | None = None) -> None:
+        given = self.answers[said] = Answer(next(self._moments))
+        if await self.tell(answered(question, said), worker):
+            given.acknowledged = next(self._moments)
+            self.witness.say(f"{self.name}: {said} is acknowledged")
+
+    def is_first_answer(self, said: str, text: str) -> bool:
+        """Return whether no other answer was acknowledged before this one was posted."""
+        given = self.answers.get(said)
+        return given is not None and all(
+            other.acknowledged > given.posted
+            for name, other in self.answers.items()
+            if name != said and name.endswith(f"answer to {text}")
+        )
 
     async def subscribe(self, uri: str) -> None:
         self.wanted.add(uri)
@@ -245,6 +295,8 @@ class Client:
     async def unsubscribe(self, uri: str) -> None:
         self.subscribed.pop(uri, None)
         await self.simple("resources/unsubscribe", uri=uri)
+        # A subscription meanwhile may have come before.
+        self.subscribed.pop(uri, None)
 
     async def publish(self, uri: str) -> None:
         """Have the server publish a change."""
@@ -420,7 +472,7 @@ class _Call:
                 if event.message is not None:
                     self._take_in(event.message)
                     if "method" in event.message and "id" in event.message:
-                        await self._client.answer(event.message)
+                        await self._answer(event.message)
                     if self._cancel and self._cancelling is None:
                         self._cancelling = asyncio.create_task(self._give_up())
                 most -= 1
@@ -428,6 +480,12 @@ class _Call:
                     self._witness.say(f"{self.number} breaks off")
                     reply.break_off()
                     return
+
+    async def _answer(self, question: JsonObject) -> None:
+        assert self._outcome is not None
+        _, _, index = question["params"]["messages"][0]["content"]["text"].rpartition("/")
+        _, *pause = self._steps[int(index)]
+        await self._client.answer(question, self._outcome.worker, *(pause or [0.0]))
 
     async def _come_back(self) -> None:
         if self._last is None or self._last.id == "?.0" or self._cancelling:
@@ -481,13 +539,12 @@ class _Call:
         prefix = self.expected[: len(self._heard)]
         witness.check(self._heard == prefix, f"{number} hears {self._heard} of {self.expected}")
         if outcome.result is not None:
-            answers = [
-                f"answer to {number}/{index}"
-                for index, (name, *_) in enumerate(self._steps)
-                if name == "ask"
-            ]
-            right = {"number": number, "answers": answers}
-            witness.check(outcome.result == right, f"{number} gets {outcome.result}")
+            asked = [f"{number}/{i}" for i, (name, *_) in enumerate(self._steps) if name == "ask"]
+            answers = outcome.result["answers"]
+            right = outcome.result["number"] == number and len(asked) == len(answers)
+            first = all(map(self._client.is_first_answer, answers, asked))
+            right = right and (first or witness.forgotten)
+            witness.check(right, f"{number} gets {outcome.result}")
             witness.check(self._heard == self.expected, f"{number} hears only {self._heard}")
         elif self._outcome is not None and not (self._cancel or self._client.over):
             excused = witness.excused(begun, outcome.worker)

@@ -101,11 +101,15 @@ class Connection:
         self.killed = True
         del self._engine.memory.workers[self.name]
 
-    def revive(self) -> None:
-        """Have it be there after all, which it learns at once."""
-        self.killed = False
+    def revive(self, *, notices: bool = True) -> None:
+        """Have it be there after all; unless it `notices` at once, its lease has lapsed until then.
+
+        It has noticed when it receives a gap.
+        """
+        self.killed, self.lapsed = False, not notices
         self._engine.memory.workers[self.name] = self.take
-        self.receive(sharing.GAP)
+        if notices:
+            self.receive(sharing.GAP)
 
     async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         name, engine = f"{part}.{method}", self._engine

@@ -37,7 +37,8 @@ class Listener:
         self.responses: list[Opened] = []
         self.events: dict[int, str] = {}
         """What was heard, by the numbers of events."""
-        self.uris: list[str] = []
+        self.heard: list[tuple[float, str]] = []
+        """The changes of resources that were heard of, and when."""
         self.closing = False
         self.unsure = False
         """Whether something may have been sent to a response that broke before it was read."""
@@ -124,7 +125,7 @@ class Listener:
     def _check(self, message: JsonObject) -> None:
         client, method, params = self.client, message.get("method"), message.get("params", {})
         if method == UPDATED:
-            self.uris.append(params["uri"])
+            self.heard.append((self.witness.now, params["uri"]))
             right = params["uri"] in client.wanted
         elif method == "notifications/message":
             right = params["data"].startswith(f"{client.name}-") and "/" in params["data"]
@@ -164,7 +165,8 @@ class Listener:
         ]
         for one in client.world.publications:
             since = client.subscribed.get(one.uri, inf)
-            if since < one.begun and one.uri not in self.uris and self._promised(one.begun):
+            came = any(when >= one.begun and uri == one.uri for when, uri in self.heard)
+            if since < one.begun and not came and self._promised(one.begun):
                 found.append(one.uri)
         return found
 
@@ -184,7 +186,7 @@ class Listener:
 
     def _killed(self, opened: Opened) -> bool:
         return any(
-            one.worker == opened.worker and one.ended >= opened.begun
+            one.what == "kill" and one.worker == opened.worker and one.ended >= opened.begun
             for one in self.witness.troubles
         )
 
@@ -208,7 +210,7 @@ class Listener:
             begun, ended = one.begun - near, one.ended + near
             moves = sum(begun <= response.begun <= ended for response in self.responses)
             most[one.uri] += 1 + moves
-        often = Counter(self.uris) - most
+        often = Counter(uri for _, uri in self.heard) - most
         self.witness.check(not often, f"{self.client.name} hears too often of {often}")
 
     async def close(self) -> None:

@@ -72,7 +72,7 @@ class Fault:
     name: str
     lasts: float
     worker: int | str | None = None
-    """Its number; or that of where a client listens or calls, or of the listen stream."""
+    """Its number; or where a client listens, calls or was asked, or its listen stream."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,30 @@ def _death_at_an_append(random: Random) -> tuple[list[Action], list[Fault]]:
     return told, []
 
 
-_STORIES: Final = (_late_owner, _late_writer, _missed_change, _death_at_an_append)
+def _late_asker(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker stops that has asked something, which is answered elsewhere meanwhile."""
+    steps = [("ask", random.uniform(0.5, 2.5)), ("progress",), ("ask",)]
+    told = [Action(random.uniform(0, 0.1), "call", (steps, []))]
+    return told, [Fault(random.uniform(0.3, 0.5), "stop", random.uniform(1.0, 3.0), "asks 0")]
+
+
+def _late_subscription(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker stops whose client subscribes elsewhere, to what changes meanwhile."""
+    uri = f"file:///{random.randrange(4)}"
+    told = [
+        Action(random.uniform(0.3, 0.8), "subscribe", (uri,)),
+        Action(random.uniform(0.0, 0.2), "publish", (uri,)),
+    ]
+    faults = [Fault(random.uniform(0.1, 0.3), "stop", random.uniform(1.5, 3.0), "listens 0")]
+    if random.random() < 0.3:
+        faults.append(Fault(random.uniform(0.3, 1.5), "restart", 0.2))
+    return told, faults
+
+
+_STORIES: Final = (
+    *(_late_owner, _late_writer, _missed_change, _death_at_an_append),
+    *(_late_asker, _late_subscription),
+)
 
 _FAULTS: Final = ("kill", "kill", "stop", "stop", "away", "restart", "lose", "slow", "forget")
 _WHERE: Final = (0, 1, 2, "listens 0", "listens 1", "calls 0", "calls 1", "stream")
@@ -284,8 +307,9 @@ class Run:
         if not isinstance(worker, str):
             return worker
         what, _, number = worker.partition(" ")
-        if what == "calls":
-            return self.clients[int(number)].calling
+        if what in ("asks", "calls"):
+            client = self.clients[int(number)]
+            return client.asking if what == "asks" else client.calling
         responses = (self.listeners[int(number)] if number else self.stream).responses
         return responses[-1].worker if responses else 0
 

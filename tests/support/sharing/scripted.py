@@ -53,7 +53,8 @@ class Script:
     async def sleep(self, text: str, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def ask(self, text: str) -> None:
+    async def ask(self, text: str, pause: float = 0.0) -> None:
+        """Ask the client, which answers after a pause, and then twice."""
         m = self._m
         question = m.SamplingMessage(role="user", content=m.TextContent(text=text))
         self._hooks.note(f"asks {self._number}")

@@ -95,9 +95,14 @@ class Engine:
         before, self.memory = self.memory, pkg.MemoryEngine()
         self.memory.workers.update(before.workers)
         self.memory.loops.update(before.loops)
+        self.miss()
+        for connection in self.connections.values():
+            connection.leased = -1.0
+
+    def miss(self) -> None:
+        """Forget all that is on its way to workers, which they learn when they renew leases."""
         for connection in self.connections.values():
             connection.missed = True
-            connection.leased = -1.0
             connection.coming.clear()
 
 
@@ -136,12 +141,15 @@ class Connection:
     async def renew(self) -> None:
         """Hold the lease, and say when it has lapsed."""
         while not self.dead:
-            asked = _now()
             await self.going.wait()
+            asked = _now()
+            await self._wander()
             if not self.engine.away:
                 late = _now() - self.leased >= self.engine.lease or not self.current
                 if self.missed or late:
                     self.missed = False
+                    # An engine may go on with what comes next.
+                    self.coming.clear()
                     self._receive(sharing.GAP)
                 self.leased, self.renewed = _now(), asked
             await asyncio.sleep(self.engine.lease / 3)
@@ -157,7 +165,6 @@ class Connection:
         while True:
             await self._more.wait()
             await self._wander()
-            await self.going.wait()
             while self.engine.away:
                 await asyncio.sleep(0.01)
             if not self.coming:
@@ -166,7 +173,12 @@ class Connection:
                 self._receive(self.coming.popleft())
 
     async def _wander(self) -> None:
-        await asyncio.sleep(self.engine.random.uniform(0, self.engine.delay))
+        """Be on the way; a worker that goes on after a stop does not know yet what came."""
+        moment = self.engine.random.uniform(0, self.engine.delay)
+        await asyncio.sleep(moment)
+        while not self.going.is_set():
+            await self.going.wait()
+            await asyncio.sleep(moment)
 
     async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         try:
@@ -382,6 +394,7 @@ class Simulated:
 
     async def restart(self) -> None:
         self.engine.away = True
+        self.engine.miss()
 
     async def lose(self) -> None:
         self.engine.lose()

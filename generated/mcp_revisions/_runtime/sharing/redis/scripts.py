@@ -32,13 +32,24 @@ local function add(list, one)
   table.insert(list, one)
   return true
 end
+-- What cannot be read is as good as gone: nothing would mend it, and its client can begin anew.
+local function sound(key, kind)
+  local found = redis.call('TYPE', key).ok
+  if found ~= kind and found ~= 'none' then redis.call('UNLINK', key) end
+  return key
+end
+local function unpacked(kept, kinds, names)
+  local readable, value = pcall(cmsgpack.unpack, kept)
+  if not readable or type(value) ~= 'table' then return end
+  for member, kind in pairs(kinds) do if type(value[member]) ~= kind then return end end
+  for _, name in ipairs(value[names]) do if type(name) ~= 'string' then return end end
+  return value
+end
 local function session()
-  local kept = redis.call('GET', KEYS[1])
-  if not kept or string.sub(kept, 1, 1) == '-' then return end
-  local s = cmsgpack.unpack(kept)
-  -- What is no list fails here.
-  ipairs(s.copies)
-  return s
+  local kept = redis.pcall('GET', KEYS[1])
+  if type(kept) ~= 'string' or string.sub(kept, 1, 1) == '-' then return end
+  return unpacked(kept, {record = 'string', version = 'number', owner = 'string', epoch = 'number',
+    delivered = 'number', opened = 'number', copies = 'table'}, 'copies')
 end
 local function copied(s, worker)
   s.opened = s.opened + 1
@@ -48,13 +59,13 @@ local function keep(s)
   redis.call('SET', KEYS[1], cmsgpack.pack(s), 'KEEPTTL')
 end
 local function known(s)
-  return {tostring(s.record), s.version + 0, tostring(s.owner), s.epoch + 0, s.delivered + 0}
+  return {s.record, s.version, s.owner, s.epoch, s.delivered}
 end
 local function stream(name)
   return KEYS[1] .. ':e:' .. name
 end
 local function list_of_streams()
-  return KEYS[1] .. ':s'
+  return sound(KEYS[1] .. ':s', 'zset')
 end
 local function now()
   local time = redis.call('TIME')
@@ -155,8 +166,10 @@ return true
 END: Final = _script("""
 local s = session()
 if not s then
-  local copies = ARGV[2] == '1' and string.match(redis.call('GET', KEYS[1]) or '', '^-(.*)')
-  return copies and cmsgpack.unpack(copies) or false
+  local kept = ARGV[2] == '1' and redis.pcall('GET', KEYS[1])
+  local copies = type(kept) == 'string' and string.match(kept, '^-(.*)')
+  local readable, workers = pcall(cmsgpack.unpack, copies)
+  return readable and type(workers) == 'table' and workers or false
 end
 for _, name in ipairs(redis.call('ZRANGE', list_of_streams(), 0, -1)) do
   redis.call('UNLINK', stream(name))
@@ -191,11 +204,16 @@ return 1
 
 # What is known of a stream is the first entry of its list; `last` is -1 before the first event.
 _EVENTS: Final = """
-local ended = redis.call('GETRANGE', KEYS[1], 0, 0) == '-'
-local kept = not ended and redis.call('LINDEX', KEYS[2], 0)
-local known = kept and cmsgpack.unpack(kept) or {last = -1, ended = false, followers = {}}
+local ended = redis.pcall('GETRANGE', KEYS[1], 0, 0) == '-'
+local kept = not ended and redis.pcall('LINDEX', KEYS[2], 0)
+local known = kept and unpacked(
+  kept, {last = 'number', ended = 'boolean', followers = 'table'}, 'followers')
+if kept and not known then
+  redis.call('UNLINK', KEYS[2])
+  kept = false
+end
+known = known or {last = -1, ended = false, followers = {}}
 ended = ended or known.ended
-ipairs(known.followers)
 """
 
 # ARGV: stream, number, milliseconds, whether it ends, the most events, messages
@@ -312,11 +330,13 @@ return read
 # Tasks: the first key is the set of those with a lease, and the others begin with its name.
 _TASKS: Final = """
 local function task(key) return KEYS[1] .. ':' .. key end
-local function owned(owner) return KEYS[1] .. ':of:' .. owner end
+local function owned(owner) return sound(KEYS[1] .. ':of:' .. owner, 'zset') end
+local function read(key, ...) return redis.call('HMGET', sound(task(key), 'hash'), ...) end
 local function clock() return math.floor(now() / 1000) end
 local function lapses(name, ends)
   if ends == '' then redis.call('PERSIST', name) else redis.call('PEXPIREAT', name, ends) end
 end
+sound(KEYS[1], 'zset')
 -- A set is kept as long as the last one in it.
 local function put_into(set, score, key, ends)
   redis.call('ZADD', set, score, key)
@@ -335,15 +355,15 @@ local function write(key, record, version, owner, ends, lease)
   end
 end
 local function stored(key)
-  local kept = redis.call('HMGET', task(key), 'r', 'v')
-  return kept[1] and {key, kept[1], kept[2], string.format('%.6f', now() / 1000000)}
+  local kept = read(key, 'r', 'v')
+  return kept[1] and tonumber(kept[2] or '') and {key, kept[1], kept[2], string.format('%.6f', now() / 1000000)}
 end
 """
 
 # ARGV: key, record, owner, milliseconds at which it ends, those of the lease, the most tasks
 CREATE_TASK: Final = _script(_TASKS + """
 local key, set, most = ARGV[1], owned(ARGV[3]), tonumber(ARGV[6])
-local kept = redis.call('HMGET', task(key), 'r', 'v')
+local kept = read(key, 'r', 'v')
 if kept[1] then return kept[1] == ARGV[2] and kept[2] == '1' and 1 or 0 end
 if redis.call('ZCARD', set) >= most then
   for _, one in ipairs(redis.call('ZRANGE', set, 0, -1)) do
@@ -361,14 +381,14 @@ GET_TASK: Final = _script(_TASKS + "return stored(ARGV[1])")
 # ARGV: keys
 VERSIONS: Final = _script(_TASKS + """
 local found = {}
-for i, key in ipairs(ARGV) do found[i] = redis.call('HGET', task(key), 'v') end
+for i, key in ipairs(ARGV) do found[i] = read(key, 'v')[1] end
 return found
 """)
 
 # ARGV: key, record, version, milliseconds at which it ends, those of the lease
 REPLACE_TASK: Final = _script(_TASKS + """
-local kept = redis.call('HMGET', task(ARGV[1]), 'v', 'o')
-if kept[1] ~= ARGV[3] then return 0 end
+local kept = read(ARGV[1], 'v', 'o')
+if kept[1] ~= ARGV[3] or not kept[2] then return 0 end
 write(ARGV[1], ARGV[2], ARGV[3] + 1, kept[2], ARGV[4], ARGV[5])
 return 1
 """)
@@ -382,7 +402,7 @@ return true
 
 # ARGV: key
 DELETE_TASK: Final = _script(_TASKS + """
-local owner = redis.call('HGET', task(ARGV[1]), 'o')
+local owner = read(ARGV[1], 'o')[1]
 redis.call('UNLINK', task(ARGV[1]))
 redis.call('ZREM', KEYS[1], ARGV[1])
 if owner then redis.call('ZREM', owned(owner), ARGV[1]) end

@@ -39,6 +39,7 @@ from ....sharing.engine import (
     EngineUnavailable,
     Shared,
 )
+from ....sharing.engine import Event as StoredEvent
 from ....sharing.engine import Letter as Delivered
 from ....sharing.memory import MemoryConnection, MemoryEngine
 
@@ -209,6 +210,7 @@ class Peers:
         self._handlers: dict[type, Callable[[Any], Awaitable[JSONObject | None]]] = {}
         self._on_change: list[Callable[[bytes], None]] = []
         self._on_gap: list[Callable[[], None]] = []
+        self._before_message: Callable[[str], Awaitable[object]] | None = None
         self._numbers = count(1)
         self._sent: dict[int, _Sent] = {}
         self._dealt_with: dict[tuple[str, int], Future[JSONObject | None]] = {}
@@ -274,13 +276,16 @@ class Peers:
         """Have it known when letters and changes may have been lost."""
         self._on_gap.append(handle)
 
+    def before_message(self, handle: Callable[[str], Awaitable[object]]) -> None:
+        """Have the key of a session dealt with before each letter with a message of its client.
+
+        What was stored for this worker was acknowledged before, so that it has to come first.
+        """
+        self._before_message = handle
+
     def _receive(self, delivery: Delivery) -> None:
         if isinstance(delivery, Delivered):
-            try:
-                envelope = _envelopes().validate_json(delivery.content, strict=True)
-            except ValidationError as error:
-                self._log.warning("a letter makes no sense, and is dropped: %s", faults_in(error))
-            else:
+            if (envelope := self._envelope_in(delivery.content)) is not None:
                 self._read(envelope)
         elif isinstance(delivery, Change):
             for changed in self._on_change:
@@ -291,6 +296,13 @@ class Peers:
             for lost in self._on_gap:
                 lost()
             self._ring_all()
+
+    def _envelope_in(self, content: bytes) -> _Envelope | None:
+        try:
+            return _envelopes().validate_json(content, strict=True)
+        except ValidationError as error:
+            self._log.warning("a letter makes no sense, and is dropped: %s", faults_in(error))
+            return None
 
     def _read(self, envelope: _Envelope) -> None:
         letter = envelope.letter
@@ -304,6 +316,8 @@ class Peers:
 
     async def _acknowledge(self, letter: object, sender: str, number: int) -> None:
         try:
+            if isinstance(letter, Answered | Notified) and self._before_message is not None:
+                await self._before_message(letter.session)
             answer = await self._answer_to(letter, (sender, number))
             await self._mail([sender], Acknowledged(number=number, answer=answer))
         except EngineUnavailable:
@@ -382,14 +396,32 @@ class Peers:
             refused = not (appended.accepted or appended.ended)
             number = appended.last + 1
 
-    async def read_stored(self, key: str) -> None:
-        """Deal with what was stored about a session for this worker, which was late.
+    async def read_stored(self, key: str, after: int) -> Sequence[StoredEvent]:
+        """Return what was stored about a session for this worker after an event of a number.
 
         Raise `EngineUnavailable`.
         """
-        stored = await self.engine.events.read(key, _stream_for(self.name), 0)
-        for event in () if stored is None else stored.events:
-            self._receive(Delivered(event.message))
+        read, stream = self.engine.events.read, _stream_for(self.name)
+        stored = await read(key, stream, after)
+        if stored is None:
+            self._log.warning("not all that was stored for this worker is there still")
+            known = (await self.append(key, stream, 0, [])).last
+            gone = after if after < known else -1
+            while known - gone > 1:
+                middle = (known + gone) // 2
+                if (more := await read(key, stream, middle)) is None:
+                    gone = middle
+                else:
+                    known, stored = middle, more
+        return () if stored is None else stored.events
+
+    async def take_in_stored(self, event: StoredEvent) -> None:
+        """Deal with a letter that was stored for this worker, unless it has come meanwhile."""
+        envelope = self._envelope_in(event.message)
+        if envelope is None or envelope.number is None:
+            return
+        if isinstance(envelope.letter, Answered | Notified):
+            await self._answer_to(envelope.letter, (envelope.sender, envelope.number))
 
     async def _mail(
         self, workers: Sequence[str], letter: Letter, number: int | None = None

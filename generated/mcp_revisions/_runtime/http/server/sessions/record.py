@@ -96,6 +96,8 @@ class SessionCopy:
     version: int
     as_of: int
     """The number of gaps there had been when it was read."""
+    letters: int = 0
+    """The number of the last letter stored for this worker that was dealt with."""
     used: bool = True
     """Whether its lifetime has to begin anew."""
     unannounced: bool = False

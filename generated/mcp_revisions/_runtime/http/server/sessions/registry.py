@@ -22,7 +22,6 @@ from ....server.connection import BoundServer, ServerConnection
 from ....server.lifespan import LifespanError
 from ..asgi import HttpRefusal
 from .event_log import StreamContext
-from .peers import key_of
 from .record import Choices, SessionCopy, SessionRecord
 from .servers import HttpServers
 from .streams import SessionStreams
@@ -56,11 +55,6 @@ class HttpSession:
     ended: bool = False
     held: AsyncExitStack | None = None
     """The lifespan of its server, if that is its own."""
-
-    @property
-    def key(self) -> str:
-        """The name of the session for engines and other workers."""
-        return key_of(self.id) if self.copy is None else self.copy.key
 
     # What other workers know of it.
 

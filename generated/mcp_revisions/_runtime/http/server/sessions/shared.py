@@ -2,7 +2,8 @@
 
 A copy is good without a look at the engine as long as this worker is heard by the others: who
 changes a session, or ends it, waits until all who have a copy know. After a gap in what was heard,
-each copy is read again before its next use. What a client has chosen is stored before it is
+each copy is read again before its next use, and what was stored for this worker meanwhile is taken
+in before anything that comes from then on. What a client has chosen is stored before it is
 answered, so that it holds wherever the client asks next. Messages of the client that are not for
 this worker, or not for it alone, are handed to those that they are for.
 """
@@ -67,6 +68,7 @@ class SharedSessions(SessionRegistry):
         peers.on(Claimed, self._on_claimed)
         peers.on(Taken, self._on_taken)
         peers.on_gap(self._on_gap)
+        peers.before_message(self._catch_up)
 
     # What is known.
 
@@ -94,6 +96,10 @@ class SharedSessions(SessionRegistry):
         as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
+        # Only a worker that had a copy before can be late.
+        late = self._sessions.get(id)
+        after = _copy_of(late).letters if late else 0
+        letters = await self._peers.read_stored(key_of(id), after) if late and record else ()
         session = self._sessions.get(id)
         if stored is None or record is None:
             if session is not None:
@@ -104,19 +110,41 @@ class SharedSessions(SessionRegistry):
                 # It had to make room while this was read.
                 return None
             session = await self._revived(id, record)
-        copy = _copy_of(session)
+        copy, before = _copy_of(session), session.connection.subscriptions
+        if not self._renews(session, record):
+            await self.remove(session)
+            return None
+        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
+        has_new = not session.connection.subscriptions <= before
+        if has_new and copy.as_of != self._peers.gaps and session.connection.is_owner:
+            # The cue after the gap was for the subscriptions before it.
+            self._servers.tasks.start(session.connection.cue())
+        copy.written_elsewhere |= copy.version != stored.version
+        copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
+        for letter in letters if session is late else ():
+            await self._peers.take_in_stored(letter)
+            copy.letters = letter.number
+        return session
+
+    def _renews(self, session: HttpSession, record: SessionRecord) -> bool:
+        """Have what was chosen elsewhere hold here; return False if that is impossible."""
+        choices = session.choices.onto(_copy_of(session).choices, record.choices)
         try:
             if (session.principal_id, session.revision) != (record.principal_id, record.revision):
                 raise ValueError("it has become that of another client")
-            session.choose(session.choices.onto(copy.choices, record.choices))
+            session.choose(choices)
         except (ValueError, ProtocolError) as error:
             self._throttled.warning("a session that is stored is not served: %s", error)
-            await self.remove(session)
-            return None
-        copy.written_elsewhere |= copy.version != stored.version
-        copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
-        return session
+            return False
+        return True
+
+    async def _catch_up(self, key: str) -> HttpSession | None:
+        """Return a session after all that was stored for this worker was taken in.
+
+        Raise `EngineUnavailable`.
+        """
+        session = self._found(key)
+        return session and (self._valid(session.id) or await self.open(session.id))
 
     def _understood(self, stored: StoredSession) -> SessionRecord | None:
         try:
@@ -171,7 +199,6 @@ class SharedSessions(SessionRegistry):
                     is_old = changed or copy.as_of != self._peers.gaps
                     if is_old and self._found(copy.key) is session:
                         await self._read(session.id)
-                await self._peers.read_stored(copy.key)
                 return
             except EngineUnavailable:
                 copy.as_of = _READ_AGAIN
@@ -366,13 +393,18 @@ class SharedSessions(SessionRegistry):
     # Messages of the client that are for other workers.
 
     async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
+        is_elsewhere = False
         if not isinstance(message, Batch):
-            return await self._share(session, message)
-        # Nothing is handed on of what is refused here.
-        session.connection.endpoint.check_batch(message)
-        for member in message.members:
-            await self._share(session, member)
-        return False
+            is_elsewhere = await self._share(session, message)
+        else:
+            # Nothing is handed on of what is refused here.
+            session.connection.endpoint.check_batch(message)
+            for member in message.members:
+                await self._share(session, member)
+        # Another worker may have taken this one for gone meanwhile.
+        if not is_elsewhere and await self._catch_up(_copy_of(session).key) is not session:
+            raise _ended()
+        return is_elsewhere
 
     async def _share(self, session: HttpSession, message: Parsed) -> bool:
         """Do as `share` for one message; raise `HttpRefusal` if who asked does not take it in."""
