@@ -31,7 +31,7 @@ def exclusive_lock(folder: Path) -> Generator[None, None, None]:
     the folder or its lock file cannot be made.
     """
     deadline = time.monotonic() + WAIT_SECONDS
-    thread = _threads.setdefault(folder, threading.Lock())
+    thread = _threads.setdefault(Path(os.path.realpath(folder)), threading.Lock())
     if not thread.acquire(timeout=WAIT_SECONDS):
         raise _busy(folder)
     try:
