@@ -362,6 +362,58 @@ def test_sync_judges_the_settings_that_it_uses(mcp_gen: Run) -> None:
     assert err.count("error[outside-project]: pyproject.toml: ") == err.count("error[") == 2
 
 
+def monorepo(*settings: str) -> tuple[Path, Path]:
+    """Make a repository in which one project names the package of another; return both."""
+    Path(".git").mkdir()
+    project, package = Path("tooling").resolve(), Path("sdk", "wire").resolve()
+    package.parent.mkdir()
+    (package.parent / "pyproject.toml").write_text("[tool.mcp-gen]\nformat = 'text'\n")
+    project.mkdir()
+    (project / "pyproject.toml").write_text("\n".join(("[tool.mcp-gen]", *settings)))
+    return project, package
+
+
+def test_sync_finds_package_beside_its_project(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path.cwd()
+    lines = ("revisions = '2025-11-25'", "with = 'http-server'", "out = '../sdk/wire'")
+    project, package = monorepo(*lines)
+    monkeypatch.chdir(project)
+    assert mcp_gen().code == 0
+    made = packages.contents(package)
+    for folder, words in (
+        (project, ()),
+        (root, ("tooling",)),
+        (project, ("../sdk/wire",)),
+        (package.parent, (str(project),)),
+    ):
+        monkeypatch.chdir(folder)
+        (package / "bridge.py").unlink()
+        assert mcp_gen("sync", "--check", *words).code == 1
+        assert mcp_gen("sync", *words).code == 0
+        assert packages.contents(package) == made
+
+
+def test_sync_takes_out_in_place_of_the_setting(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ("revisions = '2025-11-25'", "with = 'http-server'", "out = '../../beyond'")
+    project, package = monorepo(*lines)
+    monkeypatch.chdir(project)
+    assert "outside-project" in mcp_gen("sync").err
+    out = ("--out", "../sdk/wire")
+    assert "error[no-package]" in mcp_gen("sync", *out).err
+    assert mcp_gen(*out).code == 0
+    made = packages.contents(package)
+    (package / "bridge.py").unlink()
+    assert mcp_gen("sync", "--check", *out).code == 1
+    assert mcp_gen("sync", *out).code == 0
+    assert packages.contents(package) == made
+    monkeypatch.chdir(project.parent)
+    assert mcp_gen("sync", "tooling", "--out", "sdk/wire", "--check").code == 0
+
+
 def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
     Path("draft.json").write_text('{"$defs": {}}')
     mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
