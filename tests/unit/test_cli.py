@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 
 import pytest
 from mcp_protogen import __version__
-from mcp_protogen.app import commands
+from mcp_protogen.app import commands, schemas
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
-from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.cli.app import app
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.cli.run import Plain, plain
@@ -360,6 +360,26 @@ def test_sync_judges_the_settings_that_it_uses(mcp_gen: Run) -> None:
     err = mcp_gen("sync").err
     assert "mcp-gen --revision ... --schema ... --out ...\n" in err
     assert err.count("error[outside-project]: pyproject.toml: ") == err.count("error[") == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "catalogue"), [("revisions", "catalogue"), ("extensions", "extensions")]
+)
+def test_failed_list_names_its_command(
+    command: str, catalogue: str, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert document(mcp_gen(command, "--format", "json").out)["command"] == command
+
+    def fail() -> NoReturn:
+        raise ProblemError(Problem("bad-pins", "unusable"))
+
+    monkeypatch.setattr(schemas, catalogue, fail)
+    ran = mcp_gen(command, "--format", "json")
+    said = document(ran.out)
+    assert (ran.code, said["command"], said["status"]) == (2, command, "failed")
+    assert [problem["code"] for problem in said["problems"]] == ["bad-pins"]
+    ran = mcp_gen(command)
+    assert ran.code == 2 and ran.err.startswith("error[bad-pins]: unusable")
 
 
 def monorepo(*settings: str) -> tuple[Path, Path]:
