@@ -320,7 +320,7 @@ def _texts(value: Any, base: Path) -> tuple[str, ...]:
 
 
 def _path(value: Any, base: Path) -> Path:
-    path, real = _followed(value, base)
+    path, real = _follow(value, base)
     if not real.is_relative_to(base.resolve()):
         raise _OutsideError("leads out of the folder of this file")
     return _seen(path)
@@ -328,7 +328,7 @@ def _path(value: Any, base: Path) -> Path:
 
 def _out(value: Any, base: Path) -> Path:
     """Return a place to write to, which may be anywhere in the git repository of the file."""
-    path, real = _followed(value, base)
+    path, real = _follow(value, base)
     root = _repository(base.resolve())
     if root is None:
         return _path(value, base)
@@ -337,7 +337,7 @@ def _out(value: Any, base: Path) -> Path:
     return _seen(path)
 
 
-def _followed(value: Any, base: Path) -> tuple[Path, Path]:
+def _follow(value: Any, base: Path) -> tuple[Path, Path]:
     path = base / _text(value, base)
     real = Path(os.path.realpath(path))
     if real.is_symlink():  # one of a circle, which Path.resolve does not bear before Python 3.13
@@ -346,8 +346,8 @@ def _followed(value: Any, base: Path) -> tuple[Path, Path]:
 
 
 def _repository(folder: Path) -> Path | None:
-    """Return the git repository around a folder; worktrees and submodules are ones of their own."""
-    return next((one for one in (folder, *folder.parents) if (one / _GIT).exists()), None)
+    """Return the git repository around a folder; worktrees and submodules count."""
+    return next((root for root in (folder, *folder.parents) if (root / _GIT).exists()), None)
 
 
 def _seen(path: Path) -> Path:

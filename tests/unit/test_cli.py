@@ -383,7 +383,7 @@ def test_failed_list_names_its_command(
 
 
 def monorepo(*settings: str) -> tuple[Path, Path]:
-    """Make a repository in which one project names the package of another; return both."""
+    """Make a repository where a project names a package beside it; return both."""
     Path(".git").mkdir()
     project, package = Path("tooling").resolve(), Path("sdk", "wire").resolve()
     package.parent.mkdir()

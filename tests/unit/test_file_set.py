@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ from support.unit.packages import INPUTS, NEW, codes, contents
 REVISION = "2030-01-01"
 
 
-def _nothing(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     folder.mkdir()
 
 
@@ -107,7 +108,7 @@ def keep_protocol(folder: Path) -> None:
     assert {path for path, content in contents(found).items() if content is not None} == {*files}
 
 
-def know_nothing(folder: Path) -> None:
+def write_known(folder: Path) -> None:
     """Write a baseline without findings."""
     write_baseline(folder / "known.json", REVISION, ())
 
@@ -144,18 +145,18 @@ CHOICES = Choices(
 ENTRY = "0" * 64
 TEMPLATES = ("app.py.jinja", "client.py.jinja")
 WRITERS: Mapping[str, Writer] = {
-    "new client": Writer(_nothing, partial(client, ("a",)), read_client),
+    "new client": Writer(make_folder, partial(client, ("a",)), read_client),
     "client": Writer(partial(client, ("a",)), partial(client, ("a", "b")), read_client),
     "draft": Writer(old_draft, partial(drafting.write, REVISION), load_pins),
     "templates": Writer(old_templates, partial(templates.export, TEMPLATES), read_statement),
-    "new pins": Writer(_nothing, partial(pin, "integer"), load_pins),
+    "new pins": Writer(make_folder, partial(pin, "integer"), load_pins),
     "pins": Writer(
         partial(pin, "integer"), partial(pin, "string"), partial(read_snapshot, REVISION)
     ),
     "cache": Writer(partial(keep, b"old"), partial(keep, b"new"), read_kept),
-    "protocol": Writer(_nothing, keep_protocol),
-    "baseline": Writer(_nothing, know_nothing),
-    "project": Writer(_nothing, create),
+    "protocol": Writer(make_folder, keep_protocol),
+    "baseline": Writer(make_folder, write_known),
+    "project": Writer(make_folder, create),
     "vectors": Writer(
         partial(put_vectors, ("a.json",)), partial(put_vectors, ("a.json", "b.json"))
     ),
@@ -221,13 +222,13 @@ def _visible(folder: Path) -> Mapping[str, bytes | None]:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> dict[Path, bytes]:
-    """Two new files, of which one replaces an old one; the second is in a folder."""
+    """Two new files: the first replaces an old one, the second is in a folder."""
     (tmp_path / "a").write_bytes(b"old")
     return {tmp_path / "a": b"new", tmp_path / "sub" / "b": b"new"}
 
 
 def leave_journal(pair: Mapping[Path, bytes], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write files in a run that stops as soon as they are decided; return the work folder."""
+    """Write files in a run that stops after step 3; return the work folder."""
 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -306,12 +307,31 @@ def test_journal_with_link_is_refused(
 def test_journal_of_another_user_is_refused(
     pair: Mapping[Path, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leave_journal(pair, monkeypatch)
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    journal = leave_journal(pair, monkeypatch) / "new"
+    lstat = Path.lstat
+
+    def of_another(path: Path) -> os.stat_result:
+        fields = [*lstat(path)]
+        fields[stat.ST_UID] += path == journal
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(Path, "lstat", of_another)
     with pytest.raises(ProblemError) as caught:
         finish(tmp_path / "a")
     assert codes(caught) == ["foreign-file"]
     assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_work_folder_of_another_user_is_refused(
+    pair: Mapping[Path, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = work_folder(tmp_path / "a")
+    work.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(ProblemError) as caught:
+        write_files(pair)
+    assert codes(caught) == ["cannot-write"]
+    assert contents(tmp_path) == {"a": b"old", work.name: None}
 
 
 def test_file_outside_the_folder_is_not_written(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_folder_that_others_can_write_or_exchange_is_not_used(
             assert kept() is None
             place.chmod(0o700)
             assert kept() == folder
-    folder.parent.parent.chmod(0o1777)  # as /tmp is: only owners rename what is theirs
+    folder.parent.parent.chmod(0o1777)  # like /tmp, where only owners rename files
     assert kept() == folder
 
 

@@ -28,5 +28,5 @@ MARK = re.compile(rf"{re.escape(_BEGIN)}(0|{'|'.join(Colour)})m")
 
 
 def painted(colour: Colour, text: str, *, on: bool = True) -> str:
-    """Return text between marks of a colour; as it is if it is invisible, or colours not `on`."""
+    """Return text between marks of a colour; unchanged if invisible, or without colours `on`."""
     return f"{_BEGIN}{colour}m{text}{_BEGIN}0m" if on and text.strip() else text

@@ -5,18 +5,17 @@ One of the files leads the others: all are below its folder, and the work folder
 
 1. `lock` in the work folder keeps other runs out.
 2. `staged/` gets the new files, each at its path below the folder, and `old/` links to the files
-   that they replace. A failure or a kill until here costs nothing but the work folder.
+   that they replace. A failure or a kill until here costs only the work folder.
 3. `staged/` is renamed to `new/`. This one step decides that the files are new.
 4. The files in `new/` take their places. If one cannot, the old files return to theirs. After a
    kill, the next run repeats this step.
 
-A work folder may come from a stranger, with an archive or in a shared folder. Therefore `new/` must
-belong to this user and contain only folders and files, and no link may lead out of the folder.
+A work folder may come from a stranger, with an archive or in a shared folder. Therefore it must
+belong to this user, `new/` may contain only folders and files, and no link may lead elsewhere.
 """
 
 import os
 import stat
-import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from errno import ELOOP
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_protogen.base.files import link_or_copy, sync_folder, write_new, writing
+from mcp_protogen.base.private_files import is_own
 from mcp_protogen.base.problems import Problem, ProblemError
 
 _STAGED, _NEW, _OLD = "staged", "new", "old"
@@ -71,7 +71,7 @@ class FileSet(NamedTuple):
         Raise `ProblemError` (`foreign-file`) if no run of this user can have left it.
         """
         if os.path.lexists(self.work / _NEW):
-            self._put_in_place(self._decided())
+            self._put_in_place(self._read_journal())
             remove_tree(self.work / _NEW)
         self.settle()
 
@@ -109,7 +109,7 @@ class FileSet(NamedTuple):
                     (self.folder / name).unlink()
         os.rename(self.work / _NEW, self.work / _STAGED)
 
-    def _decided(self) -> list[Path]:
+    def _read_journal(self) -> list[Path]:
         """Return the paths below `new/`; raise `ProblemError` unless this user's run made it."""
         new, names = self.work / _NEW, list[Path]()
         folder = Path(os.path.realpath(self.folder))
@@ -162,12 +162,12 @@ def holding(lead: Path) -> Generator[FileSet, None, None]:
         try:
             yield files
         finally:
-            with suppress(OSError):  # the next run removes what is left
+            with suppress(OSError):  # the next run removes the rest
                 files.settle()
 
 
 def work_folder(target: Path) -> Path:
-    """Return the folder in which changes of `target` are prepared."""
+    """Return the folder for preparing changes of `target`."""
     return target.with_name(f".{target.name}.mcp-gen")
 
 
@@ -184,18 +184,12 @@ def working(target: Path) -> Generator[Path, None, None]:
 
 def remove_tree(path: Path) -> None:
     """Remove a folder with everything in it, or a link itself, if it is there."""
-    if path.is_symlink():  # this program must not remove what it leads to
+    if path.is_symlink():  # its target must stay
         path.unlink()
     elif path.exists():
         import shutil
 
         shutil.rmtree(path)
-
-
-def is_own(found: os.stat_result) -> bool:
-    """Return whether a file or folder, not a link to one, belongs to this user."""
-    own = sys.platform == "win32" or found.st_uid == os.geteuid()
-    return own and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
 
 
 def _sync_parents(folder: Path, names: Iterable[Path]) -> None:

@@ -6,9 +6,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-_OPEN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # A pipe is opened without waiting for its writer, and then refused.
-_ENTRY = _OPEN | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_ENTRY = _FLAGS | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _IS_WINDOWS = sys.platform == "win32"
 _BY_NAME = os.open not in os.supports_dir_fd  # as on Windows
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -21,7 +21,7 @@ def read_private(path: Path, *, used: bool = False) -> bytes | None:
     lead elsewhere a moment later. With `used`, the file gets the present as its time.
     """
     try:
-        handle = _opened(path)
+        handle = _open(path)
     except OSError:
         return None
     with open(handle, "rb") as file:
@@ -33,11 +33,11 @@ def read_private(path: Path, *, used: bool = False) -> bytes | None:
         return file.read()
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     """Return the open file; raise `OSError`, also if others can write to its folder."""
     if _BY_NAME:
         return os.open(path, _ENTRY)
-    folder = os.open(path.parent, _OPEN | os.O_DIRECTORY)
+    folder = os.open(path.parent, _FLAGS | os.O_DIRECTORY)
     try:
         if not _is_private(os.fstat(folder), stat.S_IFDIR):
             raise PermissionError(path.parent)
@@ -60,6 +60,12 @@ def is_private_folder(folder: Path) -> bool:
     return private and all(map(_keeps_names, above))
 
 
+def is_own(found: os.stat_result) -> bool:
+    """Return whether a file or folder, not a link to one, belongs to this user."""
+    own = _IS_WINDOWS or found.st_uid == os.geteuid()
+    return own and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
+
+
 def _keeps_names(folder: os.stat_result) -> bool:
     mode = folder.st_mode
     safe = not mode & stat.S_IWOTH or bool(mode & stat.S_ISVTX)
@@ -67,6 +73,6 @@ def _keeps_names(folder: os.stat_result) -> bool:
 
 
 def _is_private(found: os.stat_result, kind: int) -> bool:
-    # A profile of Windows belongs to its user alone; there are no modes.
-    own = _IS_WINDOWS or (found.st_uid == os.geteuid() and not found.st_mode & _OTHERS)
-    return own and stat.S_IFMT(found.st_mode) == kind
+    # A profile of Windows belongs to its user alone, and files have no modes.
+    private = _IS_WINDOWS or not found.st_mode & _OTHERS
+    return private and is_own(found) and stat.S_IFMT(found.st_mode) == kind

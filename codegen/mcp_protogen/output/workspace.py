@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_protogen.base.file_set import is_own, remove_tree, work_folder, working
+from mcp_protogen.base.file_set import remove_tree, work_folder, working
 from mcp_protogen.base.files import link_or_copy, sync_folder, write_new, writing
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.output.exchange import exchange
@@ -106,8 +106,7 @@ class Workspace:
         for leftover in (self._new, self._old):
             if leftover.is_symlink():  # not ours: this program must not move what it leads to
                 leftover.unlink()
-        staged = self._new.exists() and is_own(self._new.lstat())
-        if self._old.exists() and staged and not self.target.exists():
+        if self._old.exists() and self._new.exists() and not self.target.exists():
             os.rename(self._new, self.target)  # killed between the two renames
         for leftover in (self._new, self._old):
             remove_tree(leftover)
