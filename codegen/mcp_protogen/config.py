@@ -28,6 +28,7 @@ COPY = "copy"
 """What says that a package has a copy of the runtime; no module of a runtime is called so."""
 
 PROJECT = "pyproject.toml"
+_GIT = ".git"
 _TABLE = "[tool.mcp-gen]"
 _EACH = "*"
 _Choice = TypeVar("_Choice", bound=StrEnum)
@@ -319,13 +320,34 @@ def _texts(value: Any, base: Path) -> tuple[str, ...]:
 
 
 def _path(value: Any, base: Path) -> Path:
+    path, real = _follow(value, base)
+    if not real.is_relative_to(base.resolve()):
+        raise _OutsideError("leads out of the folder of this file")
+    return _seen(path)
+
+
+def _out(value: Any, base: Path) -> Path:
+    """Return a place to write to, which may be anywhere in the git repository of the file."""
+    path, real = _follow(value, base)
+    root = _repository(base.resolve())
+    if root is None:
+        return _path(value, base)
+    if _GIT in real.parts[len(root.parts) :] or _repository(real) != root:
+        raise _OutsideError("leads out of the git repository of this file")
+    return _seen(path)
+
+
+def _follow(value: Any, base: Path) -> tuple[Path, Path]:
     path = base / _text(value, base)
     real = Path(os.path.realpath(path))
     if real.is_symlink():  # one of a circle, which Path.resolve does not bear before Python 3.13
         raise _OutsideError("cannot be followed")
-    if not real.is_relative_to(base.resolve()):
-        raise _OutsideError("leads out of the folder of this file")
-    return _seen(path)
+    return path, real
+
+
+def _repository(folder: Path) -> Path | None:
+    """Return the git repository around a folder; worktrees and submodules count."""
+    return next((root for root in (folder, *folder.parents) if (root / _GIT).exists()), None)
 
 
 def _seen(path: Path) -> Path:
@@ -435,7 +457,7 @@ _OF_CLIENTS: Mapping[str, Callable[[Any, Path], Any]] = {
     "auth": _text,
     "config": _path,
     "headers": _texts,
-    "out": _path,
+    "out": _out,
     "package": _text,
     "server": _text,
     "tools": _texts,
@@ -450,7 +472,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "layout": ("layout", _one_of(LAYOUTS)),
     "names": ("names", _source),
     "only": ("layers", _texts),
-    "out": ("out", _path),
+    "out": ("out", _out),
     "own": ("own", _texts),
     "patches": ("patches", _patches),
     "revision": ("revisions", _texts),

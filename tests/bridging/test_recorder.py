@@ -107,3 +107,18 @@ def test_an_address_is_a_port_with_or_without_a_host() -> None:
     for said in ("", "x", "::1:80", "host:", "host:x", "70000", "a:b:1", "-1"):
         with case(said), pytest.raises(ProblemError, match="--http cannot be"):
             address(said)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no modes")
+def test_only_its_user_can_read_a_recording_that_was_open_to_others(tmp_path: Path) -> None:
+    file, other = tmp_path / "traffic.jsonl", tmp_path / "other"
+    recorder(file).close()
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o644)
+    recorder(file).close()
+    assert file.stat().st_mode & 0o777 == 0o600
+    other.write_text("mine")
+    other.chmod(0o644)
+    with pytest.raises(ProblemError, match="bad-recording"):
+        recorder(other)
+    assert other.stat().st_mode & 0o777 == 0o644

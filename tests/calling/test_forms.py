@@ -1,6 +1,6 @@
 """Forms of servers: what is shown of a field, and what an answer means."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from mcp_protogen.calling.forms import LEFT_OUT, Field, fields
@@ -10,6 +10,7 @@ TITLED = {"oneOf": [{"const": "r", "title": "Red"}, {"const": "2", "title": "Gre
 SEVERAL = {"type": "array", "items": {"anyOf": TITLED["oneOf"]}, "minItems": 1}
 NAMED = {"type": "string", "enum": ["a", "b"], "enumNames": ["First", "Second"]}
 
+MOMENT: Final = {"type": "string", "format": "date-time"}
 ANSWERS: dict[str, tuple[dict[str, Any], str, Any]] = {
     "text": ({"type": "string"}, " ada ", "ada"),
     "whole number": ({"type": "integer"}, "7", 7),
@@ -34,6 +35,8 @@ ANSWERS: dict[str, tuple[dict[str, Any], str, Any]] = {
     "a page": ({"type": "string", "format": "uri"}, "https://b.example/", "https://b.example/"),
     "a day": ({"type": "string", "format": "date"}, "2026-07-28", "2026-07-28"),
     "a moment": ({"type": "string", "format": "date-time"}, "2026-07-28T12:00:00Z", ...),
+    "a moment in small letters": (MOMENT, "2026-07-28t12:00:00z", ...),
+    "a choice that is empty": ({"type": "string", "enum": ["", "a"]}, "1", ""),
     "a format of the future": ({"type": "string", "format": "ipv4"}, "x", "x"),
 }
 
@@ -57,6 +60,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "no page": ({"type": "string", "format": "uri"}, "b.example", "a URI"),
     "no such day": ({"type": "string", "format": "date"}, "2026-02-30", "a date"),
     "no moment": ({"type": "string", "format": "date-time"}, "2026-07-28", "a date with a time"),
+    "space in a moment": (MOMENT, "2026-07-28 12:00:00", "a date with a time"),
+    "word with a T": (MOMENT, "Tuesday", "a date with a time"),
+    "no such moment": (MOMENT, "2026-13-28T12:00:00Z", "a date with a time"),
+    "week of a year": ({"type": "string", "format": "date"}, "2026-W30-2", "a date"),
+    "compact day": ({"type": "string", "format": "date"}, "20260728", "a date"),
+    "day after a word": ({"type": "string", "format": "date"}, "on 2026-07-28", "a date"),
+    "two addresses": ({"type": "string", "format": "email"}, "a@b, c@d", "an e-mail address"),
+    "address without a host": ({"type": "string", "format": "email"}, "a@", "an e-mail address"),
+    "page with a space": ({"type": "string", "format": "uri"}, "https://b c", "a URI"),
+    "page that begins with a digit": ({"type": "string", "format": "uri"}, "1a:b", "a URI"),
     "nothing": ({"type": "string"}, "", "an answer is needed"),
 }
 

@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 from mcp_protogen.cli import terminal
 from mcp_protogen.runtime.core.options import Progress
+from support.calling.foreign_server import CODES
 from support.calling.terminals import played
 from support.folders import TESTS, environment
 
@@ -56,3 +57,35 @@ def test_nothing_comes_between_a_question_and_its_answer(
     assert capsys.readouterr().err == "[error] sand\n\rdig  2\x1b[K"
     screen.close()
     assert capsys.readouterr().err == "\r\x1b[K"
+
+
+FOREIGN: Final = TESTS / "support" / "calling" / "foreign_server.py"
+COMMANDS: Final = {
+    "call": (0, "call SERVER say --no-check"),
+    "call without a list": (0, "call SERVER say --no-check --json"),
+    "failed call": (1, "call SERVER:fail say --log-level debug"),
+    "read": (0, "read SERVER memo://a"),
+    "list": (0, "list SERVER"),
+    "list as JSON": (0, "list SERVER --json"),
+    "prompt": (0, "prompt SERVER ask"),
+    "inspect": (1, "inspect SERVER"),
+    "client": (0, "client SERVER --out made.py --package mcp_revisions"),
+    "wrong argument": (2, "call SERVER say nasty=1"),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_code_of_a_server_reaches_a_terminal(
+    name: str, kept: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del kept
+    monkeypatch.chdir(tmp_path)
+    ending, line = COMMANDS[name]
+    words = [str(FOREIGN) if word == "SERVER" else word for word in line.split()]
+    if "SERVER:fail" in words:
+        words[words.index("SERVER:fail")] = f"{sys.executable} {FOREIGN} fail"
+    command = [sys.executable, "-m", "mcp_protogen", *words]
+    shown = played(command, (), {**environment(), "TERM": "xterm", "COLUMNS": "200"}, ending)
+    assert "nasty" in shown
+    assert [code for code in CODES if f"<{code}>" in shown] == []

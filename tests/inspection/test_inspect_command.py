@@ -1,6 +1,7 @@
 """`mcp-gen inspect` on the command line: a recording judged again, forms, baselines, wrong use."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,26 @@ def test_json_is_as_described(mcp_gen: Run, recording: Path) -> None:
     (found,) = document["findings"]
     assert (found["code"], found["pointer"]) == ("tool-name", "/result/tools/0/name")
     assert found["sessions"] == ["2025-11-25 over stdio"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no modes")
+def test_only_its_user_can_read_a_new_recording(
+    mcp_gen: Run, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = read(recording)[1]
+
+    def inspect(*_: object) -> object:
+        return sessions
+
+    monkeypatch.setattr("mcp_protogen.inspection.inspecting.inspect", inspect)
+    file = tmp_path / "record.jsonl"
+    for before in (None, 0o644):
+        with case(str(before)):
+            if before is not None:
+                file.chmod(before)
+            assert mcp_gen("inspect", "https://example.com/mcp", "--record", str(file)).code == 1
+            assert file.stat().st_mode & 0o777 == 0o600
+    assert len(read(file)[1]) == len(sessions)
 
 
 def test_known_findings_do_not_fail(mcp_gen: Run, recording: Path, tmp_path: Path) -> None:

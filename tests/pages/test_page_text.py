@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from mcp_protogen.base.printable import page as shown
 from mcp_protogen.findings.change import PROTOCOL, Category, Comparison, Reader
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.text import WIDTH
@@ -95,7 +96,7 @@ def test_the_same_twice_is_said_in_a_line() -> None:
 
 
 def test_colour_adds_colour_and_nothing_else() -> None:
-    coloured = text(SMALL, reader=None, colour=True)
+    coloured = shown(text(SMALL, reader=None, colour=True), colour=True)
     assert COLOUR.sub("", coloured) == text(SMALL, reader=None, colour=False)
     assert "\x1b[1;31mBreaking (2)\x1b[0m" in coloured
     assert "\x1b[31moptional\x1b[0m -> \x1b[32mrequired\x1b[0m" in coloured

@@ -3,7 +3,20 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+
+def kills(begin: Callable[[], object], work: Callable[[], object]) -> Iterator[int]:
+    """Yield the number of each step of `work` after which it was killed, and 0 once it got through.
+
+    `begin` makes the state before it, each time.
+    """
+    step, killed = 0, True
+    while killed:
+        step += 1
+        begin()
+        killed = run_until_killed(work, step)
+        yield step if killed else 0
 
 
 def run_until_killed(work: Callable[[], object], step: int) -> bool:

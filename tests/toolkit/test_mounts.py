@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 from mcp_revisions import v2026_07_28 as new
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import client
+from support.sessions.talking import META, client, modern, served
 from support.tables import case, some
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
 from support.toolkit.mounting import (
@@ -29,6 +29,7 @@ from support.toolkit.mounting import (
     weather,
 )
 
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 TOOLS = ["weather_forecast", "weather_age", "weather_touch"]
 
 
@@ -162,6 +163,51 @@ async def test_whatever_a_mounted_server_asks_its_client_answers() -> None:
             for name, expected in answers.items():
                 with case((above, spoken, is_remote, name)):
                     assert await text_of(one, f"x_{name}") == expected
+
+
+async def test_client_without_a_name_is_unknown_to_a_mounted_server_of_the_other_era() -> None:
+    names: list[object] = []
+
+    async def note(call: pkg.MethodCall, next: pkg.CallNext) -> Any:
+        params: Any = call.params
+        names.append(params.meta.client_info.to_wire())
+        return await next(call)
+
+    top, child = app(OLD), new.App("child")
+    child.middleware = [note]
+
+    @child.tool
+    def look() -> str:
+        return ""
+
+    top.mount("x", child)
+    unknown, known = {"name": "unknown", "version": "0"}, {"name": "page", "version": "1"}
+    async with served([top]) as hand:
+        for meta in (META, {**META, CLIENT_INFO: known}):
+            await hand.send(modern("tools/call", name="x_look", arguments={}, _meta=meta))
+            assert "result" in await hand.take()
+    assert names == [unknown, known]
+
+
+async def test_mounted_server_of_the_same_era_gets_no_envelope() -> None:
+    given: list[Any] = []
+
+    async def note(call: pkg.MethodCall, next: pkg.CallNext) -> Any:
+        params: Any = call.params
+        given.append(params.to_wire())
+        return await next(call)
+
+    top, child = app(HANDSHAKE[-1]), app(HANDSHAKE[0], "child")
+    child.middleware = [note]
+
+    @child.tool
+    def look() -> str:
+        return ""
+
+    top.mount("x", child)
+    async with in_memory(client(HANDSHAKE[-1]), top) as one:
+        assert await text_of(one, "x_look") == ""
+    assert [params.get("_meta", {}) for params in given] == [{}]
 
 
 async def test_what_comes_and_goes_shows_and_clients_are_notified() -> None:

@@ -1,12 +1,15 @@
 """Packages of earlier runs: used where nothing has changed, and never in the way."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp_protogen.base import file_set
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cache import entries, packages
 from mcp_protogen.cache.entries import keep_entry, read_entry, user_cache
@@ -140,10 +143,70 @@ def test_what_is_no_file_of_ones_own_is_no_entry(
     assert read_entry("b") is None
 
 
+@pytest.mark.skipif(os.open not in os.supports_dir_fd, reason="opens names in a folder")
+@pytest.mark.parametrize("link", [False, True], ids=["folder", "link"])
+@pytest.mark.parametrize("function", ["open", "fstat"])
+def test_folder_that_is_exchanged_after_any_step_is_not_read(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, link: bool
+) -> None:
+    forged = tmp_path / "forged"
+    with monkeypatch.context() as patch:
+        patch.setenv(entries.VARIABLE, str(forged))
+        keep_entry("a", b"forged")
+    called: Any = getattr(os, function)
+    for step in range(1, 3):
+        with tables.case(str(step)), monkeypatch.context() as patch:
+            keep_entry("a", b"own")
+            shutil.copytree(forged, tmp_path / "copy", dirs_exist_ok=True)
+            steps: list[int] = []
+
+            def exchange(*given: Any, steps: Any = steps, last: int = step, **how: Any) -> Any:
+                found = called(*given, **how)
+                steps.append(1)
+                if len(steps) == last:
+                    cache.rename(tmp_path / "own")
+                    cache.symlink_to(forged) if link else (tmp_path / "copy").rename(cache)
+                return found
+
+            patch.setattr(os, function, exchange)
+            assert read_entry("a") == b"own"
+            assert len(steps) == 2
+        cache.unlink() if link else shutil.rmtree(cache)
+        shutil.rmtree(tmp_path / "own")
+
+
+def test_entry_that_others_can_write_or_exchange_is_not_read(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = cache / "shelf" / "a"
+    for place in (entry, entry.parent):
+        for mode in (0o020, 0o002):
+            keep_entry("a", b"x", "shelf")
+            assert read_entry("a", "shelf") == b"x"
+            with tables.case(f"{place} {mode:o}"):
+                usual = place.stat().st_mode
+                place.chmod(usual | mode)
+                assert read_entry("a", "shelf") is None
+                place.chmod(usual)
+    entry.rename(tmp_path / "elsewhere")
+    entry.symlink_to(tmp_path / "elsewhere")
+    assert read_entry("a", "shelf") is None
+
+
+def test_cache_is_private_whatever_the_umask(cache: Path) -> None:
+    before = os.umask(0)
+    try:
+        keep_entry("a", b"x", "shelf")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (cache, *cache.rglob("*"))}
+    assert modes == {"cache": 0o700, "shelf": 0o700, "a": 0o600}
+
+
 def test_a_cache_that_cannot_be_used_is_done_without(
     generated: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError
 
     (tmp_path / "file").touch()
@@ -152,7 +215,7 @@ def test_a_cache_that_cannot_be_used_is_done_without(
             monkeypatch.setenv(entries.VARIABLE, folder and str(tmp_path / folder))
             assert packages.made(OPTIONS) == packages.made(OPTIONS)
     monkeypatch.setenv(entries.VARIABLE, str(tmp_path / "read-only"))
-    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(file_set, "write_new", refuse)
     assert packages.made(OPTIONS) == packages.made(OPTIONS)
     assert len(generated) == 8
     assert not list((tmp_path / "read-only").iterdir())

@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 
 import pytest
 from mcp_protogen import __version__
-from mcp_protogen.app import commands
+from mcp_protogen.app import commands, schemas
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
-from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.cli.app import app
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.cli.run import Plain, plain
@@ -360,6 +360,78 @@ def test_sync_judges_the_settings_that_it_uses(mcp_gen: Run) -> None:
     err = mcp_gen("sync").err
     assert "mcp-gen --revision ... --schema ... --out ...\n" in err
     assert err.count("error[outside-project]: pyproject.toml: ") == err.count("error[") == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "catalogue"), [("revisions", "catalogue"), ("extensions", "extensions")]
+)
+def test_failed_list_names_its_command(
+    command: str, catalogue: str, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert document(mcp_gen(command, "--format", "json").out)["command"] == command
+
+    def fail() -> NoReturn:
+        raise ProblemError(Problem("bad-pins", "unusable"))
+
+    monkeypatch.setattr(schemas, catalogue, fail)
+    ran = mcp_gen(command, "--format", "json")
+    said = document(ran.out)
+    assert (ran.code, said["command"], said["status"]) == (2, command, "failed")
+    assert [problem["code"] for problem in said["problems"]] == ["bad-pins"]
+    ran = mcp_gen(command)
+    assert ran.code == 2 and ran.err.startswith("error[bad-pins]: unusable")
+
+
+def monorepo(*settings: str) -> tuple[Path, Path]:
+    """Make a repository where a project names a package beside it; return both."""
+    Path(".git").mkdir()
+    project, package = Path("tooling").resolve(), Path("sdk", "wire").resolve()
+    package.parent.mkdir()
+    (package.parent / "pyproject.toml").write_text("[tool.mcp-gen]\nformat = 'text'\n")
+    project.mkdir()
+    (project / "pyproject.toml").write_text("\n".join(("[tool.mcp-gen]", *settings)))
+    return project, package
+
+
+def test_sync_finds_package_beside_its_project(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path.cwd()
+    lines = ("revisions = '2025-11-25'", "with = 'http-server'", "out = '../sdk/wire'")
+    project, package = monorepo(*lines)
+    monkeypatch.chdir(project)
+    assert mcp_gen().code == 0
+    made = packages.contents(package)
+    for folder, words in (
+        (project, ()),
+        (root, ("tooling",)),
+        (project, ("../sdk/wire",)),
+        (package.parent, (str(project),)),
+    ):
+        monkeypatch.chdir(folder)
+        (package / "bridge.py").unlink()
+        assert mcp_gen("sync", "--check", *words).code == 1
+        assert mcp_gen("sync", *words).code == 0
+        assert packages.contents(package) == made
+
+
+def test_sync_takes_out_in_place_of_the_setting(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ("revisions = '2025-11-25'", "with = 'http-server'", "out = '../../beyond'")
+    project, package = monorepo(*lines)
+    monkeypatch.chdir(project)
+    assert "outside-project" in mcp_gen("sync").err
+    out = ("--out", "../sdk/wire")
+    assert "error[no-package]" in mcp_gen("sync", *out).err
+    assert mcp_gen(*out).code == 0
+    made = packages.contents(package)
+    (package / "bridge.py").unlink()
+    assert mcp_gen("sync", "--check", *out).code == 1
+    assert mcp_gen("sync", *out).code == 0
+    assert packages.contents(package) == made
+    monkeypatch.chdir(project.parent)
+    assert mcp_gen("sync", "tooling", "--out", "sdk/wire", "--check").code == 0
 
 
 def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:

@@ -12,6 +12,7 @@ from mcp_protogen.config import (
     load_settings,
     revision_and_file,
 )
+from support import missing, tables
 
 
 def settings(folder: Path, text: str) -> Settings:
@@ -135,6 +136,59 @@ def test_a_setting_leads_nowhere_outside_the_folder_of_its_file(
     assert settings(project, '[tool.mcp-gen]\nout = "."').out == Path()
     # In a subfolder of a project on Windows every path begins with a drive.
     assert settings(project, '[tool.mcp-gen]\nschema = "c:/a.json"').schema == "c:/a.json"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git repository with a project in a folder, which is the working directory."""
+    root = tmp_path / "repository"
+    for folder in (root / ".git", root / "project", root / "sub" / "module", root / "worktree"):
+        folder.mkdir(parents=True)
+    (root / "sub" / "module" / ".git").write_text("gitdir: ../../.git/modules/module\n")
+    (root / "worktree" / ".git").write_text("gitdir: ../.git/worktrees/worktree\n")
+    (root / "project" / "beyond").symlink_to(tmp_path)
+    (root / "project" / "above").symlink_to(root)
+    monkeypatch.chdir(root / "project")
+    return root
+
+
+def test_out_may_lead_anywhere_in_the_git_repository(repository: Path) -> None:
+    for out in ("../x", "../sdk/src/wire", "above/x", "..", str(repository / "x"), "../.github/x"):
+        for line in (f"out = {out!r}", f"clients.a = {{ server = 'x', out = {out!r} }}"):
+            with tables.case(line):
+                found = settings(repository / "project", f"[tool.mcp-gen]\n{line}")
+                places = [found.out, *(client.out for client in found.clients or ())]
+                where = (repository / "project" / out).resolve()
+                assert [place.resolve() for place in places if place] == [where]
+
+
+def test_out_may_not_leave_the_git_repository(repository: Path) -> None:
+    outside = ("../..", "../../x", "/x", "beyond/x", "../../repository-2", "above/../../x")
+    for out in (*outside, "../sub/module/x", "../worktree", "../.git/hooks", "above/.git"):
+        with tables.case(out), pytest.raises(ProblemError) as caught:
+            settings(repository / "project", f"[tool.mcp-gen]\nout = {out!r}")
+        (problem,) = caught.value.problems
+        assert problem.code == "outside-project"
+        assert "leads out of the git repository of this file" in problem.message
+    for line in ("templates = '..'", "rules = '../rules.json'", "schema = '../schema.json'"):
+        with tables.case(line), pytest.raises(ProblemError, match="outside-project"):
+            settings(repository / "project", f"[tool.mcp-gen]\n{line}")
+
+
+def test_out_of_a_worktree_or_submodule_stays_in_it(repository: Path) -> None:
+    for folder in (repository / "worktree", repository / "sub" / "module"):
+        project = folder / "project"
+        project.mkdir()
+        with tables.case(folder.name):
+            assert settings(project, "[tool.mcp-gen]\nout = '../x'").out is not None
+            with pytest.raises(ProblemError, match="outside-project"):
+                settings(project, "[tool.mcp-gen]\nout = '../../x'")
+
+
+def test_out_of_the_published_case_is_accepted(repository: Path) -> None:
+    case = missing.reference("cases/gateway/monorepo-pyproject.toml", "that out may be beside")
+    found = settings(repository / "project", case.read_text())
+    assert found.out == Path("../sdk/src/mysdk/wire")
 
 
 def test_a_setting_that_is_overruled_may_lead_anywhere(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.app import commands
+from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import no_command, one_line, page
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.cli.console import colourful
@@ -219,8 +220,12 @@ def test_what_nobody_sees_is_escaped() -> None:
 
 
 def test_only_colours_of_ours_are_shown() -> None:
-    assert page("\x1b[31mred\x1b[0m", colour=True) == "\x1b[31mred\x1b[0m"
-    assert page("\x1b[31mred") == "\\u001b[31mred"
+    ours = painted(Colour.RED, "red")
+    assert page(ours, colour=True) == "\x1b[31mred\x1b[0m"
+    assert page(ours) == "red"
+    for code in (*Colour, "0"):
+        for colour in (False, True):
+            assert page(f"\x1b[{code}mred", colour=colour) == f"\\u001b[{code}mred"
     assert page("\x1b[8mhidden\x1b[2J", colour=True) == "\\u001b[8mhidden\\u001b[2J"
 
 

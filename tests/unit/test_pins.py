@@ -1,13 +1,11 @@
 """Pins: which published bytes a revision stands for, and how that moves on."""
 
 import json
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mcp_protogen.base import files
+from mcp_protogen.base import file_set
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.findings.report import Status
@@ -21,7 +19,6 @@ from mcp_protogen.inputs.pins import (
 )
 from mcp_protogen.update.adoption import Origin, add, verification, verify
 from support import forms, missing, tables
-from support.killing import run_until_killed
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
 REWORDED = b'{"$defs": {"A": {"type": "integer", "description": "two"}}}'
@@ -80,56 +77,20 @@ def test_nothing_is_written_for_what_is_no_schema(content: bytes, folder: Path) 
 def test_a_pin_that_could_not_be_written_leaves_no_half_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: Path, content: bytes) -> None:
+    def full(path: Path, content: bytes, **_: object) -> None:
         path.write_bytes(content[:5])
         raise OSError(28, "No space left on device")
 
     before = sorted(folder.rglob("*"))
-    monkeypatch.setattr(files, "write_new", full)
+    monkeypatch.setattr(file_set, "write_new", full)
     with pytest.raises(ProblemError, match="cannot-write"):
         add("2030-01-01", SECOND, Origin(), "b.json", folder)
     assert sorted(folder.rglob("*")) == before
     assert read_snapshot("2030-01-01", folder)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked children")
-@pytest.mark.parametrize("revision", ["2030-01-01", "draft"], ids=["moved", "new"])
-def test_a_kill_at_any_step_leaves_the_old_pin_or_the_new_one_whole(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory, revision: str
-) -> None:
-    old = load_pins(folder)
-    start = shutil.copytree(folder, tmp_path_factory.mktemp("start") / "schema")
-    step, killed, seen = 0, True, set[bool]()
-    while killed:
-        step += 1
-        shutil.rmtree(folder)
-        shutil.copytree(start, folder)
-        killed = run_until_killed(lambda: put_second(revision, folder), step)
-        now = load_pins(folder)
-        assert all(read_snapshot(name, folder) for name in now)
-        assert now == old or now[revision].published.sha256 == sha256(SECOND)
-        seen.add(now == old)
-        put_second(revision, folder)
-        left = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-        assert left == {"pins.json", *(f"{name}/schema.json" for name in {*old, revision})}
-        assert read_snapshot(revision, folder) == snapshot_file(revision, folder).read_bytes()
-        changed = () if revision == "draft" else ("/$defs/A/type", "/$defs/B")
-        assert load_pins(folder)[revision].published.changed == changed
-    assert step > 20
-    assert seen == {True, False}
-
-
 def put_second(revision: str, folder: Path) -> None:
     add(revision, SECOND, Origin(), "b.json", folder)
-
-
-def test_what_killed_runs_have_left_is_cleared(folder: Path) -> None:
-    for unfinished in (".pins.json.7", "2030-01-01/.schema.json.new.7", "x/schema.json.new"):
-        (folder / unfinished).parent.mkdir(exist_ok=True)
-        (folder / unfinished).write_text("half a file")
-    put_second("2030-01-01", folder)
-    left = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert left == {"pins.json", "2030-01-01/schema.json"}
 
 
 def test_a_lost_snapshot_is_made_again_from_the_published_file(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import errno
 import os
-import shutil
+import stat
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, nullcontext
@@ -18,6 +18,7 @@ from mcp_protogen.cli import console
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.connecting import protocol as module
 from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.output import workspace
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 from support.revisions import NEWEST
 from support.running import Run
@@ -34,12 +35,12 @@ COMMANDS = (
     "bridge --to server.py",
 )
 protocol: Any = module
-WRITE = partial(protocol._write, OPTIONS, nullcontext)
+MAKE = partial(protocol._generate, OPTIONS, nullcontext)
 
 
-def kept(write: partial[None] = WRITE) -> Any:
+def kept(make: partial[Any] = MAKE) -> Any:
     """The folder of the package in the cache."""
-    return protocol._kept(OPTIONS, write)
+    return protocol._kept(OPTIONS, make)
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_whoever_waits_for_it_is_told_and_nobody_else(
         told.append("end")
 
     for _ in range(2):
-        kept(partial(protocol._write, OPTIONS, making))
+        kept(partial(protocol._generate, OPTIONS, making))
         assert (told, len(caplog.records)) == (["begin", "end"], 1)
 
 
@@ -152,16 +153,48 @@ def test_without_room_in_the_cache_it_is_made_elsewhere_and_without_any_that_is_
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr(workspace, "write_new", full)
     monkeypatch.setattr(Path, "write_bytes", full)
     assert kept() is None
     assert list(cache.iterdir()) == []
     with pytest.raises(ProblemError) as caught:
-        protocol._temporary(WRITE)
+        protocol._temporary(MAKE)
     assert [problem.code for problem in caught.value.problems] == ["cannot-write"]
 
 
-def test_a_folder_that_others_may_write_to_is_not_used(cache: Path) -> None:
+def test_folder_that_others_can_write_or_exchange_is_not_used(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path / "above" / "cache"))
     folder = kept()
-    folder.chmod(0o777)
+    for place, mode in (
+        (folder, 0o777),
+        (folder, 0o720),
+        (folder.parent, 0o777),
+        (folder.parent, 0o720),
+        (folder.parent.parent, 0o777),
+        (folder.parent.parent, 0o757),
+    ):
+        with case(f"{place} {mode:o}"):
+            place.chmod(mode)
+            assert kept() is None
+            place.chmod(0o700)
+            assert kept() == folder
+    folder.parent.parent.chmod(0o1777)  # like /tmp, where only owners rename files
+    assert kept() == folder
+
+
+def test_folder_below_one_of_another_user_is_not_used(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kept() is not None
+    lstat = Path.lstat
+
+    def of_another(path: Path) -> os.stat_result:
+        found = lstat(path)
+        fields = [*found]
+        fields[stat.ST_UID] = os.getuid() + 1
+        return os.stat_result(fields) if path == cache.parent else found
+
+    monkeypatch.setattr(Path, "lstat", of_another)
     assert kept() is None
-    shutil.rmtree(folder)

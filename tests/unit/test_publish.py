@@ -308,6 +308,34 @@ def test_a_file_of_the_user_in_the_way_is_refused(out: Path) -> None:
     assert (out / "v2026_07_28" / "models.py").read_text() == "mine"
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_all_files_and_folders_in_the_way_are_named_with_a_hint(out: Path, force: bool) -> None:
+    put(OLD, out)
+    (out / "file").write_text("mine")
+    for folder in ("b.py", "a.py"):
+        (out / folder).mkdir()
+    before = contents(out)
+    made = package({"a.py": "1", "b.py": "2", "file/x.py": "3", "file/y.py": "4"}, LATER)
+    with pytest.raises(ProblemError) as caught:
+        put(made, out, force=force)
+    found = [problem for problem in caught.value.problems if "is needed here" in problem.message]
+    assert [(problem.place, problem.message) for problem in found] == [
+        (str(out / "file"), "a file or a link is in place of a folder that is needed here"),
+        (str(out / "a.py"), "a folder is in place of a file that is needed here"),
+        (str(out / "b.py"), "a folder is in place of a file that is needed here"),
+    ]
+    assert {problem.code for problem in found} == {"foreign-file"}
+    hint = "move it away; --force does not replace a folder by a file or a file by a folder"
+    assert {problem.hint for problem in found} == {hint}
+    assert contents(out) == before
+
+
+def test_generated_file_that_goes_makes_room_for_a_folder(out: Path) -> None:
+    put(package({"a": "1"}), out)
+    put(package({"a/b.py": "2"}, LATER), out)
+    assert (out / "a" / "b.py").read_text() == "2"
+
+
 def test_not_even_force_replaces_a_folder_by_a_file_or_the_reverse(out: Path) -> None:
     put(OLD, out)
     (out / "v2026_07_28").write_text("a file where a folder has to be")

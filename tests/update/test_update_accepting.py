@@ -4,12 +4,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mcp_protogen.base import files, folder_lock
+from mcp_protogen.base import file_set, folder_lock
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs import pins as pins_module
@@ -22,6 +23,7 @@ from mcp_protogen.inputs.pins import (
     read_snapshot,
     snapshot_file,
 )
+from mcp_protogen.update import adoption
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
 from mcp_protogen.update.updating import accept, chosen
@@ -135,26 +137,26 @@ def test_accepting_a_new_revision_pins_it(spec: Spec) -> None:
 def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(
     spec: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: Path, content: bytes) -> None:
+    def full(path: Path, content: bytes, **_: object) -> None:
         raise OSError(28, "No space left on device", str(path))
 
     before = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
     spec.edit(OLDER, with_an_owner)
     candidate = one(spec, OLDER)
-    monkeypatch.setattr(files, "write_new", full)
+    monkeypatch.setattr(file_set, "write_new", full)
     with pytest.raises(ProblemError, match="cannot-write"):
         accept(candidate, "", spec.schema)
     after = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
     assert after == before
 
 
-KILLED_ONCE_THE_PINS_ARE_REPLACED = """
+KILLED_ONCE_THE_SNAPSHOT_IS_REPLACED = """
 import os, signal
 from mcp_protogen.cli import main
 replace = os.replace
 def last(source, target):
     replace(source, target)
-    if str(target).endswith("pins.json"):
+    if str(target).endswith("/schema.json"):
         os.kill(os.getpid(), signal.SIGKILL)
 os.replace = last
 main()
@@ -169,19 +171,16 @@ def test_an_accept_that_was_killed_counts_and_is_finished_when_it_is_repeated(
     here = ("update", revision, "--source", "spec", "--schema-folder", "schema-folder")
     command = (*here, "--accept", spec.digest(revision)[:12])
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED_ONCE_THE_PINS_ARE_REPLACED, *command], check=False
+        [sys.executable, "-c", KILLED_ONCE_THE_SNAPSHOT_IS_REPLACED, *command], check=False
     )
     assert killed.returncode == -signal.SIGKILL
-    unfinished = snapshot_file(revision, spec.schema).with_suffix(".json.new")
-    assert unfinished.exists()
     assert load_pins(spec.schema)[revision].published.sha256 == spec.digest(revision)
     assert mcp_gen("schema", "verify", *here[-2:]).code == 0
     assert mcp_gen(*here).code == 0
-    assert unfinished.exists()  # looking writes nothing
     assert mcp_gen(*command).code == 0
     assert b'"owner"' in snapshot_file(revision, spec.schema).read_bytes()
     names = {path.name for path in spec.schema.rglob("*")}
-    assert not {name for name in names if name.startswith(".") or name.endswith(".new")}
+    assert not {name for name in names if name.startswith(".")}
 
 
 def test_a_reader_that_a_move_overtakes_sees_the_new_snapshot(
@@ -208,7 +207,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
     for revision in (OLDER, NEWEST):
         spec.edit(revision, with_an_owner)
     candidates = {revision: one(spec, revision) for revision in (OLDER, NEWEST)}
-    replace_files, held = files.replace_files, folder_lock.exclusive_lock
+    save, held = pins_module.save, folder_lock.exclusive_lock
     waits_or_is_done = threading.Event()
 
     def work() -> None:
@@ -226,13 +225,13 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
         with held(folder):
             yield
 
-    def interrupted(contents: Mapping[Path, bytes]) -> None:
+    def interrupted(*arguments: Any) -> None:
         if threading.current_thread() is not other:
             other.start()
             waits_or_is_done.wait()
-        replace_files(contents)
+        save(*arguments)
 
-    monkeypatch.setattr(pins_module, "replace_files", interrupted)
+    monkeypatch.setattr(adoption, "save", interrupted)
     monkeypatch.setattr(folder_lock, "exclusive_lock", noted)
     accept(candidates[OLDER], "", spec.schema)
     other.join()
@@ -240,4 +239,4 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
     assert {name: after[name].published.sha256 for name in candidates} == {
         name: spec.digest(name) for name in candidates
     }
-    assert not (spec.schema / ".changing").exists()
+    assert not [*spec.schema.glob(".*")]

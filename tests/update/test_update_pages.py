@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
+from mcp_protogen.base.printable import page as shown
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.findings.change import PROTOCOL, Category, Change, Comparison, Severity
 from mcp_protogen.inputs.ledger import Fit, PatchFit
@@ -223,7 +224,7 @@ def test_a_structure_that_changes_nothing_is_said_as_such(spec: Spec) -> None:
 
 def test_a_terminal_gets_colours_and_nothing_else_does(spec: Spec) -> None:
     seen = moved(spec)
-    assert "\x1b[1m" in render(UpdateFormat.TEXT, seen, colour=True)
+    assert "\x1b[1m" in shown(render(UpdateFormat.TEXT, seen, colour=True), colour=True)
     assert "\x1b" not in render(UpdateFormat.TEXT, seen)
 
 

@@ -1,7 +1,6 @@
 """Sources on the web: any server, GitHub, proxies, and the cache of answers."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -208,17 +207,6 @@ def test_a_token_in_a_url_is_not_kept(site: Site, tmp_path: Path) -> None:
     assert site.statuses(f"/mirror/{PATH}?token=secret") == [200, 304]
     (entry,) = (tmp_path / "cache").iterdir()
     assert b"secret" not in entry.read_bytes()
-
-
-def test_what_a_killed_run_of_the_same_number_left_is_in_nobodys_way(
-    site: Site, tmp_path: Path
-) -> None:
-    source = opened(site, tmp_path / "cache")
-    first = content(source)
-    (entry,) = (tmp_path / "cache").iterdir()
-    entry.rename(entry.with_name(f".{entry.name}.{os.getpid()}"))
-    assert content(source) == first
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == [entry.name]
 
 
 def test_an_answer_without_an_etag_is_not_kept(site: Site, tmp_path: Path) -> None:

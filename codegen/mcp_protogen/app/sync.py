@@ -24,12 +24,12 @@ from mcp_protogen.package import PINNED, newer
 from mcp_protogen.parts import ALL
 
 
-def check(out: Path, flags: Settings) -> Report:
+def check(out: Path, flags: Settings, start: Path) -> Report:
     """Return a report of whether `sync` would change anything, and why.
 
     The user's own files do not matter.
     """
-    settings = _settings(out, flags)
+    settings = _settings(out, flags, start)
     lock, found = _compared(settings, _with_draft(out, settings))
     if not found.causes:
         return _in_step(out, found)
@@ -42,9 +42,19 @@ def check(out: Path, flags: Settings) -> Report:
     return Report("sync", Status.DIFFERS, summary, str(out), drift=found.causes)
 
 
-def sync(out: Path, flags: Settings, *, force: bool = False, cached: bool = True) -> Report:
-    """Generate the package in `out` anew, and report what changed and why."""
-    settings = _settings(out, flags)
+def sync(
+    out: Path,
+    flags: Settings,
+    start: Path,
+    *,
+    force: bool = False,
+    cached: bool = True,
+) -> Report:
+    """Generate the package in `out` anew, and report what changed and why.
+
+    `start` is the folder that the user named. If `flags` have the package, the settings there hold.
+    """
+    settings = _settings(out, flags, start)
     remaking = _with_draft(out, settings)
     lock, before = _compared(settings, remaking)
     if not before.causes:
@@ -59,12 +69,17 @@ def sync(out: Path, flags: Settings, *, force: bool = False, cached: bool = True
     return done._replace(command="sync", summary=summary, drift=before.causes, files=changes)
 
 
-def _settings(out: Path, flags: Settings) -> Settings:
-    """Return the settings of the package in `out`: flags over settings of its project."""
-    project = load_settings(out.resolve(), flags, only=("format", "out"))
-    if project.out is not None and project.out.resolve() == out.resolve():
-        project = load_settings(out.resolve(), flags)
-    return flags.over(project).as_listed()
+def _settings(out: Path, flags: Settings, start: Path) -> Settings:
+    """Return the settings of the package in `out`: flags over settings of its project.
+
+    A project names its package, which may be beside it. The nearest project is asked first.
+    """
+    named, flags = flags.out is not None, flags._replace(out=out)
+    for place in [start] if named else [out, start, Path.cwd()]:
+        said = load_settings(place.resolve(), flags, only=("out",)).out
+        if named or (said is not None and said.resolve() == out.resolve()):
+            return flags.over(load_settings(place.resolve(), flags)).as_listed()
+    return flags.over(load_settings(out.resolve(), flags, only=("format",))).as_listed()
 
 
 def _with_draft(out: Path, settings: Settings) -> Settings:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import templates_folder
@@ -56,8 +56,8 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
         FileChange(name, Action.CHANGE if (out / name).exists() else Action.CREATE)
         for name in changed
     )
-    with writing(out, "name a folder in which you may write"):
-        replace_files({out / name: content for name, content in changed.items()})
+    files = {out / name: content for name, content in changed.items()}
+    write_files(files, out / STATEMENT, hint="name a folder in which you may write")
     summary = f"{out}: {counted(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
     return Report("templates export", Status.FINE, summary, str(out), files=changes)
 

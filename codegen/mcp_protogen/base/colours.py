@@ -1,5 +1,11 @@
-"""Colours of pages on a terminal: "select graphic rendition" (ECMA-48, section 8.3.117)."""
+"""Colours of pages on a terminal: "select graphic rendition" (ECMA-48, section 8.3.117).
 
+A page has marks in place of them until everything else in it is escaped. Text of others cannot
+contain a mark, because each process chooses its own.
+"""
+
+import os
+import re
 from enum import StrEnum
 
 
@@ -16,6 +22,11 @@ class Colour(StrEnum):
     BOLD_BLUE = "1;34"
 
 
+_BEGIN = f"\x1b{os.urandom(8).hex()}["
+MARK = re.compile(rf"{re.escape(_BEGIN)}(0|{'|'.join(Colour)})m")
+"""A mark in a page; its group has the parameters of the escape sequence."""
+
+
 def painted(colour: Colour, text: str, *, on: bool = True) -> str:
-    """Return text in a colour; as it is if colours are not `on`, or if nothing of it is seen."""
-    return f"\x1b[{colour}m{text}\x1b[0m" if on and text.strip() else text
+    """Return text between marks of a colour; unchanged if invisible, or without colours `on`."""
+    return f"{_BEGIN}{colour}m{text}{_BEGIN}0m" if on and text.strip() else text

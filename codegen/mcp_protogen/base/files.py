@@ -1,46 +1,39 @@
 """Files that are written completely or not at all, even after a loss of power."""
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 
 
-def write_new(path: Path, content: bytes) -> None:
-    """Create a file that must not exist yet; its bytes are on the disk when this returns."""
+def write_new(path: Path, content: bytes, *, mode: int = 0o666, durable: bool = True) -> None:
+    """Create a file that must not exist yet; its bytes are on the disk then if it is `durable`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags, 0o666)
+    handle = os.open(path, flags, mode)
     try:
         rest = memoryview(content)
         while rest:
             rest = rest[os.write(handle, rest) :]
-        os.fsync(handle)
+        if durable:
+            os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def replace_files(contents: Mapping[Path, bytes]) -> None:
-    """Write each content to its path, creating folders, so that readers see old or new files.
-
-    Everything is on the disk before the first name changes, so that a lack of space or permissions
-    fails before that. The names then change one after another, in the given order.
-    """
-    staged = {path.with_name(f".{path.name}.{os.getpid()}"): path for path in contents}
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name, or copy it where that is impossible; a link stays a link."""
+    if source.is_symlink():
+        os.symlink(os.readlink(source), target)
+        return
     try:
-        for temporary, path in staged.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # In containers, a killed run may have had the same process id as this one.
-            temporary.unlink(missing_ok=True)
-            write_new(temporary, contents[path])
-        for temporary, path in staged.items():
-            os.replace(temporary, path)
-    finally:
-        for temporary in staged:
-            temporary.unlink(missing_ok=True)
-    for folder in {path.parent for path in contents}:
-        sync_folder(folder)
+        os.link(source, target)
+    except OSError:  # a file system without hard links, or a file of another user
+        from shutil import copy2
+
+        copy2(source, target)
+        sync(target)
 
 
 @contextmanager

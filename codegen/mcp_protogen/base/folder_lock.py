@@ -11,9 +11,10 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from errno import ELOOP
+from errno import EPERM
 from pathlib import Path
 
+from mcp_protogen.base.private_files import is_own
 from mcp_protogen.base.problems import Problem, ProblemError
 
 WAIT_SECONDS = 60.0
@@ -31,7 +32,7 @@ def exclusive_lock(folder: Path) -> Generator[None, None, None]:
     the folder or its lock file cannot be made.
     """
     deadline = time.monotonic() + WAIT_SECONDS
-    thread = _threads.setdefault(folder, threading.Lock())
+    thread = _threads.setdefault(Path(os.path.realpath(folder)), threading.Lock())
     if not thread.acquire(timeout=WAIT_SECONDS):
         raise _busy(folder)
     try:
@@ -48,8 +49,9 @@ def _acquire(folder: Path, deadline: float) -> int:
     while time.monotonic() < deadline:
         with suppress(FileExistsError):
             folder.mkdir()
-        if folder.is_symlink():  # this program must not remove what a link leads to
-            raise OSError(ELOOP, os.strerror(ELOOP), str(folder))
+        with suppress(FileNotFoundError):
+            if not is_own(folder.lstat()):  # others could exchange what is prepared in it
+                raise OSError(EPERM, "this is a link, or belongs to another user", str(folder))
         try:
             handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
         except FileNotFoundError:  # its holder has just removed the folder

@@ -8,7 +8,7 @@ that a JSON document keeps its meaning.
 import re
 from collections.abc import Sequence
 
-from mcp_protogen.base.colours import Colour
+from mcp_protogen.base.colours import MARK
 
 INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
@@ -23,8 +23,7 @@ of direction are among them), fillers and variation selectors.
 """
 
 _ACTING = re.compile(f"[\t\n{INVISIBLE}]")
-_OURS = rf"\x1b\[(?:0|{'|'.join(Colour)})m"
-_ACTING_IN_PAGE = re.compile(f"({_OURS})|[{INVISIBLE}]")
+_ACTING_IN_PAGE = re.compile(f"{MARK.pattern}|[{INVISIBLE}]")
 # https://github.com/actions/runner, ActionCommand.cs: a command of the present form comes first on
 # its line, after white space, and in .NET a comparison may pass over what nobody sees; one of the
 # older form may stand anywhere, as may those of Azure.
@@ -46,10 +45,12 @@ def no_command(text: str) -> str:
 def page(text: str, *, colour: bool = False, commands: bool = False) -> str:
     """Return a whole page that is safe to print.
 
-    Its line breaks are kept, and so are its colours and commands if it may have them.
+    Its line breaks are kept, and so are its commands if it may have them. Its marks become colours
+    if it may have those.
     """
+    colours = "\x1b[{}m" if colour else ""
     shown = _ACTING_IN_PAGE.sub(
-        lambda found: found[0] if colour and found[1] else one_line(found[0]), text
+        lambda found: colours.format(found[1]) if found[1] else one_line(found[0]), text
     )
     return _OLD_COMMAND.sub(r"#\\u0023", shown) if commands else no_command(shown)
 

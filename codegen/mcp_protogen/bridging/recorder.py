@@ -1,6 +1,7 @@
 """What passes a bridge, written to a file while it passes."""
 
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,8 +57,11 @@ class Recorder:
                 os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0),
                 _MODE,
             )
-            self._size = os.fstat(self._descriptor).st_size
+            found = os.fstat(self._descriptor)
+            self._size = found.st_size
             self._start = self._begun()
+            if os.name != "nt" and stat.S_ISREG(found.st_mode):
+                os.fchmod(self._descriptor, _MODE)  # an earlier one may be open to others
         except OSError as error:
             place = str(options.file)
             raise ProblemError(Problem("cannot-write", f"{error.strerror}", place)) from error

@@ -8,19 +8,19 @@ name when it is complete.
 
 import os
 import re
-import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from threading import get_ident
 
 from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.file_set import write_files
+from mcp_protogen.base.private_files import read_private
+from mcp_protogen.base.problems import ProblemError
 
 VARIABLE = "MCP_GEN_CACHE"
 """The environment variable with another folder, or with nothing, so that nothing is kept."""
 
-# Entries, and what runs have left that were killed while they wrote one.
-_OURS = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\.\d+\.\d+")
+_OURS = re.compile(r"[0-9a-f]{64}")
 _LIMIT = 32
 """The number of entries; those that were not used for the longest time are removed."""
 
@@ -48,20 +48,9 @@ def read_entry(name: str, shelf: str = "") -> bytes | None:
     A shelf is a folder in the cache, with a number of entries of its own.
     """
     folder = user_cache()
-    if folder is None:
-        return None
-    entry = folder / shelf / name
-    try:
-        if not _is_own_file(entry.stat()):
-            return None
-        said, _, content = entry.read_bytes().partition(b"\n")
-        if said != _seal(name, content):
-            return None
-        with suppress(OSError):
-            os.utime(entry)  # it has been used
-    except OSError:
-        return None
-    return content
+    sealed = None if folder is None else read_private(folder / shelf / name, used=True)
+    said, _, content = (sealed or b"").partition(b"\n")
+    return content if said == _seal(name, content) else None
 
 
 def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
@@ -70,23 +59,15 @@ def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
     if cache is None:
         return
     folder = cache / shelf
-    temporary = folder / f".{name}.{os.getpid()}.{get_ident()}"
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            temporary.write_bytes(_seal(name, content) + b"\n" + content)
-            os.replace(temporary, folder / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with suppress(OSError, ProblemError):
+        for private in (cache, folder):
+            private.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files = {folder / name: _seal(name, content) + b"\n" + content}
+        write_files(files, folder / "entries", mode=0o600, durable=False)
         ours = (file for file in folder.iterdir() if _OURS.fullmatch(file.name))
         for file in sorted(ours, key=lambda file: file.lstat().st_mtime)[:-_LIMIT]:
             with suppress(OSError):  # another run has removed it, or it is nothing of ours
                 file.unlink()
-
-
-def _is_own_file(found: os.stat_result) -> bool:
-    own = sys.platform == "win32" or found.st_uid == os.geteuid()
-    return own and stat.S_ISREG(found.st_mode)
 
 
 def _seal(name: str, content: bytes) -> bytes:

@@ -230,7 +230,7 @@ def _date(text: str) -> object:
 
 
 def _moment(text: str) -> object:
-    return "T" in text.upper() and datetime.fromisoformat(text)
+    return "T" in text.upper() and datetime.fromisoformat(text.upper())
 
 
 _FORMATS: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
@@ -243,7 +243,9 @@ _FORMATS: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
 
 def _check_format(text: str, name: str) -> None:
     """Raise `ValueError` for a text that has not the format of its field."""
-    check, meant = _FORMATS.get(name, (bool, ""))
+    if name not in _FORMATS:
+        return
+    check, meant = _FORMATS[name]
     try:
         fits = check(text)
     except ValueError:

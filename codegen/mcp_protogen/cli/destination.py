@@ -51,7 +51,8 @@ class Destination:
         if self.output is None:
             say(page, self.form)
             return
-        from mcp_protogen.base.files import replace_files, writing
+        from mcp_protogen.base.file_set import write_files
+        from mcp_protogen.base.files import writing
 
         output, commands = self.output, self.form == Format.GITHUB
         with writing(output, "name a file in a folder that exists"):
@@ -59,4 +60,4 @@ class Destination:
             wrong = EISDIR if output.is_dir() else 0 if output.parent.is_dir() else ENOENT
             if wrong:
                 raise OSError(wrong, strerror(wrong), str(output))
-            replace_files({output: safe_page(page, commands=commands).encode()})
+            write_files({output: safe_page(page, commands=commands).encode()})

@@ -160,11 +160,12 @@ def _sessions(
     with progress("inspect", shown=True):
         sessions = inspect(server_of(target), options, revisions, target.shown)
     if record is not None:
-        from mcp_protogen.base.files import replace_files, writing
+        from mcp_protogen.base.file_set import write_files
 
         lines = "".join(recording.written(sessions, {"target": target.shown}))
-        with writing(record, "name a file in a folder that exists"):
-            replace_files({record: lines.encode("utf-8", "backslashreplace")})
+        content = {record: lines.encode("utf-8", "backslashreplace")}
+        # It may have tokens.
+        write_files(content, hint="name a file in a folder that exists", mode=0o600)
     return target.shown, sessions
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import progress, tell
 
@@ -99,6 +100,7 @@ class ServerOptions:
             env=pairs("--env", self.env, "="),
             cwd=self.cwd,
             inherit=self.inherit,
+            stderr=_show_line,
         )
         self._check(target)
         if target.config is None and not target.is_url:
@@ -170,6 +172,11 @@ def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[s
             raise ProblemError(Problem("wrong-usage", message))
         found[name.strip()] = value.strip()
     return found
+
+
+def _show_line(line: str) -> None:
+    """Show a line that the program of a server has written to its standard error."""
+    tell(one_line(line))
 
 
 def prepare_protocol() -> None:

@@ -22,6 +22,10 @@ def sync(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; say whether anything would change.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The generated package, in place of the one that is set."),
+    ] = None,
     templates: Templates = None,
     format: FormatOption = None,
     force: Force = False,
@@ -38,19 +42,21 @@ def sync(
     from mcp_protogen.app.sync import locate
     from mcp_protogen.app.sync import sync as bring_in_step
 
-    out, form = "", format
+    place, form = "", format
     try:
-        package = locate(folder)
-        flags = Settings(templates=templates, format=format, out=package)
-        form = format or load_settings(package.resolve(), only=("format",)).format
-        out = str(package)
+        package = out or locate(folder)
+        flags = Settings(templates=templates, format=format, out=out)
+        form = (
+            format or load_settings((folder if out else package).resolve(), only=("format",)).format
+        )
+        place = str(package)
         with progress("sync", shown=not quiet):
             report = (
-                look(package, flags)
+                look(package, flags, folder)
                 if check
-                else bring_in_step(package, flags, force=force, cached=not no_cache)
+                else bring_in_step(package, flags, folder, force=force, cached=not no_cache)
             )
     except ProblemError as error:
-        report = failure("sync", error.problems, out)
+        report = failure("sync", error.problems, place)
     emit(report, form or Format.TEXT, quiet=quiet)
     raise SystemExit(report.status.exit_code)

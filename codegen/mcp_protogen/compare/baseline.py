@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import parse_json, pretty
-from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.findings.change import Change
@@ -153,8 +153,7 @@ def write_baseline(file: Path, revision: str, changes: Iterable[Change]) -> None
             entry["note"] = note
         entries.append(entry)
     document = {"format": FORMAT, "revision": revision, "findings": entries}
-    with writing(file):
-        replace_files({file: pretty(document)})
+    write_files({file: pretty(document)})
 
 
 def _is_entry(entry: Any) -> bool:

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Final, TypeAlias
 
 from mcp_protogen.base.canonical import digest, digest_files
+from mcp_protogen.base.private_files import is_private_folder
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import runtime_files, runtime_folder
 from mcp_protogen.cache.entries import user_cache
@@ -27,10 +28,14 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.pinned_extensions import extension_names
 from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.output.workspace import exclusive, repair
 from mcp_protogen.parts import PARTS
 
 NAME: Final = "mcp_gen_protocol"
 """What the package is called among the imported modules."""
+
+Make: TypeAlias = Callable[[], Mapping[str, bytes]]
+"""Makes the files of the package, by path."""
 
 Making: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Surrounds the seconds in which the package is made."""
@@ -61,8 +66,8 @@ def protocol(making: Making = nullcontext) -> ModuleType:
         parts=tuple(sorted(PARTS)),
         extensions=dict.fromkeys(extension_names()),
     )
-    write = partial(_write, options, making)
-    folder = _kept(options, write) or _temporary(write)
+    make = partial(_generate, options, making)
+    folder = _kept(options, make) or _temporary(make)
     spec = spec_from_file_location(
         NAME, folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
@@ -80,7 +85,7 @@ def protocol(making: Making = nullcontext) -> ModuleType:
     return module
 
 
-def _kept(options: GenerationOptions, write: Callable[[Path], None]) -> Path | None:
+def _kept(options: GenerationOptions, make: Make) -> Path | None:
     """Return the folder of the package in the cache, made if need be; None without a cache."""
     cached = user_cache()
     if cached is None:
@@ -90,39 +95,28 @@ def _kept(options: GenerationOptions, write: Callable[[Path], None]) -> Path | N
         "python": sys.version,
         "runtime": digest_files(runtime_folder(), runtime_files()),
     }
+    cached = Path(os.path.realpath(cached))
     folder = cached / f"protocol-{digest(made_from)[:32]}"
-    if not _is_own(folder):
+    if not os.path.lexists(folder):
+        files = make()
         try:
-            _put(write, folder)
-        except OSError:  # what cannot be kept is made anew each time
+            cached.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _put(files, folder)
+        except (OSError, ProblemError):  # what cannot be kept is made anew each time
             return None
         _forget_others(cached)
-    with suppress(OSError):
+    with suppress(OSError, ProblemError):
+        repair(folder)
         os.utime(folder)
-    return folder if _is_own(folder) else None
+    return folder if is_private_folder(folder) else None
 
 
-def _put(write: Callable[[Path], None], folder: Path) -> None:
+def _put(files: Mapping[str, bytes], folder: Path) -> None:
     """Write the package to a folder that appears when it is complete; raise `OSError`."""
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    staged = Path(tempfile.mkdtemp(prefix=_STAGED, dir=folder.parent))
-    try:
-        write(staged)
-        with suppress(OSError):  # another run was faster
-            os.replace(staged, folder)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-
-
-def _is_own(folder: Path) -> bool:
-    """Return whether a folder is there and nobody but this user can have written into it."""
-    try:
-        found = folder.lstat()
-    except OSError:
-        return False
-    if sys.platform == "win32":
-        return folder.is_dir()
-    return folder.is_dir() and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    with exclusive(folder) as space:
+        if not folder.exists():  # else, another run was faster
+            space.stage(files, (), (), mode=0o700)
+            space.swap()
 
 
 def _forget_others(cached: Path) -> None:
@@ -141,26 +135,25 @@ def _used(folder: Path) -> float:
         return 0.0
 
 
-def _temporary(write: Callable[[Path], None]) -> Path:
+def _temporary(make: Make) -> Path:
     """Return a folder with the package, which goes when this process ends."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="mcp-gen-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        write(folder)
+        for path, content in make().items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
     except OSError as error:
         message = f"mcp-gen cannot write a package that it needs: {error.strerror}"
         raise ProblemError(Problem("cannot-write", message, tempfile.gettempdir())) from error
     return folder
 
 
-def _write(options: GenerationOptions, making: Making, folder: Path) -> None:
+def _generate(options: GenerationOptions, making: Making) -> Mapping[str, bytes]:
     _log.info("making what is needed on the first run of this version of mcp-gen")
     with making():
         # Slow to import, and not needed where the package is kept. It is not tried: it is used at
         # once.
         from mcp_protogen.generate import generate
 
-        for file in generate(options).files:
-            path = folder / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        return {file.path: file.content for file in generate(options).files}

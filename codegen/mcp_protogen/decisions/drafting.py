@@ -11,7 +11,6 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
-from mcp_protogen.base.files import replace_files, writing
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.decisions import facts
@@ -67,12 +66,9 @@ class Draft:
 def write(revision: str, folder: Path) -> Draft:
     """Write the draft of a revision into a schema folder, all files or none; see `draft`."""
     pin_of(revision, load_pins(folder))
-    with changing(folder):
+    with changing(folder) as files:
         made = draft(revision, folder)
-        with writing(folder):
-            replace_files(
-                {folder / path: compact(content) for path, content in made.changed.items()}
-            )
+        files.write({folder / path: compact(file) for path, file in made.changed.items()})
     return made
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from mcp_protogen.base.file_set import finish
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.package import GENERATOR
@@ -37,6 +38,7 @@ def read_statement(folder: Path) -> Statement:
     Raise `ProblemError` (`template-contract`) if that cannot be read, or is another contract.
     """
     file = folder / STATEMENT
+    finish(file)
     # A link to another place is no part of the folder.
     if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
         return _required(Statement(), folder)

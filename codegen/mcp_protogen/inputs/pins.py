@@ -6,21 +6,19 @@ the same way, in a folder of their own. This module reads and updates the schema
 nothing and does not interpret schemas.
 """
 
-import os
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
-from mcp_protogen.base.files import replace_files, sync_folder, writing
+from mcp_protogen.base.file_set import FileSet, finish, holding
+from mcp_protogen.base.files import writing
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.base.suggest import did_you_mean
 
 FORMAT = 1
-_INCOMING = "schema.json.new"
-"""A new snapshot, beside the one that it replaces once the pins name it."""
 
 
 class Pinnable(NamedTuple):
@@ -99,6 +97,7 @@ def load_extension_pins(folder: Path | None = None) -> Pins:
     Raise `ProblemError` (`bad-pins`) if that is not of a known format.
     """
     place = extensions_folder(folder)
+    finish(pins_file(place))
     return load_pins(place, EXTENSION) if pins_file(place).exists() else {}
 
 
@@ -109,6 +108,7 @@ def load_pins(folder: Path | None = None, kind: Pinnable = REVISION) -> Pins:
     `ProblemError` (`bad-pins`) if the file is missing or not of a known format.
     """
     path = pins_file(folder)
+    finish(path)
     try:
         data = parse_json(path.read_bytes(), path.name)
         if data["format"] != FORMAT:
@@ -178,74 +178,35 @@ def read_snapshot(
 def _genuine_snapshot(
     revision: str, folder: Path | None, pins: Pins, kind: Pinnable
 ) -> bytes | None:
-    """Return the snapshot that the pin names, from its place or from the incoming one."""
+    """Return the snapshot if it is the one that the pin names."""
     pin = pin_of(revision, pins, kind)
-    path = snapshot_file(revision, folder)
-    for file in (path, path.with_name(_INCOMING)):
-        with suppress(OSError):
-            content = file.read_bytes()
-            if sha256(content) == pin.snapshot_sha256:
-                return content
+    with suppress(OSError):
+        content = snapshot_file(revision, folder).read_bytes()
+        return content if sha256(content) == pin.snapshot_sha256 else None
     return None
 
 
 @contextmanager
-def changing(folder: Path | None = None, kind: Pinnable = REVISION) -> Generator[None, None, None]:
+def changing(folder: Path | None = None) -> Generator[FileSet, None, None]:
     """Keep other runs from changing the pins between reading and saving them.
 
     First, finish what a killed run has left. Raise `ProblemError`: `folder-busy`, or `cannot-write`
     if nothing can be changed.
     """
-    # Imported here, because most runs only read pins.
-    from mcp_protogen.base.folder_lock import exclusive_lock
-
-    target = folder or schema_folder()
-    with ExitStack() as stack:
-        with writing(target):
-            target.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(exclusive_lock(target / ".changing"))
-            _settle(target, kind)
-        yield
+    with writing(folder or schema_folder()), holding(pins_file(folder)) as files:
+        yield files
 
 
 def save(
-    revision: str,
-    pin: Pin,
-    snapshot: bytes,
-    folder: Path | None = None,
-    kind: Pinnable = REVISION,
+    files: FileSet, revision: str, pin: Pin, snapshot: bytes, kind: Pinnable = REVISION
 ) -> None:
-    """Store a snapshot and its pin, both or neither, even if the process is killed.
-
-    The new snapshot is written beside the old one. Then the pins are replaced in a single step;
-    from then on, readers find the new snapshot by its digest. At last it takes its place; if that
-    fails, the next run that changes the pins does it.
-    """
-    target = folder or schema_folder()
-    pins: dict[str, Pin] = dict(load_pins(target, kind)) if pins_file(target).exists() else {}
+    """Store a snapshot and its pin in the folder of `changing`, both or neither."""
+    folder = files.folder
+    pins: dict[str, Pin] = dict(load_pins(folder, kind)) if pins_file(folder).exists() else {}
     pins[revision] = pin
     entries = {name: _plain(kept) for name, kept in pins.items()}
     data = pretty({"format": FORMAT, kind.member: entries})
-    incoming = snapshot_file(revision, target).with_name(_INCOMING)
-    with writing(target):
-        try:
-            replace_files({incoming: snapshot, pins_file(target): data})
-        finally:
-            _settle(target, kind)
-
-
-def _settle(folder: Path, kind: Pinnable) -> None:
-    """Move incoming snapshots to their places if the pins name them, and remove the others."""
-    for unfinished in (*folder.glob(".pins.json.*"), *folder.glob(f"*/.{_INCOMING}.*")):
-        unfinished.unlink()
-    pins: Pins = load_pins(folder, kind) if pins_file(folder).exists() else {}
-    for incoming in folder.glob(f"*/{_INCOMING}"):
-        pin = pins.get(incoming.parent.name)
-        if pin and sha256(incoming.read_bytes()) == pin.snapshot_sha256:
-            os.replace(incoming, snapshot_file(incoming.parent.name, folder))
-        else:
-            incoming.unlink()
-        sync_folder(incoming.parent)
+    files.write({snapshot_file(revision, folder): snapshot, pins_file(folder): data})
 
 
 def _pin(data: Mapping[str, Any]) -> Pin:

@@ -19,14 +19,14 @@ This module knows no packages and no locks of packages; it moves trees.
 
 import os
 import shutil
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_protogen.base.files import sync, sync_folder, write_new, writing
-from mcp_protogen.base.folder_lock import exclusive_lock
+from mcp_protogen.base.file_set import remove_tree, work_folder, working
+from mcp_protogen.base.files import link_or_copy, sync_folder, write_new, writing
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.output.exchange import exchange
 from mcp_protogen.output.tree import file_digest, parents, scan
@@ -57,15 +57,20 @@ class Workspace:
             yield
 
     def stage(
-        self, written: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
+        self,
+        written: Mapping[str, bytes],
+        linked: Collection[str],
+        folders: Collection[str],
+        *,
+        mode: int = 0o777,
     ) -> None:
         """Build the new tree: `written` files anew, `linked` ones and `folders` from the target."""
         needed = {parent for path in (*written, *linked) for parent in parents(path)}
         everything = sorted(needed | {""} | set(folders))
         for path in everything:
-            (self._new / path).mkdir()
+            (self._new / path).mkdir(mode)
         for path in linked:
-            _link(self.target / path, self._new / path)
+            link_or_copy(self.target / path, self._new / path)
         # A disk takes many small files at once in little more time than one.
         with ThreadPoolExecutor() as pool:
             list(pool.map(write_new, map(self._new.joinpath, written), written.values()))
@@ -104,8 +109,7 @@ class Workspace:
         if self._old.exists() and self._new.exists() and not self.target.exists():
             os.rename(self._new, self.target)  # killed between the two renames
         for leftover in (self._new, self._old):
-            if leftover.exists():
-                shutil.rmtree(leftover)
+            remove_tree(leftover)
 
     def settle(self) -> None:
         """Recover at the end of a run; what cannot be removed is left to the next one."""
@@ -130,38 +134,19 @@ def exclusive(target: Path) -> Generator[Workspace, None, None]:
     named, target = target, Path(os.path.realpath(target))
     if target.exists() and not target.is_dir():
         raise ProblemError(Problem("not-a-folder", "this is not a folder", str(named)))
-    space = Workspace(target, named, target.parent / f".{target.name}.mcp-gen")
     with ExitStack() as leaving:
         with writing(named, _HINT):
-            leaving.callback(_remove_empty, _make_folder(target.parent))
-            leaving.enter_context(exclusive_lock(space.folder))
+            space = Workspace(target, named, leaving.enter_context(working(target)))
             space.recover()
         leaving.callback(space.settle)
         yield space
 
 
-def _make_folder(folder: Path) -> list[Path]:
-    """Create `folder` with its parents; return those that were missing, innermost first."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return missing
-
-
-def _remove_empty(folders: Iterable[Path]) -> None:
-    for folder in folders:
-        with suppress(OSError):  # not empty: the output is in it
-            folder.rmdir()
-
-
-def _link(source: Path, target: Path) -> None:
-    if source.is_symlink():
-        os.symlink(os.readlink(source), target)
-        return
-    try:
-        os.link(source, target)
-    except OSError:  # a file system without hard links, or a file of another user
-        shutil.copy2(source, target)
-        sync(target)
+def repair(target: Path) -> None:
+    """Repair what a killed run has left, if there is anything; raise `ProblemError`."""
+    if os.path.lexists(work_folder(Path(os.path.realpath(target)))):
+        with exclusive(target):
+            pass
 
 
 def _same(source: Path, target: Path) -> bool:

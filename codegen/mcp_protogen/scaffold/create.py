@@ -11,7 +11,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cache.packages import making
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.output.lock import lock_file, lock_of
-from mcp_protogen.output.workspace import exclusive
+from mcp_protogen.output.workspace import exclusive, repair
 from mcp_protogen.scaffold.choices import Choices
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 
@@ -37,7 +37,7 @@ def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
     generated[f"{protocol}/{lock.path}"] = lock.content
     with exclusive(folder) as space:
         # Somebody else may have been faster meanwhile.
-        refuse_occupied(folder)
+        _refuse(folder)
         with space.changing():
             space.stage({**own, **generated}, (), ())
             space.swap()
@@ -45,7 +45,12 @@ def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
 
 
 def refuse_occupied(folder: Path) -> None:
-    """Raise `ProblemError` for a folder that cannot hold a new project."""
+    """Raise `ProblemError` for a folder that cannot hold a new project, once it is repaired."""
+    repair(folder)
+    _refuse(folder)
+
+
+def _refuse(folder: Path) -> None:
     try:
         if problem := _occupied(folder):
             raise ProblemError(problem)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mcp_protogen import __version__
 from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.file_set import finish
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import UnsafeName, attribute_name, installed_module
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -78,6 +79,7 @@ def read_client_lock(path: Path) -> ClientLock | None:
 
     Raise `ProblemError`: `bad-lock` for what is none, `newer-lock` for one of a later version.
     """
+    finish(path.with_suffix(".py"))
     try:
         value: Any = parse_json(path.read_bytes(), str(path))
     except FileNotFoundError:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.file_set import finish, write_files
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.output.drift import Cause, DriftKind
 from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_lock
@@ -45,6 +45,7 @@ def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[P
     says that it may go, and `cannot-write`.
     """
     content, problems = made(lock, module)
+    finish(module)
     found = _read(module)
     before = read_client_lock(lock_of(module)) if not force else None
     own = before is None or found is None or before.module != sha256(found)
@@ -55,9 +56,7 @@ def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[P
     new = replace(lock, module=sha256(content), generator=__version__)
     files = {module: content, lock_of(module): new.content()}
     stale = {path: one for path, one in files.items() if _read(path) != one}
-    if stale:
-        with writing(module):
-            replace_files(stale)
+    write_files(stale, module)
     return bool(stale), problems
 
 

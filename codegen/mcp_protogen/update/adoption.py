@@ -81,7 +81,7 @@ def add(
     published = parse_json(content, place)
     structure = snapshot_of(published, place)
     metacheck.check(structure, place)
-    with changing(folder, kind):
+    with changing(folder) as files:
         before = load_pins(folder, kind).get(revision) if pins_file(folder).exists() else None
         if before is None:
             here = Publication(sha256(content), origin.spec_commit, origin.date, (), origin.note)
@@ -105,7 +105,7 @@ def add(
             pin = pin._replace(spec_path=origin.spec_path or pin.spec_path)
         snapshot = pretty(structure)
         pin = pin._replace(snapshot_sha256=sha256(snapshot))
-        save(revision, pin, snapshot, folder, kind)
+        save(files, revision, pin, snapshot, kind)
     return pin
 
 

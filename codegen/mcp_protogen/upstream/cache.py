@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.private_files import read_private
 from mcp_protogen.upstream.upstream import FetchedFile, NotThere, Question, ask, without_secrets
 
 
@@ -35,9 +36,9 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
 def _kept(entry: Path, url: str) -> FetchedFile | None:
     """Return the cached answer for a URL, if the entry is complete."""
     try:
-        head, _, content = entry.read_bytes().partition(b"\n")
+        head, _, content = (read_private(entry) or b"").partition(b"\n")
         said = json.loads(head)
-    except (OSError, ValueError):
+    except ValueError:
         return None
     expected = (without_secrets(url), sha256(content))
     if not is_object(said) or (said.get("url"), said.get("sha256")) != expected:
@@ -51,8 +52,9 @@ def _keep(entry: Path, url: str, etag: str, content: bytes) -> None:
     if not _is_sendable(etag):
         return
     said = {"etag": etag, "sha256": sha256(content), "url": without_secrets(url)}
-    with writing(entry.parent, "name another folder with --cache, or leave the option out"):
-        replace_files({entry: json.dumps(said).encode() + b"\n" + content})
+    files = {entry: json.dumps(said).encode() + b"\n" + content}
+    hint = "name another folder with --cache, or leave the option out"
+    write_files(files, entry.with_name("entries"), hint=hint)
 
 
 def _is_sendable(etag: str) -> bool:

@@ -2,20 +2,24 @@
 
 import os
 import select
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from time import monotonic
 
 from support.patience import PATIENCE
 
 
-def played(command: list[str], script: Sequence[tuple[str, str]], env: dict[str, str]) -> str:
-    """What a terminal shows of a command that is answered by a script; it has to end with 0."""
+def played(
+    command: list[str], script: Sequence[tuple[str, str]], env: dict[str, str], ending: int = 0
+) -> str:
+    """Return the output at a terminal of a command that a script answers and that ends so."""
     import pty  # Windows has no such terminals
 
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(command[0], command, env)
     shown, seen, left, due = "", 0, [*script], monotonic() + PATIENCE
+    decoder = getincrementaldecoder("utf-8")()
     while True:
         assert monotonic() < due, shown
         if not select.select([terminal], [], [], 1.0)[0]:
@@ -26,11 +30,11 @@ def played(command: list[str], script: Sequence[tuple[str, str]], env: dict[str,
             found = b""
         if not found:
             break
-        shown += found.decode()
+        shown += decoder.decode(found)
         while left and (at := shown.find(left[0][0], seen)) >= 0:
             seen = at + len(left[0][0])
             os.write(terminal, left.pop(0)[1].encode())
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == ending, shown
     assert left == [], shown
     return shown

@@ -186,7 +186,7 @@ class Link:
             return await self._through(method, handler, context, params)
         table, spec = self.connection.table, context.table.requests[method]
         strategy, given = self.strategies.get(method), context.carried_in(spec, params)
-        if context.inputs is not None and context.table.input_requests:
+        if context.inputs is not None:
             # The server above has read them in its own revision.
             asking = context.asking()._replace(specs=context.table.input_requests)
             context.inputs, _ = read_round(given.to_wire(), asking)
