@@ -25,7 +25,7 @@ def _adapter(revision: str, name: str) -> TypeAdapter[Any]:
 
 def _accepts(subject: str, value: Any) -> bool:
     try:
-        _adapter(*subject.split()).validate_python(value, strict=True, by_alias=True, by_name=False)
+        _adapter(*subject.split()).validate_python(value, strict=True)
     except ValidationError:
         return False
     return True

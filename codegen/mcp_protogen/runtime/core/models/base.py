@@ -20,7 +20,14 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
 from ..json import read_json
-from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
+from .core_schema import (
+    absent_if_none,
+    adjust,
+    build_before,
+    deeper_recursion,
+    is_constant,
+    is_implied,
+)
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
@@ -210,7 +217,8 @@ class WireModel(BaseModel):
                     if len(_under_way) > 1:
                         raise
                     build_before(cls, WireModel)
-                    return build(_parent_namespace_depth=depth, **options)
+                    with deeper_recursion():
+                        return build(_parent_namespace_depth=depth, **options)
                 finally:
                     _under_way.discard(cls)
 

@@ -4,7 +4,8 @@ The module `base` describes them. A schema is adjusted once, in place, when its 
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from operator import is_
 from types import NoneType
@@ -17,6 +18,7 @@ from pydantic_core import core_schema as cs
 
 from ..json import is_object
 
+_DEEPEST: Final = 6_000
 _IS_NONE: Final = partial(is_, None)
 
 # The validated fields of a model: declared members, undeclared members, names that were given.
@@ -181,3 +183,14 @@ def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
             if other.__module__ != cls.__module__:
                 build_before(other, base)
             other.model_rebuild(raise_errors=False)
+
+
+@contextmanager
+def deeper_recursion() -> Generator[None, None, None]:
+    """Allow as many nested calls as the build of a long ring of classes needs."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, _DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
