@@ -193,7 +193,7 @@ class _PlainSchemas:
 
     def _refuse_reference(self, reference: str, pointer: str) -> None:
         message = f"{reference} leads nowhere"
-        hint = f"references have the form {PREFIX}Name, with a definition of that name"
+        hint = f"refer to a schema in this file, for example by {PREFIX}Name"
         self.problems.append(Problem("dangling-ref", message, self.place, pointer, hint))
 
     def _warn(self, message: str, pointer: str) -> None:
