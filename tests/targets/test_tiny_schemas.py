@@ -12,7 +12,7 @@ import pytest
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
 from mcp_protogen.package import Package
-from mcp_protogen.target import LAYERS, LAYOUTS, TargetOptions
+from mcp_protogen.target import LAYERS, LAYOUTS, Layer, TargetOptions
 from support import tables
 from support.generated.repeated_names import repeated_names
 from support.targets.typescript import complaints
@@ -66,7 +66,8 @@ TINY: Final[dict[str, Json]] = {
     "type that contains itself": without(A=record(a=ref("A"))),
     "alias that contains itself": without(A={"type": "array", "items": ref("A")}),
 }
-FORMS: Final = (*product(LAYOUTS, (LAYERS, *((layer,) for layer in LAYERS))),)
+_LAYERS: Final[tuple[tuple[Layer, ...], ...]] = (LAYERS, *((layer,) for layer in LAYERS))
+FORMS: Final = tuple(product(LAYOUTS, _LAYERS))
 
 
 def made(target: str, definitions: Json) -> Iterator[tuple[str, Package]]:

@@ -27,7 +27,7 @@ def normalise(
     `place` names its file in problems. A definition that is only another name stays one if the
     facts or `keep` name it.
     """
-    definitions: Json = references.checked(schema.get("$defs", {}), place)
+    definitions: Json = schema.get("$defs", {})
     definitions = references.renamed(definitions, _called(definitions, place))
     definitions, loosened = flatten.flattened(definitions, place)
     definitions = references.expanded(definitions, keep={*facts.unions, *keep})

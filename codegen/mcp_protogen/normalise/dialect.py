@@ -15,7 +15,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.names import pascal
 from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.normalise.intersection import NOTHING, of_type, same
-from mcp_protogen.normalise.references import PREFIX
+from mcp_protogen.normalise.references import PREFIX, circles
 
 Json = dict[str, Any]
 
@@ -65,7 +65,7 @@ def plain(
     definitions = {
         name: reading.schema(value, f"/$defs/{escape(name)}", name) for name, value in found.items()
     }
-    raise_errors(reading.problems)
+    raise_errors((*reading.problems, *circles(definitions, place)))
     return {**schema, "$defs": definitions}, tuple(reading.problems)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from mcp_protogen.base import graph, jsonpointer, names
 from mcp_protogen.base.graph import Graph
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.base.subschemas import NAMED, VALUES, subschemas
 
 Json = dict[str, Any]
@@ -134,13 +134,7 @@ def placed(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[
         yield problem
 
 
-def checked(definitions: Json, place: str) -> Json:
-    """Return `definitions`; raise `ProblemError` for references that lead in circles."""
-    raise_errors(_circular(definitions, place))
-    return definitions
-
-
-def _circular(definitions: Json, place: str) -> Iterator[Problem]:
+def circles(definitions: Json, place: str) -> Iterator[Problem]:
     """Yield a problem for each definition that refers to itself without an array or object."""
     for name in sorted(graph.circular(direct(definitions)), key=list(definitions).index):
         yield Problem(

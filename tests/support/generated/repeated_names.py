@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from typing import cast
 
 from mcp_protogen.base.names import duplicates
 
@@ -15,7 +16,8 @@ def _lists(tree: ast.Module) -> Iterator[list[str]]:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
+            statements = cast(list[ast.stmt], body)
+            imports = [one for one in statements if isinstance(one, ast.Import | ast.ImportFrom)]
             yield [
                 alias.asname or alias.name
                 for one in imports

@@ -1,7 +1,7 @@
 """Schemas that would make a careless generator multiply or go round: made from a seed."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise, product
 from random import Random
@@ -24,7 +24,7 @@ class TooMuchWork(AssertionError):
 
 
 @contextmanager
-def bounded_work(document: Json) -> Iterator[None]:
+def bounded_work(document: Json) -> Generator[None, None, None]:
     """Raise `TooMuchWork` if what is done for a document takes more calls than its size allows."""
     left = _CALLS + _CALLS_FOR_VALUE * sum(1 for _ in jsonpointer.walk(document))
 
