@@ -4,8 +4,7 @@ The module `base` describes them. A schema is adjusted once, in place, when its 
 """
 
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import is_
 from types import NoneType
@@ -18,7 +17,6 @@ from pydantic_core import core_schema as cs
 
 from ..json import is_object
 
-_DEEPEST: Final = 6_000
 _IS_NONE: Final = partial(is_, None)
 
 # The validated fields of a model: declared members, undeclared members, names that were given.
@@ -183,14 +181,3 @@ def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
             if other.__module__ != cls.__module__:
                 build_before(other, base)
             other.model_rebuild(raise_errors=False)
-
-
-@contextmanager
-def deeper_recursion() -> Generator[None, None, None]:
-    """Allow as many nested calls as the build of a long ring of classes needs."""
-    usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(usual, _DEEPEST))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(usual)

@@ -12,6 +12,7 @@ or both. It also has constants, which every sender writes although no caller wan
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from sys import getrecursionlimit, setrecursionlimit
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, cast
 
@@ -20,14 +21,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
 from ..json import read_json
-from .core_schema import (
-    absent_if_none,
-    adjust,
-    build_before,
-    deeper_recursion,
-    is_constant,
-    is_implied,
-)
+from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
@@ -217,8 +211,12 @@ class WireModel(BaseModel):
                     if len(_under_way) > 1:
                         raise
                     build_before(cls, WireModel)
-                    with deeper_recursion():
+                    usual = getrecursionlimit()
+                    setrecursionlimit(max(usual, 6_000))  # a ring of classes needs it
+                    try:
                         return build(_parent_namespace_depth=depth, **options)
+                    finally:
+                        setrecursionlimit(usual)
                 finally:
                     _under_way.discard(cls)
 
