@@ -88,6 +88,9 @@ class Anything:
 
 TypeExpr = Ref | Scalar | LiteralOf | ListOf | MapOf | OneOf | Anything
 
+NOTHING = OneOf(())
+"""The type without values: the items of an array that is always empty, or an object's members."""
+
 
 @dataclass(frozen=True, slots=True)
 class FieldIR:

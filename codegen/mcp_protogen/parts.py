@@ -467,7 +467,10 @@ class Selection(NamedTuple):
     @property
     def exports(self) -> Exports:
         """The names of the runtime that the package has, by module, sorted."""
-        return tuple(sorted({export for one in self._contents for export in one.exports}))
+        found: dict[str, set[str]] = {}
+        for module, names in (export for one in self._contents for export in one.exports):
+            found.setdefault(module, set()).update(names)
+        return tuple((module, tuple(sorted(found[module]))) for module in sorted(found))
 
     @property
     def modules(self) -> frozenset[str]:

@@ -60,8 +60,6 @@ if TYPE_CHECKING:
         MissingClientCapability as MissingClientCapability,
         NegotiationError as NegotiationError,
         RequestTimeout as RequestTimeout,
-    )
-    from ._runtime.core.connection_errors import (
         StatusError as StatusError,
     )
     from ._runtime.core.errors import (
@@ -72,8 +70,6 @@ if TYPE_CHECKING:
         MissingCapability as MissingCapability,
         ProtocolError as ProtocolError,
         RemoteError as RemoteError,
-    )
-    from ._runtime.core.errors import (
         Untranslatable as Untranslatable,
     )
     from ._runtime.core.http_request import (
@@ -138,9 +134,6 @@ if TYPE_CHECKING:
     )
     from ._runtime.http.auth.client.values import (
         ClientInformation as ClientInformation,
-    )
-    from ._runtime.http.auth.client.values import (
-        ClientInformation as ClientInformation,
         ClientMetadata as ClientMetadata,
     )
     from ._runtime.http.auth.dpop import (
@@ -150,8 +143,8 @@ if TYPE_CHECKING:
         AuthorizationError as AuthorizationError,
         InvalidMetadata as InvalidMetadata,
         OAuthError as OAuthError,
-        UnsafeUrl as UnsafeUrl,
         Unreachable as Unreachable,
+        UnsafeUrl as UnsafeUrl,
     )
     from ._runtime.http.auth.fetch_policy import (
         FetchPolicy as FetchPolicy,
@@ -356,7 +349,6 @@ __all__ = [
     "Cancelled",
     "CheckedResults",
     "ClientCredentials",
-    "ClientInformation",
     "ClientInformation",
     "ClientMetadata",
     "ConfigError",
@@ -615,14 +607,13 @@ _MODULES = {
     "TokenStorage": "http.auth.client.storage",
     "WebRedirect": "http.auth.client.user_agent",
     "ClientInformation": "http.auth.client.values",
-    "ClientInformation": "http.auth.client.values",
     "ClientMetadata": "http.auth.client.values",
     "DPoP": "http.auth.dpop",
     "AuthorizationError": "http.auth.errors",
     "InvalidMetadata": "http.auth.errors",
     "OAuthError": "http.auth.errors",
-    "UnsafeUrl": "http.auth.errors",
     "Unreachable": "http.auth.errors",
+    "UnsafeUrl": "http.auth.errors",
     "FetchPolicy": "http.auth.fetch_policy",
     "Fetcher": "http.auth.fetching",
     "TokenCache": "http.auth.server.cache",

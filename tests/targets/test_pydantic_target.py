@@ -25,7 +25,7 @@ def _adapter(revision: str, name: str) -> TypeAdapter[Any]:
 
 def _accepts(subject: str, value: Any) -> bool:
     try:
-        _adapter(*subject.split()).validate_python(value, strict=True, by_alias=True, by_name=False)
+        _adapter(*subject.split()).validate_python(value, strict=True)
     except ValidationError:
         return False
     return True
@@ -62,6 +62,19 @@ def test_members_are_given_by_either_name_and_written_by_that_of_the_wire() -> N
     tool = models.Tool(name="a", input_schema={"type": "object"})
     assert tool == models.Tool(name="a", inputSchema={"type": "object"})
     assert tool.model_dump(by_alias=True, exclude_none=True)["inputSchema"] == {"type": "object"}
+
+
+def test_wire_has_no_python_names() -> None:
+    models = module(OPTIONS, REVISION)
+    tool = {"name": "a", "input_schema": {"type": "object"}}
+    for read in (models.Tool.model_validate, TypeAdapter(models.Tool).validate_python):
+        with pytest.raises(ValidationError, match="inputSchema"):
+            read(tool)
+    assert models.Tool(**tool).input_schema == {"type": "object"}
+    read = models.TextContent.model_validate_json('{"type": "text", "text": "a", "meta": 1}')
+    assert (read.meta, read.model_extra) == (None, {"meta": 1})
+    with pytest.raises(ValidationError, match="inputSchema"):
+        models.ListToolsResult.model_validate({"tools": [tool]})
 
 
 def test_numbers_that_json_does_not_have_are_refused() -> None:

@@ -44,7 +44,19 @@ REFERENCES = {
     "reference to a local file": refusal(
         "dangling-ref", "/$defs/A", define(A={"$ref": "file:///etc/passwd"})
     ),
-    "reference to the whole schema": refusal("dangling-ref", "/$defs/A", define(A={"$ref": "#"})),
+    "reference through a definition that is only a reference": refusal(
+        "dangling-ref",
+        "/$defs/A/properties/x",
+        define(A=record(x=ref("B/properties/text")), B=ref("TextBlock")),
+    ),
+    "reference to nowhere inside of a target": refusal(
+        "dangling-ref",
+        "/$defs/A/properties/x/properties/y",
+        define(A=record(x=record(y=ref("Nowhere"))), B=ref("A/properties/x")),
+    ),
+    "reference to an unknown anchor": refusal(
+        "dangling-ref", "/$defs/A", define(A={"$ref": "#anchor"}, B={"$anchor": "other"})
+    ),
     "cycle of references": refusal(
         "ref-cycle", "/$defs/A", define(A=ref("B"), B=ref("C"), C=ref("A"))
     ),
@@ -165,17 +177,17 @@ MESSAGES = {
     ),
     "two messages for one method": refusal(
         "bad-message",
-        "/$defs",
+        "/$defs/SayRequest",
         define(AskRequest=schemas.message("echo/say", ref("AskRequestParams"))),
     ),
     "request and notification of one method": refusal(
         "bad-message",
-        "/$defs",
+        "/$defs/SayRequest",
         define(GoneNotification=schemas.message("echo/say", ref("AskRequestParams"))),
     ),
     "two messages for one method, one of them without named params": refusal(
         "bad-message",
-        "/$defs",
+        "/$defs/SayRequest",
         define(
             TalkRequest=schemas.message("echo/say", ANY_OBJECT),
             ClientRequest=union("SayRequest", "PingRequest", "TalkRequest"),
@@ -241,6 +253,45 @@ def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint() -> N
             assert first.place == "tiny.json"
             assert first.message and first.hint
             assert {problem.code for problem in found} == {code}
+
+
+def test_every_bad_request_is_shown_at_once() -> None:
+    document = schemas.schema()
+    names = [f"M{number}Request" for number in range(4)]
+    document["$defs"] |= {name: schemas.message(name[:2]) for name in names}
+    document["$defs"] |= {f"{name[:2]}Result": ref("Result") for name in names}
+    document["$defs"]["ClientRequest"] = union("SayRequest", *names)
+    without("RequestParams", "PingRequest")(document["$defs"])
+    document["$defs"] |= {
+        "AskRequestParams": record(x=STRING),
+        "ServerRequest": union("AskRequest"),
+    }
+    for name in names:
+        del document["$defs"][name]["properties"]["params"]
+    found = errors_of(document)
+    assert [(one.code, one.pointer) for one in found] == [
+        ("bad-message", f"/$defs/{name}") for name in names
+    ]
+
+
+def test_messages_of_one_method_are_each_shown() -> None:
+    document = schemas.schema()
+    document["$defs"] |= {
+        "TalkRequest": schemas.message("echo/say", ANY_OBJECT),
+        "ClientRequest": union("SayRequest", "PingRequest", "TalkRequest"),
+    }
+    places = [one.pointer for one in errors_of(document)]
+    assert places == ["/$defs/SayRequest", "/$defs/TalkRequest"]
+
+
+def test_every_impossible_definition_is_shown_at_once() -> None:
+    document = schemas.schema()
+    document["$defs"] |= {name: {"allOf": [STRING, {"type": "array"}]} for name in ("A", "B")}
+    found = errors_of(document)
+    assert {(one.code, one.pointer) for one in found} == {
+        ("bad-intersection", "/$defs/A"),
+        ("bad-intersection", "/$defs/B"),
+    }
 
 
 def test_type_names_that_python_cannot_take_are_refused() -> None:

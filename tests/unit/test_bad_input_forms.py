@@ -82,7 +82,7 @@ LOOSENED: dict[str, Json] = {
     "dependentRequired": {"type": "object", "dependentRequired": {"a": ["b"]}},
     "not": {"type": "string", "not": {"const": "x"}},
     "if": {"type": "string", "if": {"const": "x"}, "then": {"const": "y"}},
-    "additionalProperties": {"type": "object", "additionalProperties": False},
+    "additionalProperties": {**record(x=STRING), "additionalProperties": False},
     "oneOf": {"oneOf": [STRING, {"type": "integer"}]},
     "const": {"const": {"a": 1}},
     "enum": {"enum": [[1], [2]]},

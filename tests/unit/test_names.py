@@ -90,6 +90,10 @@ def test_member_names_lose_marks_and_vendor() -> None:
         ("a b", "a_b"),
         ("@type", "type"),
         ("200", "n200"),
+        ("2", "n2"),
+        ("2x", "n2x"),
+        ("2fa_code", "n2fa_code"),
+        ("x2", "x2"),
         ("type", "type"),
         ("id", "id"),
     ):

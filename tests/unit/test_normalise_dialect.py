@@ -10,13 +10,13 @@ from support.unit.schemas import STRING, Json, record, ref
 
 
 def plain(value: Any, *json_schemas: str) -> Json:
-    document, _ = dialect.plain({"$defs": {"A": value}}, json_schemas, "x.json")
+    document, _ = dialect.plain({"$defs": {"A": value, "B": {}}}, json_schemas, "x.json")
     definition: Json = document["$defs"]["A"]
     return definition
 
 
 def warned(value: Any) -> list[str]:
-    _, problems = dialect.plain({"$defs": {"A": value}}, (), "x.json")
+    _, problems = dialect.plain({"$defs": {"A": value, "B": {}}}, (), "x.json")
     assert {problem.level for problem in problems} <= {Level.WARNING}
     return [problem.pointer for problem in problems]
 
@@ -90,6 +90,56 @@ def test_the_type_of_undeclared_members_counts_where_there_are_no_others() -> No
         "/$defs/A/additionalProperties"
     ]
     assert warned({**record(x=STRING), "additionalProperties": {}}) == []
+
+
+def test_array_without_valid_items_stays_an_array() -> None:
+    empty = {"type": "array", "items": False}
+    for value in (empty, record(x=empty), {"anyOf": [STRING, empty]}):
+        assert warned(value) == []
+    assert plain(empty) == {"type": "array", "items": {"enum": []}}
+
+
+def test_object_without_valid_members_stays_an_object() -> None:
+    empty = {"type": "object", "additionalProperties": False}
+    assert plain(empty) == {"type": "object", "additionalProperties": {"enum": []}}
+    assert plain({**empty, "properties": {}})["additionalProperties"] == {"enum": []}
+    for beside in (record(x=STRING), {"required": ["x"]}, ref("B")):
+        assert "/$defs/A/additionalProperties" in warned({**empty, **beside})
+
+
+def test_closed_positions_bound_an_array() -> None:
+    rows: list[tuple[Json, int | None]] = [
+        ({"prefixItems": [STRING, STRING], "items": False}, 2),
+        ({"prefixItems": [STRING, STRING], "items": False, "maxItems": 1}, 1),
+        ({"prefixItems": [STRING, False, STRING]}, 1),
+        ({"prefixItems": [STRING]}, None),
+        ({"items": [STRING], "additionalItems": False}, 1),
+        ({"items": [STRING], "additionalItems": True}, None),
+    ]
+    for value, most in rows:
+        with tables.case(value):
+            found = plain(record(x={"type": "array", **value}))["properties"]["x"]
+            assert found.get("maxItems") == most
+
+
+def test_every_dangling_reference_is_shown() -> None:
+    definition = record(x=ref("X"), y={"type": "array", "items": {**ref("Y"), "minItems": 1}})
+    with pytest.raises(ProblemError) as caught:
+        plain(definition)
+    assert [
+        (one.code, one.pointer) for one in caught.value.problems if one.code != "loosened-schema"
+    ] == [
+        ("dangling-ref", "/$defs/A/properties/x"),
+        ("dangling-ref", "/$defs/A/properties/y/items"),
+    ]
+
+
+def test_old_draft_reads_nothing_beside_a_reference() -> None:
+    definitions = {"A": {**ref("B"), "required": ["x"]}, "B": {}}
+    for draft, expected in (("draft-07/schema#", ref("B")), ("draft/2020-12/schema", None)):
+        document = {"$schema": f"http://json-schema.org/{draft}", "$defs": definitions}
+        found, _ = dialect.plain(document, (), "x.json")
+        assert found["$defs"]["A"] == (expected or {"allOf": [ref("B"), {"required": ["x"]}]})
 
 
 def test_everything_refused_is_shown_with_its_place() -> None:

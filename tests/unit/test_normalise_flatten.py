@@ -98,6 +98,31 @@ def test_what_both_parts_say_of_a_member_holds() -> None:
                 assert joined["properties"]["y"] == expected
 
 
+def test_constants_stay_if_the_other_part_accepts_them() -> None:
+    text = {"enum": ["", "a", "bc", "def"]}
+    whole = {"enum": [0, 1, 2, 3]}
+    rows: list[tuple[Json, Json, Json]] = [
+        (text, {"type": "string", "minLength": 1, "maxLength": 2}, {"enum": ["a", "bc"]}),
+        (text, {"type": "string", "minLength": 3}, {"const": "def"}),
+        (text, {"type": "string", "maxLength": 0}, {"const": ""}),
+        (whole, {"type": "integer", "minimum": 1, "maximum": 2}, {"enum": [1, 2]}),
+        (whole, {"type": "number", "minimum": 3}, {"const": 3}),
+        (whole, {"type": "integer", "maximum": 0}, {"const": 0}),
+        ({"enum": ["a", 1, True]}, {"type": "boolean"}, {"const": True}),
+        ({"enum": ["a", 1, True]}, {"type": "string"}, {"const": "a"}),
+        ({"enum": ["a", 1, True]}, {"type": "integer"}, {"const": 1}),
+        ({"enum": ["a", 1]}, {"const": 1}, {"const": 1}),
+        (text, {"minLength": 3}, {"const": "def"}),
+    ]
+    for constants, restriction, expected in rows:
+        with tables.case((constants, restriction)):
+            for parts in ([constants, restriction], [restriction, constants]):
+                joined = flat(A=record(y={"allOf": parts}))
+                assert joined["properties"]["y"] == expected
+    with pytest.raises(ProblemError, match="bad-intersection"):
+        flat(A={"allOf": [{"enum": ["a", "b"]}, INTEGER]})
+
+
 def test_alternatives_are_joined_each_and_impossible_ones_go() -> None:
     arms = {"anyOf": [record(("y",), y={"const": kind}) for kind in ("a", "b")]}
     assert flat(A={**BASE, **arms}) == {

@@ -1,7 +1,6 @@
 """References: where they lead, which are only other names, and which go round in circles."""
 
-import pytest
-from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.normalise import references
 from support import tables
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref, union
@@ -15,17 +14,7 @@ def test_circles_through_members_and_arrays_are_fine() -> None:
     ]
     for definitions in rows:
         with tables.case(definitions):
-            assert references.checked(definitions, "x") is definitions
-
-
-def test_every_dangling_reference_is_shown() -> None:
-    definitions = {"A": record(x=ref("X"), y={"type": "array", "items": ref("Y")})}
-    with pytest.raises(ProblemError) as caught:
-        references.checked(definitions, "x.json")
-    assert [str(problem).split(": ")[1] for problem in caught.value.problems] == [
-        "x.json#/$defs/A/properties/x",
-        "x.json#/$defs/A/properties/y/items",
-    ]
+            assert not [*references.circles(definitions, "x")]
 
 
 def test_renaming_reaches_every_reference() -> None:
@@ -76,7 +65,7 @@ def test_a_type_that_contains_itself_and_not_every_value_stays_what_it_is() -> N
     assert references.spelled_out(definitions) == definitions
 
 
-def test_what_a_reference_leads_to_inside_a_definition_becomes_one() -> None:
+def test_target_inside_a_definition_becomes_a_definition() -> None:
     inner = record(y={"type": "array", "items": STRING})
     document = {
         "$defs": {
@@ -87,12 +76,58 @@ def test_what_a_reference_leads_to_inside_a_definition_becomes_one() -> None:
             "E<F>": {"$ref": "#/$defs/A/properties/nothing"},
         }
     }
-    found = references.hoisted(document)["$defs"]
+    whole, origins = references.hoisted(document)
+    assert origins == {"AXY": "/$defs/A/properties/x/properties/y", "AX": "/$defs/A/properties/x"}
+    found = whole["$defs"]
     assert found["A"] == record(x=ref("AX"))
     assert found["AX"] == record(y=ref("AXY"))
     assert found["AXY"] == {"type": "array", "items": STRING}
     assert [found[name] for name in "BCD"] == [ref("AXY"), ref("AX"), ref("E<F>")]
     assert found["E<F>"] == document["$defs"]["E<F>"]
+
+
+def test_pointer_does_not_follow_references() -> None:
+    definitions = {"A": ref("B"), "B": record(x=STRING), "C": ref("A/properties/x")}
+    whole, origins = references.hoisted({"$defs": definitions})
+    assert (whole["$defs"], origins) == (definitions, {})
+
+
+def test_place_that_is_only_a_reference_stands_for_its_target() -> None:
+    definitions = {"A": record(x=ref("B")), "B": record(y=STRING), "C": ref("A/properties/x")}
+    whole, _ = references.hoisted({"$defs": definitions})
+    assert whole["$defs"]["C"] == ref("B")
+
+
+def test_place_that_refers_to_itself_is_a_circle() -> None:
+    place = "A/properties/x"
+    whole, _ = references.hoisted({"$defs": {"A": record(x=ref(place)), "B": ref(place)}})
+    (problem,) = references.circles(whole["$defs"], "x.json")
+    assert (problem.code, problem.pointer) == ("ref-cycle", "/$defs/AX")
+
+
+def test_target_outside_of_schemas_stays_where_it_is() -> None:
+    owner = {**record(x=STRING), "default": record(y=STRING)}
+    places = {"B": ref("A/default"), "C": ref("A/properties"), "D": ref("A/required")}
+    whole, _ = references.hoisted({"$defs": {"A": owner, **places}})
+    found = whole["$defs"]
+    assert found["A"] == owner
+    assert found["ADefault"] == record(y=STRING)
+    assert found["AObject"] == {"x": STRING}
+    assert found["D"] == ref("A/required")
+
+
+def test_whole_schema_is_a_definition_without_its_definitions() -> None:
+    above: Json = {"type": "object", "properties": {"x": {"$ref": "#"}}}
+    whole, origins = references.hoisted({**above, "$defs": {"A": {"$ref": "#"}}})
+    root = {"type": "object", "properties": {"x": ref("Root")}}
+    assert whole["$defs"] == {"A": ref("Root"), "Root": root}
+    assert origins == {"Root": ""}
+
+
+def test_problem_of_an_inner_target_is_placed_where_it_stands() -> None:
+    problem = Problem("x", "y", "x.json", "/$defs/AX/items")
+    (placed,) = references.placed([problem], {"AX": "/$defs/A/properties/x"})
+    assert placed.pointer == "/$defs/A/properties/x/items"
 
 
 def test_objects_may_contain_themselves() -> None:
@@ -103,7 +138,7 @@ def test_objects_may_contain_themselves() -> None:
 def test_a_line_of_definitions_may_be_long() -> None:
     arms = {f"A{number}": {"anyOf": [ref(f"A{number + 1}"), STRING]} for number in range(2_000)}
     definitions: Json = {**arms, "A2000": {"type": "null"}}
-    assert references.checked(definitions, "x") is definitions
+    assert not [*references.circles(definitions, "x")]
     assert references.spelled_out(definitions) == definitions
     called: Json = {f"A{number}": ref(f"A{number + 1}") for number in range(2_000)}
     found = references.expanded({**called, "A2000": record(x=STRING)}, keep=())

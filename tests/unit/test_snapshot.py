@@ -60,11 +60,54 @@ def test_definitions_and_references_to_them_are_called_defs() -> None:
     assert snapshot_of(schema) == {"$schema": DIALECT, "$defs": {"A": definition}}
 
 
+REFERENCES: list[tuple[str, str, str]] = [
+    ("draft/2020-12/schema", "#anchor", "#/$defs/B"),
+    ("draft/2020-12/schema", "#dynamic", "#/$defs/C"),
+    ("draft/2020-12/schema", "b.json", "#/$defs/D"),
+    ("draft/2020-12/schema", "b.json#/$defs/E", "#/$defs/D/$defs/E"),
+    ("draft/2020-12/schema", "https://example.com/b.json#inner", "#/$defs/D/$defs/E"),
+    ("draft/2020-12/schema", "a.json#/$defs/B", "#/$defs/B"),
+    ("draft/2020-12/schema", "b.json#/$defs/F", "#/$defs/D/$defs/F"),
+    ("draft/2020-12/schema", "#", "#"),
+    ("draft/2020-12/schema", "#nowhere", "#nowhere"),
+    ("draft/2020-12/schema", "c.json", "c.json"),
+    ("draft/2020-12/schema", "b.json#/$defs/G", "b.json#/$defs/G"),
+    ("draft-07/schema#", "#old", "#/$defs/B"),
+    ("draft-07/schema#", "#/definitions/D/definitions/E", "#/$defs/D/$defs/E"),
+    (
+        "draft-07/schema#",
+        "#/definitions/A/properties/definitions",
+        "#/$defs/A/properties/definitions",
+    ),
+]
+
+
+def test_references_become_pointers_as_the_dialect_reads_them() -> None:
+    for draft, reference, expected in REFERENCES:
+        with tables.case((draft, reference)):
+            new = "2020" in draft
+            word = "$defs" if new else "definitions"
+            inner = {"E": {"$anchor": "inner", "type": "null"}, "F": True}
+            definitions = {
+                "A": {"properties": {"x": {"$ref": reference}, "definitions": {}}},
+                "B": {"$anchor": "anchor"} if new else {"$id": "#old"},
+                "C": {"$dynamicAnchor": "dynamic"},
+                "D": {"$id": "b.json", word: inner, "items": {"$ref": f"#/{word}/E"}},
+            }
+            document = {"$id": "https://example.com/a.json", word: definitions}
+            found = snapshot_of(
+                {"$schema": f"{'https' if new else 'http'}://json-schema.org/{draft}", **document}
+            )["$defs"]
+            assert found["A"]["properties"]["x"] == {"$ref": expected}
+            assert not {"$id", "$anchor"} & (found["B"].keys() | found["D"].keys())
+            if expected not in ("#", reference):
+                assert found["D"]["items"] == {"$ref": "#/$defs/D/$defs/E"}
+
+
 CHANGED: dict[str, Any] = {
     "tuple items": {"items": [{"type": "string"}]},
     "dependencies": {"properties": {"a": {"anyOf": [{"dependencies": {}}]}}},
     "siblings of a reference": {"$ref": "#/definitions/A", "type": "object"},
-    "identifier": {"not": {"$id": "a"}},
 }
 NO_SCHEMAS: list[Any] = [
     *(None, [], {}, "text", {"$defs": {}, "definitions": {}}),

@@ -10,11 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
-from referencing import Registry, Specification
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012, UnknownDialect, specification_with
-
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.reference_scopes import Scope
 
 Schema: TypeAlias = Mapping[str, Any]
 Types: TypeAlias = frozenset[str]
@@ -52,8 +49,6 @@ _CONDITIONAL: Final = ("then", "else")
 _DEPENDENT: Final = ("dependentSchemas", "dependencies")
 _IMPLIED: Final = {"properties": "object", "items": "array", "prefixItems": "array"}
 """Types of values that a keyword is about, where a schema does not say the type."""
-_UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError, Unresolvable)
-"""Errors of the library for broken schemas and references."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,36 +59,28 @@ class _Node:
     """
 
     schema: Schema
-    resolver: Any
-    specification: Specification[Any]
+    scope: Scope
     is_certain: bool = True
 
     def inner(self, value: object, *, is_certain: bool = True) -> Iterator["_Node"]:
         """Yield a schema within this one; nothing if no value is valid there."""
         if value is False:
             return
-        schema, resolver = value if is_object(value) else _NONE, self.resolver
-        if isinstance(schema.get("$id"), str):
-            try:
-                resolver = resolver.in_subresource(self.specification.create_resource(schema))
-            except _UNREADABLE:
-                schema = _NONE
-        yield replace(
-            self, schema=schema, resolver=resolver, is_certain=self.is_certain and is_certain
+        schema = value if is_object(value) else _NONE
+        scope = self.scope.inside(schema)
+        yield _Node(
+            _NONE if scope is None else schema,
+            scope or self.scope,
+            is_certain=self.is_certain and is_certain,
         )
 
     def targets(self) -> Iterator["_Node | None"]:
         """Yield what the schema refers to; None for a reference that leads nowhere."""
         for reference in map(self.schema.get, _REFERENCES):
             if isinstance(reference, str):
-                try:
-                    found = self.resolver.lookup(reference)
-                except _UNREADABLE:
-                    yield None
-                else:
-                    schema: Any = _NONE if found.contents is True else found.contents
-                    target = replace(self, schema=schema, resolver=found.resolver)
-                    yield target if is_object(schema) else None
+                found, scope = self.scope.lookup(reference) or (None, self.scope)
+                schema: Any = _NONE if found is True else found
+                yield replace(self, schema=schema, scope=scope) if is_object(schema) else None
 
     def groups(self) -> Iterator[list["_Node"]]:
         """Yield groups of schemas for the same value; one schema of each group holds."""
@@ -272,11 +259,6 @@ class Part:
         """Return a schema within this one."""
         return Part(tuple(inner for node in self.nodes for inner in node.inner(value)))
 
-    def targets(self) -> Iterator[Schema]:
-        """Yield the schemas that references lead to."""
-        for node in self.nodes:
-            yield from (target.schema for target in node.targets() if target is not None)
-
     def find(self, keyword: str, *, certain: bool = False) -> Iterator[Any]:
         """Yield the values of a keyword, with `certain` only those outside of alternatives."""
         for node in self._all:
@@ -301,24 +283,7 @@ class Part:
 
 def read_schema(schema: Schema) -> Part:
     """Return the reader of a schema."""
-    try:
-        specification: Specification[Any] = specification_with(str(schema.get("$schema")))
-    except UnknownDialect:
-        specification = DRAFT202012
-    try:
-        resolver = _resolver(schema, specification)
-    except _UNREADABLE:
-        # Without specification: pointers are followed, base URIs and anchors are not.
-        specification = Specification.OPAQUE
-        resolver = _resolver(schema, specification)
-    return Part((_Node(schema, resolver, specification),))
-
-
-def _resolver(schema: Schema, specification: Specification[Any]) -> Any:
-    resource = specification.create_resource(schema)
-    empty: Registry[Any] = Registry()
-    # All is found at once, so that it is not looked for again at each reference.
-    return empty.with_resource("", resource).crawl().resolver(resource.id() or "")
+    return Part((_Node(schema, Scope.of(schema)),))
 
 
 def positions(schema: Schema) -> tuple[list[Any], Any]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mcp_protogen.base.names import ClassName
+from mcp_protogen.derive import recursion
 from mcp_protogen.ir import (
     AliasIR,
     Anything,
@@ -82,15 +83,15 @@ def is_tool_result(type_: TypeIR | None) -> bool:
     )
 
 
-def _arms(name: str, types: Types, seen: frozenset[str] = frozenset()) -> Iterator[ObjectIR]:
-    """Yield the objects that params may be."""
-    type_ = types.get(name)
-    if isinstance(type_, ObjectIR):
-        yield type_
-    elif type_ is not None and name not in seen:
-        arms = (type_.type,) if isinstance(type_, AliasIR) else type_.arms
-        for arm in _references(arms):
-            yield from _arms(arm, types, seen | {name})
+def _arms(name: str, types: Types) -> list[ObjectIR]:
+    """Return the objects that params may be."""
+    found = recursion.arms_within(name, types, _referred)
+    return [type_ for type_ in found if isinstance(type_, ObjectIR)]
+
+
+def _referred(type_: TypeIR) -> Iterator[str]:
+    if not isinstance(type_, ObjectIR):
+        yield from _references((type_.type,) if isinstance(type_, AliasIR) else type_.arms)
 
 
 def _references(arms: Iterable[TypeExpr]) -> Iterator[str]:

@@ -56,15 +56,18 @@ def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
 
 def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:
     """Yield the objects that a name stands for, those of unions included."""
-    match types.get(name):
-        case ObjectIR() as found:
-            yield found
+    for type_ in recursion.arms_within(name, types, _referred):
+        if isinstance(type_, ObjectIR):
+            yield type_
+
+
+def _referred(type_: TypeIR) -> Iterator[str]:
+    match type_:
         case UnionIR(arms=arms):
             for arm in arms:
-                for inner in recursion.names_in(arm):
-                    yield from _objects(inner, types)
+                yield from recursion.names_in(arm)
         case AliasIR(type=Ref(inner)):
-            yield from _objects(str(inner), types)
+            yield inner
         case _:
             pass
 

@@ -6,11 +6,15 @@ Facts are not used: a message that is refused here would leave generated stubs w
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base import graph, jsonpointer, names
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.derive import skeleton
+from mcp_protogen.ir import ROLES
+from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
+
+_MOST_CAPABILITIES = 500
 
 
 def problems(definitions: Json, place: str) -> Iterator[Problem]:
@@ -23,6 +27,7 @@ def problems(definitions: Json, place: str) -> Iterator[Problem]:
         pointer = "/$defs/ClientRequest"
         yield Problem("no-message-unions", "ClientRequest has no arms", place, pointer, hint)
     yield from _unclear_methods(definitions, place)
+    yield from _endless_capabilities(definitions, place)
     for method in skeleton.methods(definitions).values():
         yield from _incomplete(method, definitions, place)
 
@@ -38,17 +43,39 @@ def _unclear_methods(definitions: Json, place: str) -> Iterator[Problem]:
                 )
     for method, found in skeleton.uses(definitions).items():
         why = _unlike(list(found), definitions)
-        if why is not None:
-            types = " and ".join(dict.fromkeys(use.message for use in found))
-            message = f"{types} are both messages of {method!r:.80}, but {why}"
+        types = list(dict.fromkeys(use.message for use in found))
+        for name in types if why is not None else ():
+            message = f"{' and '.join(types)} are both messages of {method!r:.80}, but {why}"
             hint = "give one of them another method, or both the same params"
-            yield Problem("bad-message", message, place, "/$defs", hint)
+            yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
         name = skeleton.choice_name(found[0].message)
         params = skeleton.params_of(definitions, (use.message for use in found))
         if len(params) > 1 and name in definitions:
             message = f"the params of {method!r:.80} would be called {name}, like another type"
             hint = "rename that type in the schema"
             yield Problem("name-collision", message, place, jsonpointer.join("$defs", name), hint)
+
+
+def _endless_capabilities(definitions: Json, place: str) -> Iterator[Problem]:
+    """Yield a problem for each type of capabilities whose paths have no end, or are too many."""
+    members = {name: schema.get("properties", {}) for name, schema in definitions.items()}
+    inner = {
+        name: [target(one["$ref"]) for one in members[name].values() if "$ref" in one]
+        for name in members
+    }
+    hint = "let it be any object: the members of a capability are capabilities, too"
+    for owner in (f"{role.capitalize()}Capabilities" for role in ROLES):
+        within = {name: inner[name] for name in graph.reached(inner, [owner])}
+        circular = graph.circular(within)
+        for name in sorted(circular):
+            message = f"{name} of {owner} has itself as a capability inside of it"
+            yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
+        paths: dict[str, int] = {}
+        for name in graph.targets_first(within) if not circular else ():
+            paths[name] = len(members[name]) + sum(paths[one] for one in within[name])
+        if paths.get(owner, 0) > _MOST_CAPABILITIES:
+            message = f"{owner} has more than {_MOST_CAPABILITIES} capabilities"
+            yield Problem("bad-message", message, place, jsonpointer.join("$defs", owner), hint)
 
 
 def _unlike(found: Sequence[skeleton.Use], definitions: Json) -> str | None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mcp_protogen.base import jsonpointer, names
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.derive import skeleton
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.derive import recursion, skeleton
 from mcp_protogen.derive.types import Context
 from mcp_protogen.ir import (
     OTHER,
@@ -123,11 +123,12 @@ def methods(
     definitions: Json, types: Mapping[str, TypeIR], context: Context
 ) -> tuple[MethodIR, ...]:
     """Return every method of the schema, by wire name; `types` are those of the same schema."""
-    found = skeleton.methods(definitions)
+    found = [method for _, method in sorted(skeleton.methods(definitions).items())]
     schema = _Schema(definitions, types)
+    params = {one.method: _params(one, context, definitions) for one in found}
+    raise_errors(_without_params(one, context.place) for one in found if not params[one.method])
     return tuple(
-        _method(found[method], context.facts.methods.get(method), schema, context)
-        for method in sorted(found)
+        _method(one, names.class_name(params[one.method]), schema, context) for one in found
     )
 
 
@@ -139,13 +140,12 @@ class _Schema(NamedTuple):
 
 
 def _method(
-    schema: skeleton.DerivedMethod, fact: Json | None, around: _Schema, context: Context
+    schema: skeleton.DerivedMethod, params: names.ClassName, around: _Schema, context: Context
 ) -> MethodIR:
     definitions, types = around
-    fact = fact or {}
+    fact: Json = context.facts.methods.get(schema.method) or {}
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
-    params = _params(schema, fact, definitions, context)
     traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [one for name in stated or schema.results for one in _alternatives(name, types)]
@@ -175,26 +175,33 @@ def _method(
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
     """Yield the classes of a result that may have one of several types."""
-    type_ = types.get(name)
+    for type_ in recursion.arms_within(name, types, _referred):
+        arms = type_.arms if isinstance(type_, UnionIR) else ()
+        if not arms or not all(isinstance(arm, Ref) for arm in arms):
+            yield str(type_.name)
+
+
+def _referred(type_: TypeIR) -> list[str]:
     arms = type_.arms if isinstance(type_, UnionIR) else ()
-    if not arms or not all(isinstance(arm, Ref) for arm in arms):
-        yield name
-    for arm in arms:
-        if isinstance(arm, Ref):
-            yield from _alternatives(arm.name, types)
+    return [arm.name for arm in arms if isinstance(arm, Ref)]
 
 
-def _params(
-    schema: skeleton.DerivedMethod, fact: Json, definitions: Json, context: Context
-) -> names.ClassName:
-    plain = "NotificationParams" if schema.kind == "notification" else "RequestParams"
-    for name in (schema.params, fact.get("params"), plain):
-        if name in definitions:
-            return names.class_name(name)
+def _params(schema: skeleton.DerivedMethod, context: Context, definitions: Json) -> str:
+    """Return the type of the params; empty if there is none that could be used."""
+    fact: Json = context.facts.methods.get(schema.method) or {}
+    found = (schema.params, fact.get("params"), _plain_params(schema))
+    return next((name for name in found if name in definitions), "")
+
+
+def _plain_params(schema: skeleton.DerivedMethod) -> str:
+    return "NotificationParams" if schema.kind == "notification" else "RequestParams"
+
+
+def _without_params(schema: skeleton.DerivedMethod, place: str) -> Problem:
+    plain = _plain_params(schema)
     message = f"{schema.message} has no params, and the schema has no {plain} to use instead"
     hint = f"give it params, or define {plain}"
-    pointer = jsonpointer.join("$defs", schema.message)
-    raise ProblemError(Problem("bad-message", message, context.place, pointer, hint))
+    return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
 
 
 def _given(params: str, schema: skeleton.DerivedMethod, types: Mapping[str, TypeIR]) -> bool:

@@ -3,7 +3,7 @@
 Python reads a module from top to bottom: inside such a cycle, a name is used before it is defined.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from mcp_protogen.base import graph
 from mcp_protogen.base.graph import Graph
@@ -47,3 +47,17 @@ def names_in(expression: TypeExpr) -> Iterator[str]:
                 yield from names_in(arm)
         case _:
             pass
+
+
+def arms_within(
+    name: str, types: Mapping[str, TypeIR], arms: Callable[[TypeIR], Iterable[str]]
+) -> Iterator[TypeIR]:
+    """Yield a type, its `arms`, and those of its arms, each once, in order."""
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        if here in types and here not in seen:
+            seen.add(here)
+            yield types[here]
+            waiting += reversed([*arms(types[here])])

@@ -67,7 +67,17 @@ def normal_form(
     """
     patched = source.patched()
     _require_messages(patched, source.place)
-    whole = references.hoisted(patched)
+    whole, origins = references.hoisted(patched)
+    try:
+        normalised, loosened = _normalised(whole, source, keep_aliases)
+    except ProblemError as error:
+        raise ProblemError(*references.placed(error.problems, origins)) from None
+    return normalised, tuple(references.placed(loosened, origins))
+
+
+def _normalised(
+    whole: Json, source: RevisionSource, keep_aliases: bool
+) -> tuple[Json, tuple[Problem, ...]]:
     plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
     kept = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
     if keep_aliases:

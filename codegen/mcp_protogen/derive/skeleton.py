@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.ir import MessageKind, Role
-from mcp_protogen.normalise.references import target, to
+from mcp_protogen.normalise.references import arms_within, target, to
 
 Json = dict[str, Any]
 
@@ -139,17 +139,7 @@ def messages(definitions: Json) -> Iterator[tuple[str, str]]:
 
 def union_leaves(definitions: Json, name: str) -> list[str]:
     """Return the objects of a union, in order; empty if there is no such union."""
-    found: list[str] = []
-    waiting = [name]
-    while waiting:
-        here = waiting.pop()
-        schema: Json = definitions.get(here, {})
-        arms = schema.get("anyOf") or ([schema] if "$ref" in schema else [])
-        if "properties" in schema:
-            found.append(here)
-        else:
-            waiting += [target(arm["$ref"]) for arm in reversed(arms) if "$ref" in arm]
-    return found
+    return [arm for arm in arms_within(name, definitions) if "properties" in definitions[arm]]
 
 
 def capabilities(definitions: Json, role: Role) -> Mapping[tuple[str, ...], bool]:

@@ -12,6 +12,7 @@ from mcp_protogen.derive.filled import Filling, fillings
 from mcp_protogen.inputs.descriptions import Descriptions, documented
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import (
+    NOTHING,
     AliasIR,
     Anything,
     FieldIR,
@@ -195,7 +196,7 @@ def expression(schema: Json) -> TypeExpr:
         case {"const": value}:
             return LiteralOf((value,))
         case {"enum": values}:
-            return LiteralOf(tuple(values))
+            return LiteralOf(tuple(values)) if values else NOTHING
         case {"type": kinds} if is_array(kinds):
             return OneOf(tuple(expression({**schema, "type": kind}) for kind in kinds))
         case {"type": "array"}:

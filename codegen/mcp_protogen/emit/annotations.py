@@ -6,8 +6,9 @@ from functools import cache
 
 from mcp_protogen.base.names import field_name
 from mcp_protogen.derive.calls import is_tool_result
-from mcp_protogen.emit.text import literal
+from mcp_protogen.emit.text import literal, union_of
 from mcp_protogen.ir import (
+    NOTHING,
     AliasIR,
     Anything,
     FieldIR,
@@ -55,13 +56,18 @@ def annotation(expr: TypeExpr) -> str:
             hint = _constants(values)
             return f"Annotated[{hint}, Exact]" if _is_ambiguous(expr) else hint
         case ListOf(item):
-            return f"list[{annotation(item)}]"
+            return _sized(f"list[{annotation(item)}]", item)
         case MapOf(value):
-            return f"dict[str, {annotation(value)}]"
+            return _sized(f"dict[str, {annotation(value)}]", value)
         case OneOf():
             return _either(annotation(arm) for arm in _alternatives(expr))
         case Anything():
             return "Any"
+
+
+def _sized(hint: str, item: TypeExpr) -> str:
+    """Return the annotation of a container, which is empty if there is no valid item."""
+    return f"Annotated[{hint}, Field(max_length=0)]" if item == NOTHING else hint
 
 
 def _constants(values: Iterable[Json]) -> str:
@@ -79,12 +85,12 @@ def alias_annotation(type_: UnionIR | AliasIR) -> str:
         return annotation(type_.type)
     arms = [annotation(arm) for arm in type_.arms]
     if type_.tag is None:
-        return " | ".join(arms)
+        return union_of(arms)
     if type_.open:
         arms.append("UnknownContent")
-        return f"Annotated[{' | '.join(arms)}, OpenUnion({literal(type_.tag)})]"
+        return f"Annotated[{union_of(arms)}, OpenUnion({literal(type_.tag)})]"
     attribute = literal(field_name(type_.tag))  # Pydantic finds the wire name by itself
-    return f"Annotated[{' | '.join(arms)}, Field(discriminator={attribute})]"
+    return f"Annotated[{union_of(arms)}, Field(discriminator={attribute})]"
 
 
 def _alternatives(expr: TypeExpr) -> Iterator[TypeExpr]:
@@ -143,7 +149,7 @@ def _types_of(values: Iterable[Json]) -> str:
 
 def _either(hints: Iterable[str]) -> str:
     # `| None` goes last, as usual; the order of disjoint types has no meaning.
-    return " | ".join(sorted(dict.fromkeys(hints), key="None".__eq__))
+    return union_of(sorted(dict.fromkeys(hints), key="None".__eq__)) or "Any"
 
 
 def field_annotation(field: FieldIR) -> str:

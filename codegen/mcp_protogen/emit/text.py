@@ -13,6 +13,7 @@ WIDTH = 100
 # Characters that would end a docstring early, or would join its closing quotes.
 _CLOSING = re.compile(r'\\|"""|"\Z')
 
+_WIDEST = 50
 _QUOTE = '"'
 
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
@@ -40,6 +41,18 @@ def literal(value: Any) -> str:
 
 def _is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
     return isinstance(value, tuple)
+
+
+def union_of(hints: Iterable[str]) -> str:
+    """Return alternatives as one annotation.
+
+    Many are in groups: Python reads `A | B | C` as nested expressions, and not hundreds of them.
+    """
+    arms = list(hints)
+    while len(arms) > _WIDEST:
+        groups = (arms[start : start + _WIDEST] for start in range(0, len(arms), _WIDEST))
+        arms = [f"({' | '.join(group)})" if group[1:] else group[0] for group in groups]
+    return " | ".join(arms)
 
 
 def tuple_of(expressions: Iterable[str]) -> str:

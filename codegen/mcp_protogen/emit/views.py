@@ -24,7 +24,7 @@ from mcp_protogen.emit.template_contexts import (
     TranslationContext,
     TranslationTable,
 )
-from mcp_protogen.emit.text import literal, tuple_of
+from mcp_protogen.emit.text import literal, tuple_of, union_of
 from mcp_protogen.emit.wrapping import Fixed
 from mcp_protogen.ir import (
     Anything,
@@ -50,7 +50,7 @@ def types(method: MethodIR) -> tuple[str, ...]:
 
 def result(method: MethodIR) -> str:
     """Return the annotation of a result."""
-    return " | ".join(types(method)[1:])
+    return union_of(types(method)[1:])
 
 
 def plain_result(method: MethodIR) -> str:
@@ -98,7 +98,7 @@ def _signatures(method: MethodIR, forms: Iterable[Form], is_tool_call: bool) -> 
     whole = f"params: {params_argument(method)}"
     plain = plain_result(method) if method.results else "None"
     all_ = plain if "may_require_input" in method.traits or not method.results else result(method)
-    ways = [(_members(form), " | ".join(f"m.{name}" for name in form.results)) for form in forms]
+    ways = [(_members(form), union_of(f"m.{name}" for name in form.results)) for form in forms]
     for members, returned in (*ways, ((whole,), all_)):
         # As a task, it has no result yet.
         read = is_tool_call and (returned == plain or members == (whole,))

@@ -1,8 +1,8 @@
 """The structural snapshot of a published schema: its content without its prose.
 
-It is the same JSON Schema with `definitions` called `$defs` and without descriptions, titles,
-comments and examples. This module knows which members of a schema hold schemas, so that a property
-called `title` stays. It knows no revision and no file.
+It is the same JSON Schema with `definitions` called `$defs`, with references as pointers, and
+without descriptions, titles, comments and examples. This module knows which members of a schema
+hold schemas, so that a property called `title` stays. It knows no revision and no file.
 
 A draft-07 schema is labelled 2020-12 in its snapshot, because `$defs` is a keyword only there. That
 is done only if both drafts read the schema in the same way; a schema with one of the few keywords
@@ -10,13 +10,15 @@ that changed keeps its dialect.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonpointer import escape
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.subschemas import with_pointers
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DRAFT_07 = "http://json-schema.org/draft-07/schema"
@@ -30,7 +32,6 @@ _SINGLE = frozenset(
 )
 # https://json-schema.org/draft/2020-12/release-notes and 2019-09/release-notes: what moved.
 _CHANGED = frozenset({"$id", "$recursiveRef", "additionalItems", "dependencies", "id"})
-_OLD_REFERENCE = "#/definitions/"
 
 _ABSENT = object()
 
@@ -46,7 +47,7 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
         raise ProblemError(Problem("not-a-schema", message, place))
     try:
         dialect = dialect_of(schema)
-        snapshot = _members(schema, "")
+        snapshot = _members(with_pointers(schema), "")
     except _Misshapen as error:
         raise ProblemError(Problem("not-a-schema", error.message, place, error.pointer)) from None
     except RecursionError:
@@ -122,9 +123,19 @@ def _value(keyword: str, value: Any, pointer: str) -> Any:
     if keyword == "$ref":
         if not isinstance(value, str):
             raise _Misshapen(pointer, "a string", value)
-        if value.startswith(_OLD_REFERENCE):
-            return "#/$defs/" + value.removeprefix(_OLD_REFERENCE)
+        return "/".join(_new_steps(value.split("/")))
     return value
+
+
+def _new_steps(steps: Iterable[str]) -> Iterator[str]:
+    """Yield the steps of a pointer in which each `definitions` of a schema is `$defs`."""
+    left = iter(steps)
+    for step in left:
+        yield "$defs" if step == "definitions" else step
+        if step in _MAPS | _LISTS:
+            yield from islice(left, 1)
+        elif not (step in _SINGLE or step == "#" or step.isdigit()):
+            yield from left  # into the value of another keyword
 
 
 def _uses_changed_keywords(schema: Any) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcp_protogen.base.names import duplicates, type_name
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import flatten, lift, metadata, references, unions
 
@@ -27,7 +27,7 @@ def normalise(
     `place` names its file in problems. A definition that is only another name stays one if the
     facts or `keep` name it.
     """
-    definitions: Json = references.checked(schema.get("$defs", {}), place)
+    definitions: Json = schema.get("$defs", {})
     definitions = references.renamed(definitions, _called(definitions, place))
     definitions, loosened = flatten.flattened(definitions, place)
     definitions = references.expanded(definitions, keep={*facts.unions, *keep})
@@ -43,9 +43,11 @@ def normalise(
 def _called(definitions: Json, place: str) -> Mapping[str, str]:
     """Return the Python names of the definitions that need another name there."""
     called = {name: type_name(name) for name in definitions}
-    for name in duplicates(called.values()):
-        both = " and ".join(repr(one) for one in called if called[one] == name)
-        message = f"{both:.160} would both be called {name}"
-        hint = "rename one of them in the schema"
-        raise ProblemError(Problem("name-collision", message, place, "/$defs", hint))
+    raise_errors(_collision(name, called, place) for name in duplicates(called.values()))
     return {name: other for name, other in called.items() if other != name}
+
+
+def _collision(name: str, called: Mapping[str, str], place: str) -> Problem:
+    both = " and ".join(repr(one) for one in called if called[one] == name)
+    message = f"{both:.160} would both be called {name}"
+    return Problem("name-collision", message, place, "/$defs", "rename one of them in the schema")

@@ -14,7 +14,8 @@ from mcp_protogen.base.jsonpointer import escape
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.names import pascal
 from mcp_protogen.base.problems import Level, Problem, raise_errors
-from mcp_protogen.normalise.intersection import of_type, same
+from mcp_protogen.normalise.intersection import NOTHING, of_type, same
+from mcp_protogen.normalise.references import PREFIX, circles
 
 Json = dict[str, Any]
 
@@ -44,6 +45,10 @@ _UNCHECKED = frozenset(
 )
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
+# In these, a keyword beside a reference has no meaning.
+_OLD_DRAFTS = ("draft-03/", "draft-04/", "draft-06/", "draft-07/")
+# Without any of these, an object that forbids other members has none.
+_OF_MEMBERS = _LISTS | {"$ref", "patternProperties", "properties", "required"}
 _OBJECT: Json = {"type": "object", "additionalProperties": {}}
 
 
@@ -57,22 +62,34 @@ def plain(
     `place` names the schema's file; `exclusive` keeps exclusive bounds. Raise `ProblemError` with
     everything that is refused.
     """
-    reading = _PlainSchemas(json_schemas, place, exclusive=exclusive)
+    found: Json = schema.get("$defs", {})
+    reading = _PlainSchemas(
+        json_schemas, place, frozenset(map(PREFIX.__add__, found)), exclusive=exclusive
+    )
+    reading.is_old = any(draft in str(schema.get("$schema")) for draft in _OLD_DRAFTS)
     definitions = {
-        name: reading.schema(value, f"/$defs/{escape(name)}", name)
-        for name, value in schema.get("$defs", {}).items()
+        name: reading.schema(value, f"/$defs/{escape(name)}", name) for name, value in found.items()
     }
-    raise_errors(reading.problems)
+    raise_errors((*reading.problems, *circles(definitions, place)))
     return {**schema, "$defs": definitions}, tuple(reading.problems)
 
 
 class _PlainSchemas:
     """One pass over all definitions; `pointer` is the current place, `name` its name."""
 
-    def __init__(self, json_schemas: Container[str], place: str, *, exclusive: bool) -> None:
+    def __init__(
+        self,
+        json_schemas: Container[str],
+        place: str,
+        targets: Container[str],
+        *,
+        exclusive: bool,
+    ) -> None:
         self.exclusive = exclusive
         self.json_schemas = json_schemas
         self.place = place
+        self.targets = targets
+        self.is_old = False
         self.problems: list[Problem] = []
 
     def schema(self, value: Any, pointer: str, name: str, *, member: bool = False) -> Json:
@@ -83,11 +100,20 @@ class _PlainSchemas:
             elif value is not True:
                 self._refuse("this is no schema", pointer, "a schema is an object or a boolean")
             return {}
+        if "$ref" in value and value["$ref"] not in self.targets:
+            self._refuse_reference(value["$ref"], pointer)
+        if "$ref" in value and self.is_old:
+            return {"$ref": value["$ref"]}
         done: Json = {key: value[key] for key in value if key in _PLAIN}
         self._report_unread(value, pointer)
         self._alternatives(value, done, pointer, name, member=member)
         self._containers(value, done, pointer, name)
         self._values(value, done, pointer)
+        most = _most_items(value)
+        if most is not None and member:
+            value = {**value, "maxItems": most}
+        elif most is not None:
+            self._leave_out(["items"], pointer)
         if member:
             done |= {key: value[key] for key in value if key in self._bounds(value, done)}
         self._leave_out((key for key in value if key in _ALL_BOUNDS - done.keys()), pointer)
@@ -137,9 +163,12 @@ class _PlainSchemas:
         if is_array(items):
             self._leave_out(["items"], pointer)
         elif items is not None and "prefixItems" not in value:
-            done["items"] = self.schema(items, f"{pointer}/items", name)
+            inner = NOTHING if items is False else self.schema(items, f"{pointer}/items", name)
+            done["items"] = inner
         extra = value.get("additionalProperties")
-        if extra is False or (extra not in (None, True, {}) and value.get("properties")):
+        if extra is False and not any(map(value.get, _OF_MEMBERS)):
+            done["additionalProperties"] = NOTHING
+        elif extra is False or (extra not in (None, True, {}) and value.get("properties")):
             self._leave_out(["additionalProperties"], pointer)
         elif extra is not None:
             done["additionalProperties"] = self.schema(
@@ -180,6 +209,11 @@ class _PlainSchemas:
         for keyword in keywords:
             self._warn(f"{keyword} is not checked by the models", f"{pointer}/{keyword}")
 
+    def _refuse_reference(self, reference: str, pointer: str) -> None:
+        message = f"{reference} leads nowhere"
+        hint = f"refer to a schema in this file, for example by {PREFIX}Name"
+        self.problems.append(Problem("dangling-ref", message, self.place, pointer, hint))
+
     def _warn(self, message: str, pointer: str) -> None:
         hint = "the models accept more than the schema does"
         self.problems.append(
@@ -196,6 +230,16 @@ def _reference(schema: Json) -> Json:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
     return {"allOf": [{"$ref": schema["$ref"]}, *schema.get("allOf", ()), rest]}
+
+
+def _most_items(schema: Json) -> int | None:
+    """Return how many items an array has at most by the schemas of their positions."""
+    items = schema.get("items")
+    others = schema.get("additionalItems") if is_array(items) else items
+    positions: list[Any] = items if is_array(items) else schema.get("prefixItems", [])
+    limits = [place for place, item in enumerate(positions) if item is False]
+    limits += [len(positions)] if others is False and positions else []
+    return min([*limits, schema.get("maxItems", math.inf)]) if limits else None
 
 
 def _is_single(schema: Json) -> bool:

@@ -6,10 +6,11 @@ from typing import Any
 from mcp_protogen.base import graph, jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.normalise.intersection import (
     NOTHING,
     Intersection,
+    TooLarge,
     alternatives,
     either,
     only_required,
@@ -26,6 +27,11 @@ _BOUNDS = frozenset(
     {"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
     | {"exclusiveMaximum", "exclusiveMinimum"}
 )
+_MOST_SCHEMAS = 30_000
+_ENDLESS: Mapping[type[Exception], str] = {
+    RecursionError: "refer to themselves without end",
+    TooLarge: "multiply into too many schemas",
+}
 
 
 def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
@@ -35,6 +41,8 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
     definition that no value satisfies.
     """
     problems: dict[Problem, None] = {}
+    impossible: list[Problem] = []
+    sizes: dict[str, int] = {}
     done: Json = {}
     # The definitions that this one extends come first, so that they are joined already.
     joined = dict(definitions)
@@ -44,15 +52,20 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
         flattening = _Flattening(joined, place, pointer, problems)
         try:
             done[name] = flattening.flat(schema)
-        except RecursionError as error:
-            message = "the allOf refers to itself without end"
+            if done[name] == NOTHING:
+                impossible.append(flattening.impossible())
+            elif "allOf" in schema:
+                joined[name] = flattening.intersection.joined(schema)
+            sizes[name] = flattening.intersection.schemas
+            if sum(sizes.values()) > _MOST_SCHEMAS:
+                pointer = jsonpointer.join("$defs", max(sizes, key=sizes.__getitem__))
+                raise TooLarge
+        except (RecursionError, TooLarge) as error:
+            message = f"its intersections {_ENDLESS[type(error)]}"
             hint = "give the joined part a definition of its own"
-            problem = Problem("unsupported-schema", message, place, pointer, hint)
-            raise ProblemError(problem) from error
-        if done[name] == NOTHING:
-            raise ProblemError(flattening.impossible())
-        if "allOf" in schema:
-            joined[name] = flattening.intersection.joined(schema)
+            impossible.append(Problem("unsupported-schema", message, place, pointer, hint))
+            break
+    raise_errors(impossible)
     return {name: done[name] for name in definitions}, tuple(problems)
 
 
@@ -78,6 +91,7 @@ class _Flattening:
 
     def flat(self, schema: Json, steps: str = "") -> Json:
         """Return a schema, and everything inside it, in flat form; `steps` lead to it."""
+        self.intersection.count()
         if "allOf" not in schema and ("anyOf" not in schema or len(schema) == 1):
             return self._flat(schema, steps)
         key = canonical(schema)
@@ -116,10 +130,7 @@ class _Flattening:
                 self._note(f"the models do not check that {name} is always absent", steps)
         for keyword in ("items", "additionalProperties"):
             if is_object(flat.get(keyword)):
-                inner = self._inner(flat[keyword], f"{steps}/{keyword}")
-                if inner == NOTHING:
-                    self._note(f"the models do not check that {keyword} have no valid value", steps)
-                flat[keyword] = {} if inner == NOTHING else inner
+                flat[keyword] = self._inner(flat[keyword], f"{steps}/{keyword}")
         if "anyOf" in flat and not only_required(flat["anyOf"]):
             arms = enumerate(flat.pop("anyOf"))
             choice = either(self._inner(arm, f"{steps}/anyOf/{index}") for index, arm in arms)

@@ -27,7 +27,12 @@ _JOINED = frozenset({"additionalProperties", "items", "properties", "required", 
 _OF_OBJECTS = frozenset({"additionalProperties", "anyOf", "properties", "required"})
 _OF_ARRAYS = frozenset({"items", "maxItems", "minItems"})
 _MOST_ALTERNATIVES = 64
+_MOST_SCHEMAS = 20_000
 _DEEPEST = 8
+
+
+class TooLarge(Exception):
+    """Raised for an intersection that becomes more schemas than anybody could read."""
 
 
 class Intersection:
@@ -36,8 +41,16 @@ class Intersection:
     def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
         self._definitions = definitions
         self._note = note
-        self._done: dict[bytes, Json] = {}
+        self._done: dict[bytes, tuple[Json, int]] = {}
+        self.schemas = 0
+        """How many schemas there are in all results."""
         self._open: set[bytes] = set()
+
+    def count(self, schemas: int = 1) -> None:
+        """Count schemas of the result; raise `TooLarge` if there are too many."""
+        self.schemas += schemas
+        if self.schemas > _MOST_SCHEMAS:
+            raise TooLarge
 
     def joined(self, schema: Json) -> Json:
         """Return one schema for an `allOf` and the keywords beside it."""
@@ -51,6 +64,7 @@ class Intersection:
 
     def both(self, left: Json, right: Json) -> Json:
         """Return a schema of the values that both accept."""
+        self.count()
         left, right = self.joined(left), self.joined(right)
         if not left or not right or same(left, right):
             return left or right
@@ -78,14 +92,18 @@ class Intersection:
         """Return a type by its name if the other schema does not restrict it."""
         key = canonical([left, right])
         if key in self._done:
-            return self._done[key]
+            found, schemas = self._done[key]
+            self.count(schemas)  # it is written out once more
+            return found
         if key in self._open or len(self._open) > _DEEPEST:
             self._note("an intersection refers to itself")
             return left
         self._open.add(key)
-        self._done[key] = self._met(left, right)
+        before = self.schemas
+        found = self._met(left, right)
+        self._done[key] = found, self.schemas - before
         self._open.discard(key)
-        return self._done[key]
+        return found
 
     def _met(self, left: Json, right: Json) -> Json:
         ours, theirs = self._resolved(left), self._resolved(right)
@@ -109,8 +127,8 @@ class Intersection:
         for keyword in ("items", "additionalProperties"):
             if keyword in merged and is_object(left.get(keyword)) and is_object(right.get(keyword)):
                 merged[keyword] = self.both(left[keyword], right[keyword])
-        if merged.get("items") == NOTHING:
-            merged |= {"items": {}, "maxItems": 0}
+        if merged.get("items") == NOTHING and merged.get("minItems"):
+            return NOTHING
         if any(merged[low] > merged[high] for low, high in _RANGES if {low, high} <= merged.keys()):
             return NOTHING
         return self._members(left, right, merged) if "properties" in merged else merged
@@ -144,14 +162,15 @@ def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
 
 def either(arms: Iterable[Json]) -> Json:
     """Return the choice between schemas, without repeated ones and those that nothing satisfies."""
-    found: list[Json] = []
+    found: dict[bytes, Json] = {}
     for arm in arms:
         for one in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
-            if one != NOTHING and not any(same(one, other) for other in found):
-                found.append(one)
-    if len(found) < 2:
-        return found[0] if found else NOTHING
-    return {"anyOf": found}
+            if one != NOTHING:
+                found.setdefault(canonical(one), one)
+    different = [*found.values()]
+    if len(different) < 2:
+        return different[0] if different else NOTHING
+    return {"anyOf": different}
 
 
 def about(kind: str | None, schema: Json) -> Json:

@@ -1,14 +1,14 @@
-"""The targets of `$ref`s: missing ones, circular ones, and plain aliases."""
+"""The targets of `$ref`s: inner ones, circular ones, and plain aliases."""
 
-from collections.abc import Container, Iterator, Mapping
-from copy import deepcopy
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from mcp_protogen.base import graph, jsonpointer, names
 from mcp_protogen.base.graph import Graph
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.subschemas import NAMED, VALUES, subschemas
 
 Json = dict[str, Any]
 PREFIX = "#/$defs/"
@@ -24,83 +24,117 @@ def to(name: str) -> Json:
     return {"$ref": PREFIX + name}
 
 
-def hoisted(schema: Json) -> Json:
-    """Return `schema` in which references lead only to definitions.
+def hoisted(schema: Json) -> tuple[Json, Mapping[str, str]]:
+    """Return `schema` in which references lead only to definitions, and pointers to the new ones.
 
     A target inside a definition becomes a definition, too, named after its path; the reference may
     be escaped as in a URI. References that lead nowhere stay as they are.
     """
-    done: Json = deepcopy(schema)
-    definitions: Json = done.get("$defs", {})
-    for _, value in list(jsonpointer.walk(definitions)):
-        ref = value.get("$ref") if is_object(value) else None
-        if isinstance(ref, str) and ref.startswith(PREFIX) and target(ref) not in definitions:
-            name = _named(ref, definitions)
-            if name is not None:
-                value["$ref"] = PREFIX + name
-    return done
+    hoisting = _Hoisting(schema)
+    return hoisting.document(), hoisting.origins
 
 
 _KEYWORDS = frozenset({"$defs", "additionalProperties", "items", "properties"})
+_ROOT = "Root"
+_OF_DOCUMENT = frozenset({"$defs", "$id", "$schema"})
 
 
-def _named(ref: str, definitions: Json) -> str | None:
-    """Return the name of the definition that `ref` leads to; make one if needed.
+class _Hoisting:
+    """The names of what the references of a schema lead to, by pointers into it."""
 
-    Return None if it leads nowhere.
-    """
-    owner, *steps = jsonpointer.split(unquote(ref.removeprefix("#/$defs")))
-    if owner not in definitions or not steps:
-        return owner if owner in definitions else None
-    inner: Any = definitions[owner]
-    outer: Any = definitions
-    last: str | int = owner
-    for step in steps:
-        for _ in definitions:  # an upper limit, in case of a circle
-            if not is_object(inner) or not isinstance(inner.get("$ref"), str):
+    def __init__(self, schema: Json) -> None:
+        self._schema = schema
+        definitions: Json = schema.get("$defs", {})
+        self._named = {jsonpointer.join("$defs", name): name for name in definitions}
+        self._taken = {*definitions}
+        self.origins: dict[str, str] = {}
+        for inner in subschemas(schema):
+            if isinstance(inner.get("$ref"), str):
+                self._name(inner["$ref"])
+
+    def document(self) -> Json:
+        """Return the schema with all definitions."""
+        done: Json = {}
+        while left := [pointer for pointer, name in self._named.items() if name not in done]:
+            done |= {self._named[pointer]: self._content(pointer) for pointer in left}
+        return {**self._schema, "$defs": done}
+
+    def _content(self, pointer: str) -> Any:
+        value = jsonpointer.get(self._schema, pointer)
+        if not pointer:
+            value = {key: inner for key, inner in value.items() if key not in _OF_DOCUMENT}
+        return self._inside(value, pointer)
+
+    def _inside(self, value: Any, pointer: str) -> Any:
+        """Return a schema with references in place of what is a definition, too."""
+        if is_array(value):
+            return [self._placed(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+        if not is_object(value):
+            return value
+        done: Json = {}
+        for key, inner in value.items():
+            here = f"{pointer}/{jsonpointer.escape(key)}"
+            if key in NAMED and is_object(inner):
+                done[key] = {
+                    name: self._placed(one, here + jsonpointer.join(name))
+                    for name, one in inner.items()
+                }
+            elif key == "$ref" and isinstance(inner, str):
+                name = self._name(inner)
+                done[key] = inner if name is None else PREFIX + name
+            else:
+                done[key] = inner if key in VALUES else self._placed(inner, here)
+        return done
+
+    def _placed(self, value: Any, pointer: str) -> Any:
+        name = self._named.get(pointer)
+        return self._inside(value, pointer) if name is None else to(name)
+
+    def _name(self, ref: str) -> str | None:
+        """Return the name of the definition that a reference leads to; None if it leads nowhere.
+
+        A place that is only another reference gets no name of its own.
+        """
+        pointers: dict[str, None] = {}
+        while (ref == "#" or ref.startswith("#/")) and unquote(ref[1:]) not in pointers:
+            pointer = unquote(ref[1:])
+            if pointer in self._named:
+                return self._named[pointer]
+            try:
+                value = jsonpointer.get(self._schema, pointer)
+            except jsonpointer.Absent:
                 break
-            outer, last = definitions, target(inner["$ref"])
-            inner = definitions.get(last)
-        if is_array(inner) and step.isdigit() and int(step) < len(inner):
-            outer, last = inner, int(step)
-        elif is_object(inner) and step in inner:
-            outer, last = inner, step
-        else:
-            return None
-        inner = outer[last]
-    if outer is definitions:
-        return str(last)
-    if is_object(inner) and inner.keys() == {"$ref"} and target(inner["$ref"]) in definitions:
-        return target(inner["$ref"])
-    name = owner + "".join(names.pascal(step) for step in steps if step not in _KEYWORDS)
-    while name in definitions:
-        name += "Object"
-    definitions[name], outer[last] = inner, to(name)
-    return name
+            if not is_object(value) and not isinstance(value, bool):
+                break
+            pointers[pointer] = None
+            if not is_object(value) or value.keys() != {"$ref"}:
+                break
+            ref = str(value["$ref"])
+        return self._add(next(reversed(pointers))) if pointers else None
+
+    def _add(self, pointer: str) -> str:
+        steps = jsonpointer.split(pointer)
+        owner, *steps = steps[1:] if steps[:1] == ["$defs"] else [_ROOT, *steps]
+        name = owner + "".join(names.pascal(step) for step in steps if step not in _KEYWORDS)
+        while name in self._taken:
+            name += "Object"
+        self._taken.add(name)
+        self._named[pointer] = name
+        self.origins[name] = pointer
+        return name
 
 
-def checked(definitions: Json, place: str) -> Json:
-    """Return `definitions`; raise `ProblemError` for references that lead nowhere or in circles."""
-    raise_errors((*_dangling(definitions, place), *_circular(definitions, place)))
-    return definitions
+def placed(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield problems of a hoisted schema at their places in the schema that was hoisted."""
+    for problem in problems:
+        owner = "/".join(problem.pointer.split("/")[:3])
+        origin = origins.get("".join(jsonpointer.split(owner)[1:]))
+        if origin is not None:
+            problem = problem._replace(pointer=origin + problem.pointer.removeprefix(owner))
+        yield problem
 
 
-def _dangling(definitions: Json, place: str) -> Iterator[Problem]:
-    for pointer, value in jsonpointer.walk(definitions, "/$defs"):
-        if not is_object(value) or not isinstance(value.get("$ref"), str):
-            continue
-        ref: str = value["$ref"]
-        if not ref.startswith(PREFIX) or target(ref) not in definitions:
-            yield Problem(
-                "dangling-ref",
-                f"{ref} leads nowhere",
-                place,
-                pointer,
-                f"references have the form {PREFIX}Name, with a definition of that name",
-            )
-
-
-def _circular(definitions: Json, place: str) -> Iterator[Problem]:
+def circles(definitions: Json, place: str) -> Iterator[Problem]:
     """Yield a problem for each definition that refers to itself without an array or object."""
     for name in sorted(graph.circular(direct(definitions)), key=list(definitions).index):
         yield Problem(
@@ -118,6 +152,23 @@ def direct(definitions: Json) -> Graph:
         name: [target(one["$ref"]) for one in _direct(schema) if isinstance(one.get("$ref"), str)]
         for name, schema in definitions.items()
     }
+
+
+def arms_within(name: str, definitions: Json) -> list[str]:
+    """Return a definition and those that are its arms, or arms of these, each once, in order.
+
+    An object has no arms; a name without definition is left out.
+    """
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        if here in definitions and here not in found:
+            found[here] = None
+            schema: Json = definitions[here]
+            arms = [] if "properties" in schema else [schema, *schema.get("anyOf", ())]
+            waiting += [target(arm["$ref"]) for arm in reversed(arms) if "$ref" in arm]
+    return list(found)
 
 
 def _direct(schema: Json) -> Iterator[Json]:

@@ -6,7 +6,7 @@ from typing import Any
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import pascal
 from mcp_protogen.inputs.facts import Facts
-from mcp_protogen.normalise.references import target, to
+from mcp_protogen.normalise.references import arms_within, target, to
 
 Json = dict[str, Any]
 
@@ -33,9 +33,16 @@ def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
         for name in facts.unions
         if name in done and _tag(list(_leaves(name, done)), definitions)
     }
+    within = {union: frozenset(arms_within(union, done)) for union in named.values()}
     for name, schema in done.items():
         if name not in facts.unions:
-            done[name] = _rewrite(schema, name, _Renaming(named, facts))
+            # A union cannot have the name of another one that it is part of.
+            usable = {
+                arms: union
+                for arms, union in named.items()
+                if "properties" in schema or name not in within[union]
+            }
+            done[name] = _rewrite(schema, name, _Renaming(usable, facts))
     return done
 
 
@@ -97,13 +104,7 @@ def _is_union(schema: Json) -> bool:
 
 def _leaves(name: str, definitions: Json) -> list[str]:
     """Return the objects of a union, including those of unions among its arms."""
-    schema = definitions.get(name, {})
-    if not _is_union(schema):
-        return [name]
-    arms = schema.get("anyOf", [schema])
-    return [
-        leaf for arm in arms if "$ref" in arm for leaf in _leaves(target(arm["$ref"]), definitions)
-    ]
+    return [arm for arm in arms_within(name, definitions) if not _is_union(definitions[arm])]
 
 
 class _Renaming:

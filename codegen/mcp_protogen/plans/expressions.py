@@ -91,16 +91,18 @@ def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[Type
 
     Unions with a tag are kept.
     """
-    for arm in arms:
-        taken = plain(arm, types)
-        if isinstance(taken, OneOf):
-            yield from flat(taken.arms, types)
-            continue
+    seen: set[TypeExpr] = set()
+    left = [*arms][::-1]
+    while left:
+        taken = plain(left.pop(), types)
         named = types.get(str(taken.name)) if isinstance(taken, Ref) else None
-        if isinstance(named, UnionIR) and named.tag is None:
-            yield from flat(named.arms, types)
-        else:
+        if isinstance(taken, OneOf):
+            left += reversed(taken.arms)
+        elif not isinstance(named, UnionIR) or named.tag is not None:
             yield taken
+        elif taken not in seen:
+            seen.add(taken)
+            left += reversed(named.arms)
 
 
 def alternatives(type_: TypeIR) -> tuple[TypeExpr, ...]:

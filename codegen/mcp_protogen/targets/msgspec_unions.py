@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_protogen.ir import (
+    NOTHING,
     AliasIR,
     Anything,
     Json,
@@ -57,12 +58,12 @@ class Unions:
         match expr:
             case OneOf(arms):
                 return self._union_hint(arms)
-            case ListOf(item):
+            case ListOf(item) if item != NOTHING:
                 return f"list[{self.hint(item)}]"
-            case MapOf(value):
+            case MapOf(value) if value != NOTHING:
                 return f"dict[str, {self.hint(value)}]"
             case _:
-                return plain_hint(expr)
+                return plain_hint(expr, "Meta(max_length=0)")
 
     def _union_hint(self, arms: tuple[TypeExpr, ...]) -> str:
         others = [arm for arm in self.alternatives(arms) if arm != _NULL]
@@ -75,18 +76,21 @@ class Unions:
 
     def alternatives(self, arms: tuple[TypeExpr, ...]) -> list[TypeExpr]:
         """Return the arms of a union, with those of unions among them in their place."""
-        found = (one for arm in arms for one in self._expanded(arm))
-        return list(dict.fromkeys(found))
-
-    def _expanded(self, arm: TypeExpr) -> Iterator[TypeExpr]:
-        named = self.types.get(arm.name) if isinstance(arm, Ref) else None
-        match arm, named:
-            case OneOf(arms), _:
-                yield from self.alternatives(arms)
-            case Ref(name), UnionIR() | AliasIR() if name not in self.endless:
-                yield from self.alternatives(arms_of(named))
-            case _:
-                yield arm
+        found: dict[TypeExpr, None] = {}
+        seen: set[str] = set()
+        left = [*reversed(arms)]
+        while left:
+            arm = left.pop()
+            named = self.types.get(arm.name) if isinstance(arm, Ref) else None
+            match arm, named:
+                case OneOf(inner), _:
+                    left += reversed(inner)
+                case Ref(name), UnionIR() | AliasIR() if name not in self.endless:
+                    left += [] if name in seen else reversed(arms_of(named))
+                    seen.add(name)
+                case _:
+                    found[arm] = None
+        return list(found)
 
     def is_readable(self, arms: list[TypeExpr]) -> bool:
         """Return whether msgspec tells the arms apart; nullable ones are without null here."""

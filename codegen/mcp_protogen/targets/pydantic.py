@@ -16,18 +16,26 @@ from mcp_protogen.targets.python.order import endless, ordered
 
 _IMPORTS = {
     "pydantic": frozenset({"BaseModel", "ConfigDict", "Field", "RootModel", "model_validator"}),
-    "typing": frozenset({"Annotated", "Any", "Literal", "TypeAlias"}),
+    "typing": frozenset({"Annotated", "Any", "Literal", "TYPE_CHECKING", "TypeAlias"}),
     "typing_extensions": frozenset({"Self", "TypeAliasType"}),
 }
+_EMPTY = "Field(max_length=0)"
 _BASE = '''class WireModel(BaseModel):
     """The base of all models here: nothing is converted, and undeclared members are kept.
 
-    Write them with `by_alias=True, exclude_unset=True`: what is absent is not null.
+    Write them with `by_alias=True, exclude_unset=True`: what is absent is not null. Only the
+    constructor takes Python names as well as wire names.
     """
 
-    model_config = ConfigDict(
-        strict=True, extra="allow", allow_inf_nan=False, populate_by_name=True
-    )
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **members: Any) -> None:
+            self.__pydantic_validator__.validate_python(members, self_instance=self, by_name=True)
+
+        # Without this mark, Pydantic would also call it for every object that it reads.
+        __init__.__pydantic_base_init__ = True
 '''
 _ANY_OF = '''@model_validator(mode="after")
 def {name}(self) -> Self:
@@ -93,7 +101,8 @@ def _model(type_: ObjectIR, options: TargetOptions) -> str:
 
 
 def _member(field: FieldIR) -> list[str]:
-    annotation = hint(field.type) if field.required else optional(hint(field.type))
+    annotation = hint(field.type, _EMPTY)
+    annotation = annotation if field.required else optional(annotation)
     arguments = [] if field.wire == field.name else [f"alias={literal(field.wire)}"]
     arguments += [f"{CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints]
     if arguments:
@@ -116,7 +125,7 @@ def _any_of(type_: ObjectIR) -> list[str]:
 
 
 def _root_model(type_: UnionIR | AliasIR, options: TargetOptions) -> str:
-    annotation = alias_hint(type_)
+    annotation = alias_hint(type_, _EMPTY)
     lines = [f"root: {annotation}"]
     if options.base_class is None:
         config = "model_config = ConfigDict(strict=True, allow_inf_nan=False)"
@@ -127,7 +136,7 @@ def _root_model(type_: UnionIR | AliasIR, options: TargetOptions) -> str:
 
 
 def _alias(type_: UnionIR | AliasIR, ir: RevisionIR, *, lazy: bool) -> str:
-    annotation = alias_hint(type_)
+    annotation = alias_hint(type_, _EMPTY)
     if isinstance(type_, UnionIR) and type_.tag is not None and _are_classes(type_, ir):
         attribute = literal(field_name(type_.tag))
         annotation = f"Annotated[{annotation}, Field(discriminator={attribute})]"

@@ -15,7 +15,7 @@ from mcp_protogen.targets.python.modules import Definitions, python_files
 from mcp_protogen.targets.python.order import endless, ordered
 
 _IMPORTS = {
-    "typing": aliases.IMPORTS["typing"] | {"Any", "Literal", "NotRequired", "TypedDict"},
+    "typing": aliases.IMPORTS["typing"] | {"Any", "Literal", "Never", "NotRequired", "TypedDict"},
 }
 
 

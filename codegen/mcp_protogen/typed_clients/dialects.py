@@ -7,8 +7,9 @@ its own version does not know is read in other ways by other programs.
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.subschemas import subschemas
 from mcp_protogen.calling.input_schemas import strings
-from mcp_protogen.typed_clients.keywords import ANNOTATIONS, subschemas
+from mcp_protogen.typed_clients.keywords import ANNOTATIONS
 
 Json = dict[str, Any]
 

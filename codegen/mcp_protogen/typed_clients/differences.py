@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.subschemas import VALUES
 from mcp_protogen.findings.change import Change, Comparison
 from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
 from mcp_protogen.typed_clients.contract import OFFERED, Contract, Offer, TaskSupport
 from mcp_protogen.typed_clients.faults import Fault, Kind
-from mcp_protogen.typed_clients.keywords import VALUES
 from mcp_protogen.typed_clients.severities import READERS, rated
 from mcp_protogen.typed_clients.wording import shown
 

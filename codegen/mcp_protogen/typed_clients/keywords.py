@@ -1,11 +1,12 @@
 """What the keywords of one schema say, without what they refer to."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.subschemas import VALUES, changed
 from mcp_protogen.calling.input_schemas import json_type, strings
 from mcp_protogen.typed_clients.ranges import measure
 
@@ -19,13 +20,6 @@ ANNOTATIONS: Final = frozenset(
     | {"format", "id", "readOnly", "title", "writeOnly"}
 )
 
-NAMED: Final = frozenset(
-    {"$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"}
-    | {"patternProperties", "properties"}
-)
-"""The keywords of objects whose members have names of their own."""
-VALUES: Final = frozenset({"const", "default", "enum", "examples"})
-"""The keywords whose values are no schemas, whatever they look like."""
 UNIONS: Final = ("anyOf", "oneOf")
 """The keywords of alternatives."""
 # What of these is about a schema as a whole, or decides what references lead to.
@@ -181,32 +175,3 @@ def meaning(schema: Any, *, ordered: bool = False) -> Any:
         return done
 
     return changed(schema, change)
-
-
-def changed(value: Any, change: Callable[[Json], Json]) -> Any:
-    """Return a schema, or what has schemas in it, with all of them changed: inner ones first."""
-    if is_array(value):
-        return [changed(one, change) for one in value]
-    if not is_object(value):
-        return value
-    done: Json = {}
-    for key, one in value.items():
-        if key in NAMED and is_object(one):
-            done[key] = {name: changed(schema, change) for name, schema in one.items()}
-        else:
-            done[key] = one if key in VALUES else changed(one, change)
-    return change(done)
-
-
-def subschemas(value: Any) -> Iterator[Json]:
-    """Yield a schema, or the schemas in a value, each with those inside of it."""
-    if is_array(value):
-        for one in value:
-            yield from subschemas(one)
-    elif is_object(value):
-        yield value
-        for key, one in value.items():
-            if key in NAMED and is_object(one):
-                yield from subschemas([*one.values()])
-            elif key not in VALUES:
-                yield from subschemas(one)

@@ -9,22 +9,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.graph import reached
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.subschemas import changed, subschemas, with_pointers
 from mcp_protogen.calling.input_schemas import Part, as_array, read_schema
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import dialect, normalise, references
 from mcp_protogen.typed_clients.keywords import (
     UNIONS,
-    VALUES,
-    changed,
     enumerated,
     required_of,
-    subschemas,
 )
 from mcp_protogen.typed_clients.naming import class_text, numbered
 
@@ -76,7 +74,7 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     if _is_too_large(schema):
         message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
         return Definitions(root, {root: _any_value(schema)}, (_loosening(message, place),))
-    schema = _with_pointers(schema)
+    schema = with_pointers(schema)
     called: dict[str, str] = {}
     raw: dict[str, Any] = {}
     for keyword in _DEFINITIONS:
@@ -89,34 +87,9 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
     rebasing = _Rebasing(called, root, place)
     rebased = changed({"$defs": {root: above, **raw}}, rebasing.rebased)
-    hoisted = references.hoisted(rebased)
+    hoisted, _ = references.hoisted(rebased)
     resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
     return Definitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
-
-
-def _with_pointers(schema: Json) -> Json:
-    """Return a schema whose references are pointers from its root, if they lead into it.
-
-    They may be relative to an `$id`, or name an anchor.
-    """
-    pointers = {id(value): pointer for pointer, value in jsonpointer.walk(schema)}
-
-    def change(value: Any, here: Part) -> Any:
-        if is_array(value):
-            return [change(element, here.inner(element)) for element in value]
-        if not is_object(value):
-            return value
-        done = {
-            key: inner if key in VALUES else change(inner, here.inner(inner))
-            for key, inner in value.items()
-        }
-        pointer = pointers.get(id(next(here.targets(), None)))
-        if pointer is not None and isinstance(value.get("$ref"), str):
-            done["$ref"] = f"#{quote(pointer, safe='/~')}"
-        return done
-
-    changed: dict[str, Any] = change(schema, read_schema(schema))
-    return changed
 
 
 def with_all_members(found: Definitions) -> Definitions:

@@ -11,6 +11,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import ClassName, FieldName, pascal
 from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.subschemas import subschemas
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.derive import recursion
 from mcp_protogen.derive.types import expression, nullable, nullable_names
@@ -32,7 +33,6 @@ from mcp_protogen.ir import (
 from mcp_protogen.ir import Json as JsonScalar
 from mcp_protogen.normalise import references
 from mcp_protogen.typed_clients.contract import Contract, Offer
-from mcp_protogen.typed_clients.keywords import subschemas
 from mcp_protogen.typed_clients.naming import TypeNames, class_text, python_names
 from mcp_protogen.typed_clients.schemas import (
     Definitions,

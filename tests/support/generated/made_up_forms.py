@@ -161,7 +161,31 @@ RECURSION: dict[str, Json] = {
     "Sooner": record(x=ref("Later"), y=STRING),
 }
 
-FORMS = NAMES | PLACES | KINDS | INTERSECTIONS | RECURSION
+EMPTY: dict[str, Json] = {
+    "EmptyArray": {"type": "array", "items": False},
+    "EmptyObject": {"type": "object", "additionalProperties": False},
+    "NoMembers": {"type": "object", "properties": {}, "additionalProperties": False},
+    "UsesEmpty": record(
+        x={"type": "array", "items": False},
+        y={"type": "object", "additionalProperties": False},
+        z=array({"type": "array", "items": False}),
+        k=either(STRING, ref("EmptyArray"), free(ref("EmptyObject"))),
+    ),
+    "ClosedPositions": record(x={"type": "array", "items": {}, "maxItems": 1}),
+}
+
+# More alternatives than an annotation has beside each other.
+WIDE: dict[str, Json] = {
+    "WideTagged": either(*(record(("t",), t={"const": f"t{place}"}) for place in range(60))),
+    "Wide": either(*(record(**{f"w{place}": INTEGER}) for place in range(55)), STRING),
+    "UsesWide": record(x=ref("WideTagged"), y=either(ref("Wide"), array(ref("WideTagged")))),
+}
+
+RING: dict[str, Json] = {
+    f"Ring{place}": record(x=STRING, y=ref(f"Ring{(place + 1) % 40}")) for place in range(40)
+}
+
+FORMS = EMPTY | WIDE | RING | NAMES | PLACES | KINDS | INTERSECTIONS | RECURSION
 
 _SCALARS: tuple[Any, ...] = (None, True, False, 0, 1, 1.0, 2, 7, 1.5, "", "a", "b", "c")
 # As text, because it would be a different type on each line.
@@ -181,6 +205,7 @@ _POOL: tuple[Any, ...] = (
 def values(schema: Json) -> Iterator[Any]:
     """Values of all kinds, alone and in each member that a schema declares somewhere."""
     yield from _POOL
+    yield from ({"t": f"t{place}"} for place in range(61))
     members = list(dict.fromkeys(_members(schema)))
     for value in _POOL:
         yield [value]

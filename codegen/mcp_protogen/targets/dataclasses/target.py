@@ -31,7 +31,7 @@ _LIMITS: Final = {
 }
 _IMPORTS: Final[Imports] = {
     "dataclasses": frozenset({"dataclass", "field"}),
-    "typing": aliases.IMPORTS["typing"] | {"Annotated", "Any", "ClassVar", "Literal"},
+    "typing": aliases.IMPORTS["typing"] | {"Annotated", "Any", "ClassVar", "Literal", "Never"},
 }
 
 

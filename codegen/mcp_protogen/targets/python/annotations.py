@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from mcp_protogen.emit.text import literal
+from mcp_protogen.emit.text import literal, union_of
 from mcp_protogen.ir import (
+    NOTHING,
     AliasIR,
     Anything,
     ListOf,
@@ -28,8 +29,11 @@ SCALARS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def hint(expr: TypeExpr) -> str:
-    """Return the annotation of an expression; types are called by their names."""
+def hint(expr: TypeExpr, empty: str = "") -> str:
+    """Return the annotation of an expression; types are called by their names.
+
+    `empty` is the metadata that a library wants at a container in which no item is valid.
+    """
     match expr:
         case Ref(name):
             return str(name)
@@ -38,18 +42,24 @@ def hint(expr: TypeExpr) -> str:
         case LiteralOf(values):
             return f"Literal[{', '.join(map(literal, values))}]"
         case ListOf(item):
-            return f"list[{hint(item)}]"
+            return _sized("list[{}]", item, empty)
         case MapOf(value):
-            return f"dict[str, {hint(value)}]"
+            return _sized("dict[str, {}]", value, empty)
         case OneOf(arms):
-            return either(map(hint, arms))
+            return either(hint(arm, empty) for arm in arms) or "Never"
         case Anything():
             return "Any"
 
 
-def alias_hint(type_: UnionIR | AliasIR) -> str:
+def _sized(container: str, item: TypeExpr, empty: str) -> str:
+    if item == NOTHING and empty:
+        return f"Annotated[{container.format('Any')}, {empty}]"
+    return container.format(hint(item, empty))
+
+
+def alias_hint(type_: UnionIR | AliasIR, empty: str = "") -> str:
     """Return the annotation that an alias stands for."""
-    return either(map(hint, type_.arms)) if isinstance(type_, UnionIR) else hint(type_.type)
+    return hint(OneOf(type_.arms) if isinstance(type_, UnionIR) else type_.type, empty)
 
 
 def optional(annotation: str) -> str:
@@ -60,9 +70,9 @@ def optional(annotation: str) -> str:
 def either(annotations: Iterable[str]) -> str:
     """Return the union of annotations, each once, with None at the end as usual."""
     arms = [arm for one in annotations for arm in _arms(one)]
-    return " | ".join(sorted(dict.fromkeys(arms), key="None".__eq__))
+    return union_of(sorted(dict.fromkeys(arms), key="None".__eq__))
 
 
 def _arms(annotation: str) -> list[str]:
     """Return the alternatives of a union; those inside of brackets or quotes are not its own."""
-    return [annotation] if {"[", '"', "'"} & set(annotation) else annotation.split(" | ")
+    return [annotation] if {"[", "(", '"', "'"} & set(annotation) else annotation.split(" | ")

@@ -69,7 +69,7 @@ def hint(expr: TypeExpr) -> str:
         case MapOf(value):
             return f"{{ [member: string]: {hint(value)} }}"
         case LiteralOf() | OneOf():
-            return " | ".join(_alternatives((expr,)))
+            return " | ".join(_alternatives((expr,))) or "never"
         case Anything():
             return "unknown"
 

@@ -12,6 +12,7 @@ from typing import (
     Final,
     ForwardRef,
     Literal,
+    Never,
     TypeAlias,
     TypeVar,
     Union,
@@ -320,6 +321,10 @@ def _anything(value: Any) -> Any:
     return value
 
 
+def _nothing(value: Any) -> Any:
+    raise WireError("no value is expected")
+
+
 def _integer(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -343,4 +348,5 @@ _SCALARS: Final[Mapping[Any, _Read]] = {
     int: _integer,
     float: _number,
     NoneType: _instance(NoneType, "null"),
+    Never: _nothing,
 }

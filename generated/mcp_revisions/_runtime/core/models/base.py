@@ -12,6 +12,7 @@ or both. It also has constants, which every sender writes although no caller wan
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from sys import getrecursionlimit, setrecursionlimit
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, cast
 
@@ -210,7 +211,12 @@ class WireModel(BaseModel):
                     if len(_under_way) > 1:
                         raise
                     build_before(cls, WireModel)
-                    return build(_parent_namespace_depth=depth, **options)
+                    usual = getrecursionlimit()
+                    setrecursionlimit(max(usual, 6_000))  # a ring of classes needs it
+                    try:
+                        return build(_parent_namespace_depth=depth, **options)
+                    finally:
+                        setrecursionlimit(usual)
                 finally:
                     _under_way.discard(cls)
                     if "__signature__" in vars(cls):  # that of Pydantic, by wire names

@@ -1,0 +1,105 @@
+"""The schemas inside a JSON Schema, and references to them as pointers."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote, urldefrag
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
+
+if TYPE_CHECKING:
+    from mcp_protogen.base.reference_scopes import Scope
+
+Json = dict[str, Any]
+
+NAMED: Final = frozenset(
+    {"$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"}
+    | {"patternProperties", "properties"}
+)
+"""The keywords of objects whose members have names of their own."""
+VALUES: Final = frozenset({"const", "default", "enum", "examples"})
+"""The keywords whose values are no schemas, whatever they look like."""
+_BASES: Final = frozenset({"$anchor", "$dynamicAnchor", "$id"})
+"""The keywords that decide where references lead, if these are not pointers from the root."""
+
+
+def changed(value: Any, change: Callable[[Json], Json]) -> Any:
+    """Return a schema, or what has schemas in it, with all of them changed: inner ones first."""
+    if is_array(value):
+        return [changed(one, change) for one in value]
+    if not is_object(value):
+        return value
+    return change({key: _changed_keyword(key, one, change) for key, one in value.items()})
+
+
+def _changed_keyword(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
+    if key in NAMED and is_object(value):
+        return {name: changed(schema, change) for name, schema in value.items()}
+    return value if key in VALUES else changed(value, change)
+
+
+def subschemas(value: Any) -> Iterator[Json]:
+    """Yield a schema, or the schemas in a value, each with those inside of it."""
+    if is_array(value):
+        for one in value:
+            yield from subschemas(one)
+    elif is_object(value):
+        yield value
+        for key, one in value.items():
+            if key in NAMED and is_object(one):
+                yield from subschemas([*one.values()])
+            elif key not in VALUES:
+                yield from subschemas(one)
+
+
+def with_pointers(schema: Json) -> Json:
+    """Return a schema whose references are pointers from its root, if they lead into it.
+
+    Afterwards no inner schema has the `$id` or anchor that they named.
+    """
+    # The library is slow to import, and published revisions have pointers alone.
+    if all(map(_has_pointer, subschemas(schema))) and not any(
+        inner.keys() & _BASES for inner in islice(subschemas(schema), 1, None)
+    ):
+        return schema
+    from mcp_protogen.base.reference_scopes import Scope
+
+    pointers = {id(value): pointer for pointer, value in jsonpointer.walk(schema)}
+
+    def change(value: Any, scope: Scope) -> Any:
+        if is_array(value):
+            return [change(element, scope) for element in value]
+        if not is_object(value):
+            return value
+        is_root = value is schema
+        scope = scope if is_root else scope.inside(value) or scope
+        done: Json = {}
+        for key, inner in value.items():
+            if key in NAMED and is_object(inner):
+                done[key] = {name: change(item, scope) for name, item in inner.items()}
+            elif key == "$ref" and isinstance(inner, str):
+                pointer = _pointer(inner, scope, pointers)
+                done[key] = inner if pointer is None else f"#{quote(pointer, safe='/~$')}"
+            elif is_root or key not in _BASES:
+                done[key] = inner if key in VALUES else change(inner, scope)
+        return done
+
+    found: Json = change(schema, Scope.of(schema))
+    return found
+
+
+def _has_pointer(schema: Json) -> bool:
+    return str(schema.get("$ref", "#/")).startswith("#/")
+
+
+def _pointer(reference: str, scope: "Scope", pointers: Mapping[int, str]) -> str | None:
+    """Return the pointer to what a reference leads to; None if that is not in the schema."""
+    base, fragment = urldefrag(reference)
+    found = scope.lookup(reference)
+    if found is None or not fragment.startswith("/"):
+        return None if found is None else pointers.get(id(found[0]))
+    # Booleans have no identity: the pointer is appended to that of the resource it is for.
+    resource = scope.lookup(base)
+    outer = None if resource is None else pointers.get(id(resource[0]))
+    return None if outer is None else outer + unquote(fragment)
