@@ -22,7 +22,7 @@ def target_package(options: GenerationOptions, target: TargetOptions) -> Package
     chosen = target_named(target.target)
     raise_errors(_not_understood(chosen.settings, target))
     loaded = [sources.load(one, options) for one in options.revisions]
-    derived = [derive_revision(one, keep_aliases=True) for one in loaded]
+    derived = [derive_revision(one, for_target=True) for one in loaded]
     irs = tuple(with_own_names(one.ir, options) for one in derived)
     raise_errors(_shared_modules(irs))
     files = target_files(made_by(chosen, irs, target), target.target)
