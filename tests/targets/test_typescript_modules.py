@@ -20,9 +20,9 @@ from support.revisions import REVISIONS
 from support.targets import made
 from support.targets.typescript import (
     PROGRAMS,
-    compiled,
+    compile_project,
     complaints,
-    prepared,
+    prepare,
     project,
     run,
     written,
@@ -34,7 +34,7 @@ PACKAGE = TargetOptions("typescript", layout="package")
 
 
 def test_what_the_validator_says() -> None:
-    said = json.loads(run(compiled(), "said.mjs"))
+    said = json.loads(run(compile_project(), "said.mjs"))
     assert said == {
         "the value itself": True,
         "a guard": [True, False],
@@ -99,7 +99,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_passes_a_strict_compiler(form: str) -> None:
-    folder = prepared(made.folder(FORMS[form]))
+    folder = prepare(made.folder(FORMS[form]))
     found = {str(path.relative_to(folder)) for path in folder.rglob("*.ts")}
     modules = sorted(found - {path.name for path in PROGRAMS.iterdir()})
     assert len(modules) >= len(REVISIONS) + 1
@@ -107,7 +107,7 @@ def test_each_form_passes_a_strict_compiler(form: str) -> None:
 
 
 def test_inline_objects_have_no_names_but_the_validator_knows_them() -> None:
-    folder = prepared(made.folder(FORMS["inline objects"]))
+    folder = prepare(made.folder(FORMS["inline objects"]))
     text = (folder / "v2025_11_25.ts").read_text()
     assert "export interface CompleteRequestParamsArgument" not in text
     assert "\n  argument: {\n" in text and "logging?: object;" in text

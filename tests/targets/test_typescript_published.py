@@ -19,7 +19,7 @@ from support.peers.places import Command, run_command
 from support.revisions import REVISIONS
 from support.tables import case
 from support.targets import made
-from support.targets.typescript import RENAMED, complaints, prepared, written
+from support.targets.typescript import RENAMED, complaints, prepare, written
 
 pytestmark = pytest.mark.long
 
@@ -87,7 +87,7 @@ def published(revision: str) -> str:
 @cache
 def folder(form: TargetOptions) -> Path:
     """A folder with the modules of all revisions."""
-    return prepared(made.folder(form))
+    return prepare(made.folder(form))
 
 
 def not_assignable(
@@ -159,7 +159,7 @@ def test_types_are_those_of_the_specification_but_for_the_differences(form: Targ
     unused = set(FORMS[form])
     for revision in REVISIONS:
         idle = list(unused)
-        excused = [[other for other in FORMS[form] if other is not one] for one in idle]
+        excused = [[reason for reason in FORMS[form] if reason is not one] for one in idle]
         with case(revision):
             found, *without = not_assignable(form, revision, [FORMS[form], *excused])
             assert found == []

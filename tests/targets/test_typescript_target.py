@@ -16,7 +16,7 @@ from support.targets.typescript import (
     PROGRAMS,
     RENAMED,
     RESOLUTIONS,
-    compiled,
+    compile_project,
     complaints,
     faults,
     project,
@@ -87,7 +87,7 @@ def test_node_runs_compiled_modules() -> None:
     """
     name = written(project("package"), "run.mjs", program)
     printed = "2025-11-25 [ 'tools' ] true\n2025-11-25 2.0 -32700\n"
-    assert run(compiled("package"), name) == printed
+    assert run(compile_project("package"), name) == printed
 
 
 def test_the_validator_and_the_schema_agree_on_all_samples(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_validator_and_the_schema_agree_on_all_samples(tmp_path: Path) -> No
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_validator_gives_the_right_verdict_on_all_vectors(revision: str) -> None:
     command = [kit().node, "--disable-warning=ExperimentalWarning", "responder.mjs"]
-    outcome = run_vectors(command, vectors(revision), cwd=compiled())
+    outcome = run_vectors(command, vectors(revision), cwd=compile_project())
     assert findings(outcome) == ()
     assert [r.vector.id for r in outcome.results if r.verdict is Verdict.UNKNOWN] == []
 

@@ -7,8 +7,8 @@ of named types, with an OpenAPI `discriminator` if every arm requires the consta
 or a map. Inside these are only references, scalars, constants, enumerations, arrays, maps and
 `anyOf`. Descriptions are left out: they are looked up by name.
 
-With marks, `x-bare` is at each object that published types call `object`, and `x-value` has the
-name of the definition in whose place every JSON value is accepted.
+With marks, `x-bare` is at each object that published types call `object`, and `x-value` at each
+place for any JSON value that refers to a definition of such a value, with its name.
 """
 
 from collections.abc import Iterable, Mapping

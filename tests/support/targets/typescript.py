@@ -28,6 +28,7 @@ _FLAGS: Final = (
     *("--target", "es2022", "--lib", "es2022", "--pretty", "false"),
 )
 RESOLUTIONS: Final = {
+    "node16": ("--module", "node16"),
     "nodenext": ("--module", "nodenext"),
     "bundler": ("--module", "esnext", "--moduleResolution", "bundler"),
 }
@@ -36,11 +37,11 @@ RESOLUTIONS: Final = {
 @cache
 def project(layout: Literal["single", "package"] = "single") -> Path:
     """A folder with all layers of all revisions, and the programs of tests beside them."""
-    return prepared(made.folder(TargetOptions("typescript", LAYERS, layout)))
+    return prepare(made.folder(TargetOptions("typescript", LAYERS, layout)))
 
 
 @cache
-def compiled(layout: Literal["single", "package"] = "single") -> Path:
+def compile_project(layout: Literal["single", "package"] = "single") -> Path:
     """The same, with JavaScript beside each module."""
     modules = (path.relative_to(project(layout)) for path in project(layout).rglob("*.ts"))
     wanted = [str(path) for path in modules if re.match(r"v\d|wire|index", str(path))]
@@ -48,7 +49,7 @@ def compiled(layout: Literal["single", "package"] = "single") -> Path:
     return project(layout)
 
 
-def prepared(folder: Path) -> Path:
+def prepare(folder: Path) -> Path:
     """Make a folder with modules a package, with the programs of tests."""
     (folder / "package.json").write_text('{"type": "module"}\n')
     for program in PROGRAMS.iterdir():
@@ -89,5 +90,7 @@ def faults(revision: str, samples: Iterable[tuple[str, Any]], folder: Path) -> l
     """The places of the faults in each sample, a type and a value; none if it is valid."""
     file = folder / f"{revision}.json"
     file.write_text(json.dumps(list(samples), allow_nan=False), encoding="utf-8")
-    found: list[list[str]] = json.loads(run(compiled(), "judge.mjs", module_name(revision), file))
+    found: list[list[str]] = json.loads(
+        run(compile_project(), "judge.mjs", module_name(revision), file)
+    )
     return found

@@ -67,7 +67,7 @@ def _files(revisions: Sequence[RevisionIR], options: TargetOptions) -> Iterator[
 
 
 def _namespace(ir: RevisionIR) -> str:
-    """Return the name of a revision in the index; that of a folder may be no identifier."""
+    """Return the identifier of a revision in the index; its folder may have any name."""
     return ir.module if ir.module.isidentifier() else module_name(ir.id)
 
 
@@ -97,7 +97,7 @@ def _revision_files(ir: RevisionIR, options: TargetOptions) -> Iterator[TargetFi
 
 def _module(ir: RevisionIR, layers: Sequence[Layer], options: TargetOptions) -> str:
     """Return a module with some layers, which may import the types from that of another."""
-    inline = {str(one.name): one for one in ir.types if one.inline}
+    inline = {str(type_.name): type_ for type_ in ir.types if type_.inline}
     chosen: Inline = inline if options.inline_objects else None
     imports_types = "models" in options.layers and layers == ("methods",) and not options.types_only
     has_types = "models" in layers and not options.types_only
@@ -107,9 +107,11 @@ def _module(ir: RevisionIR, layers: Sequence[Layer], options: TargetOptions) -> 
         "layers": layers,
         "wire": None if _are_types_alone(layers, options) else _WIRE[options.layout],
         "definitions": [
-            definition(one, chosen) for one in ir.types if not chosen or one.name not in chosen
+            definition(type_, chosen)
+            for type_ in ir.types
+            if not chosen or type_.name not in chosen
         ],
-        "type_of": {one.name: hint(Ref(one.name), chosen, 2) for one in ir.types},
+        "type_of": {type_.name: hint(Ref(type_.name), chosen, 2) for type_ in ir.types},
         "constants": tables.constants(ir) if place_of_constants in layers else (),
         "has_types": has_types,
         "imports_types": imports_types,

@@ -42,8 +42,8 @@ def constants(ir: RevisionIR) -> Iterator[Entry]:
     """Yield the constants that the specification's `schema.ts` has, and codes that it lacks."""
     yield Entry("LATEST_PROTOCOL_VERSION", ir.id, "The revision of these types.")
     yield Entry("JSONRPC_VERSION", "2.0", "The version of JSON-RPC that each message names.")
-    for one in ir.errors:
-        yield Entry(one.name, one.code, one.doc)
+    for error in ir.errors:
+        yield Entry(error.name, error.code, error.doc)
 
 
 def types(ir: RevisionIR) -> Iterator[Entry]:
@@ -57,7 +57,7 @@ def types(ir: RevisionIR) -> Iterator[Entry]:
                 yield Entry(one.name, _union(one, objects))
             case AliasIR():
                 shape = _shape(one.type)
-                # Where it is used, a type of every JSON value is called by its name.
+                # Uses of a type of every JSON value name it; this is its definition.
                 yield Entry(one.name, "any" if shape == {"ref": one.name} else shape)
 
 

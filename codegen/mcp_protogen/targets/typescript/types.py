@@ -38,7 +38,7 @@ def definition(type_: TypeIR, inline: Inline = None) -> str:
         return f"{head}export interface {type_.name} {_body(type_, inline, 0)}\n"
     hints = _alternatives(_arms(type_), inline, 0)
     if hints == (type_.name,):
-        # Where it is used, a type of every JSON value is called by its name.
+        # Uses of a type of every JSON value name it; this is its definition.
         hints = _any_json(type_.name)
     line = f"export type {type_.name} = {' | '.join(hints)};\n"
     if len(line) <= WIDTH + 1 or len(hints) == 1:
