@@ -43,10 +43,15 @@ def project(layout: Literal["single", "package"] = "single") -> Path:
 @cache
 def compile_project(layout: Literal["single", "package"] = "single") -> Path:
     """The same, with JavaScript beside each module."""
-    modules = (path.relative_to(project(layout)) for path in project(layout).rglob("*.ts"))
-    wanted = [str(path) for path in modules if re.match(r"v\d|wire|index", str(path))]
-    assert _tsc(project(layout), *wanted, *RESOLUTIONS["nodenext"]) == []
-    return project(layout)
+    folder = project(layout)
+    assert _tsc(folder, *modules(folder), *RESOLUTIONS["nodenext"]) == []
+    return folder
+
+
+def modules(folder: Path) -> list[str]:
+    """The generated modules of a folder, without the programs beside them."""
+    names = (str(path.relative_to(folder)) for path in folder.rglob("*.ts"))
+    return sorted(name for name in names if re.match(r"v\d|wire|index", name))
 
 
 def prepare(folder: Path) -> Path:
