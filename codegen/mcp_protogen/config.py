@@ -22,7 +22,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.package import ExtensionInputs, RevisionInputs
 from mcp_protogen.parts import ALL, DEFAULT, Selection
-from mcp_protogen.target import EXTRAS, LAYOUTS, Extra, Layout, TargetOptions
+from mcp_protogen.target import EXTRAS, LAYOUTS, QUOTES, Extra, Layout, Quotes, TargetOptions
 
 COPY = "copy"
 """What says that a package has a copy of the runtime; no module of a runtime is called so."""
@@ -153,7 +153,7 @@ class Settings(NamedTuple):
     the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; `ALL`, or `NONE`.
     `schemas` are files or URLs by revision, and `schema` is one for a revision that is not named.
     `patches` are files, or entries that pyproject.toml has itself.
-    From `target` to `root_models`, they say in which form types and tables are generated alone.
+    From `target` to `quotes`, they say in which form types and tables are generated alone.
     `names` is the file or URL of names that the user gives to types. `clients` are typed clients,
     which have a command of their own.
     """
@@ -180,6 +180,9 @@ class Settings(NamedTuple):
     base_class: str | None = None
     extra: Extra | None = None
     root_models: bool | None = None
+    inline_objects: bool | None = None
+    types_only: bool | None = None
+    quotes: Quotes | None = None
     names: str | None = None
     schemas: Mapping[str, str] | None = None
     docstrings: Docstrings | None = None
@@ -469,12 +472,14 @@ _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "extensions": ("extensions", _extensions),
     "extra": ("extra", _one_of(EXTRAS)),
     "format": ("format", _choice(Format)),
+    "inline-objects": ("inline_objects", _flag),
     "layout": ("layout", _one_of(LAYOUTS)),
     "names": ("names", _source),
     "only": ("layers", _texts),
     "out": ("out", _out),
     "own": ("own", _texts),
     "patches": ("patches", _patches),
+    "quotes": ("quotes", _one_of(QUOTES)),
     "revision": ("revisions", _texts),
     "root-models": ("root_models", _flag),
     "revisions": ("revisions", _texts),
@@ -484,5 +489,6 @@ _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "schemas": ("schemas", _schemas),
     "target": ("target", _text),
     "templates": ("templates", _path),
+    "types-only": ("types_only", _flag),
     "with": ("parts", _texts),
 }

@@ -5,7 +5,7 @@ its parent, nothing computes: cross references are names.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem
@@ -69,9 +69,10 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """A JSON object with free keys."""
+    """A JSON object with free keys; the published types say `object` of a `bare` one."""
 
     value: "TypeExpr"
+    bare: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,9 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Any JSON value, null included."""
+    """Any JSON value, null included; `name` is that of the definition that says so, if any."""
+
+    name: str = field(default="", compare=False, kw_only=True)
 
 
 TypeExpr = Ref | Scalar | LiteralOf | ListOf | MapOf | OneOf | Anything
@@ -117,7 +120,8 @@ class ObjectIR:
     """A type with members.
 
     Undeclared members are always kept; `open` says that the specification intends them. Its class
-    may have the members in `inherited` from that of another type, its `base`.
+    may have the members in `inherited` from that of another type, its `base`. The published types
+    have no name for an `inline` one.
     """
 
     name: ClassName
@@ -129,6 +133,7 @@ class ObjectIR:
     deprecated: bool
     base: ClassName | None = None
     inherited: frozenset[FieldName] = frozenset()
+    inline: bool = field(default=False, compare=False)
 
     @property
     def own_fields(self) -> tuple[FieldIR, ...]:
@@ -138,7 +143,10 @@ class ObjectIR:
 
 @dataclass(frozen=True, slots=True)
 class UnionIR:
-    """A choice between named types; `tag` is the member whose constant tells the arms apart."""
+    """A choice between named types; `tag` is the member whose constant tells the arms apart.
+
+    The published types have no name for an `inline` one.
+    """
 
     name: ClassName
     arms: tuple[TypeExpr, ...]
@@ -147,17 +155,22 @@ class UnionIR:
     origin: str
     doc: str
     deprecated: bool
+    inline: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AliasIR:
-    """Another name for a type expression, enumerations included."""
+    """Another name for a type expression, enumerations included.
+
+    The published types have no name for an `inline` one.
+    """
 
     name: ClassName
     type: TypeExpr
     origin: str
     doc: str
     deprecated: bool
+    inline: bool = field(default=False, compare=False)
 
 
 TypeIR = ObjectIR | UnionIR | AliasIR

@@ -21,14 +21,23 @@ GROUP: Final = "mcp_gen.targets"
 Layer = Literal["models", "methods", "capabilities"]
 Layout = Literal["single", "package"]
 Extra = Literal["allow", "ignore", "forbid"]
-Setting = Literal["base_class", "extra", "root_models"]
+Quotes = Literal["single", "double"]
+Setting = Literal["base_class", "extra", "inline_objects", "quotes", "root_models", "types_only"]
 
 LAYERS: Final[tuple[Layer, ...]] = ("models", "methods", "capabilities")
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 EXTRAS: Final[tuple[Extra, ...]] = get_args(Extra)
+QUOTES: Final[tuple[Quotes, ...]] = get_args(Quotes)
 
 FLAGS: Final[Mapping[Setting, str]] = MappingProxyType(
-    {"base_class": "--base-class", "extra": "--extra", "root_models": "--root-models"}
+    {
+        "base_class": "--base-class",
+        "extra": "--extra",
+        "inline_objects": "--inline-objects",
+        "quotes": "--quotes",
+        "root_models": "--root-models",
+        "types_only": "--types-only",
+    }
 )
 """What each setting is called on the command line."""
 
@@ -39,7 +48,9 @@ class TargetOptions(NamedTuple):
     With the layout "single", a revision is one module; with "package", a package with a module for
     each layer. `base_class` is that of all classes, as "package.module:Class". `extra` says what
     happens to undeclared members of types that the specification does not leave open. With
-    `root_models`, aliases are classes around a value.
+    `root_models`, aliases are classes around a value. With `inline_objects`, objects that have no
+    name in the published types have none. With `types_only`, there is nothing that these lack.
+    `quotes` are those around strings.
     """
 
     target: str = "pydantic"
@@ -48,6 +59,9 @@ class TargetOptions(NamedTuple):
     base_class: str | None = None
     extra: Extra | None = None
     root_models: bool = False
+    inline_objects: bool = False
+    types_only: bool = False
+    quotes: Quotes | None = None
 
     @property
     def said(self) -> frozenset[Setting]:
@@ -69,9 +83,11 @@ def unrecorded(said: Mapping[str, Any]) -> TargetOptions | None:
     if "target" not in said:
         return None
     settings = {name: value for name in FLAGS if (value := said.get(FLAGS[name].strip("-")))}
-    layers, layout, extra = tuple(said["only"]), said["layout"], settings.get("extra")
+    layers, layout = tuple(said["only"]), said["layout"]
     texts = said["target"], settings.get("base_class", "")
-    known = {*LAYERS}.issuperset(layers) and layout in LAYOUTS and extra in (None, *EXTRAS)
+    known = {*LAYERS}.issuperset(layers) and layout in LAYOUTS
+    known &= settings.get("extra") in (None, *EXTRAS)
+    known &= settings.get("quotes") in (None, *QUOTES)
     if not known or not all(isinstance(one, str) for one in texts):
         raise TypeError(f"its target is {said!r:.200}")
     return TargetOptions(said["target"], layers, layout, **settings)

@@ -5,7 +5,7 @@ import re
 import pytest
 from support.docs.pages import shown
 from support.tables import case
-from support.targets.typescript import complaints, project, run, written
+from support.targets.typescript import compile_project, complaints, project, run, written
 
 pytestmark = pytest.mark.long
 
@@ -21,4 +21,4 @@ def test_programs_of_the_page_are_checked_and_run() -> None:
             name = written(project(), f"page_{number}.ts", CONSOLE + program)
             assert complaints(project(), name) == []
             (said,) = re.findall(r"console\.log\(.*\); // (.*)", program)
-            assert run(project(), name) == f"{said}\n"
+            assert run(compile_project(), name) == f"{said}\n"

@@ -1,6 +1,7 @@
 """The options of targets: what they make in a folder, what stays, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 from mcp_protogen.cli import completion
@@ -96,6 +97,50 @@ def test_settings_say_the_form(mcp_gen: Run) -> None:
     assert ran.err.count("bad-config") == 2
 
 
+def test_options_of_typescript_are_settings_and_in_the_lock(mcp_gen: Run) -> None:
+    Path("pyproject.toml").write_text("""
+        [tool.mcp-gen]
+        revision = "2025-06-18"
+        out = "pkg"
+        target = "typescript"
+        inline-objects = true
+        types-only = true
+        quotes = "single"
+        names = "names.json"
+        """)
+    Path("names.json").write_text('{"modules": {"2025-06-18": "spec.types.2025-06-18"}}')
+    assert mcp_gen().code == 0
+    assert _paths() == ["mcp-gen.lock", "spec.types.2025-06-18.ts"]
+    form = {"inline-objects": True, "types-only": True, "quotes": "single"}
+    assert form.items() <= _options().items()
+    assert forms.faults("lock", Path("pkg/mcp-gen.lock").read_text()) == []
+    assert mcp_gen("--check", "--regenerate").code == 0
+    checked = mcp_gen("--check", "--quotes", "double", "--no-types-only", "--no-inline-objects")
+    assert checked.code == 1
+    for setting in form:
+        assert f"{setting} was" in checked.out
+    lock = Path("pkg/mcp-gen.lock")
+    lock.write_text(
+        lock.read_text()
+        .replace('"single"\n', '"none"\n')
+        .replace('"quotes": "single"', '"quotes": "none"')
+    )
+    assert "error[bad-lock]" in mcp_gen("--check").err
+
+
+def test_file_names_that_are_not_identifiers_are_for_typescript_alone(mcp_gen: Run) -> None:
+    names = Path("names.json")
+    for name in ("spec.types", "2025-06-18", "../x", ".x", "x.", "__init__", "a b", ""):
+        names.write_text(json.dumps({"modules": {"2025-06-18": name}}))
+        with case(name):
+            said = (*ONE, "--only", "models", "--names", "names.json")
+            assert "error[unsafe-name]" in mcp_gen(*said).err or name == ""
+            ran = mcp_gen(*said, "--target", "typescript", "--dry-run")
+            assert ("error[unsafe-name]" in ran.err) == (
+                name not in ("spec.types", "2025-06-18", "")
+            )
+
+
 REFUSED = (
     ("unknown-target", ("--target", "pydantc")),
     ("unknown-target", ("--target", "rust")),
@@ -114,6 +159,7 @@ BESIDE = {
     "--templates": ".",
     "--base-class": "own:Base",
     "--extra": "allow",
+    "--quotes": "single",
 }
 
 
@@ -175,6 +221,11 @@ def test_a_whole_package_has_names_of_one_s_own_if_it_has_one_revision(mcp_gen: 
 def test_targets_and_layers_are_completed() -> None:
     assert completion.target("p") == ["pydantic"]
     assert completion.layer("m") == ["models", "methods"]
+
+
+def test_options_of_typescript_are_completed(mcp_gen: Run) -> None:
+    flags = {"--inline-objects", "--types-only", "--quotes"}
+    assert flags <= set(re.findall(r"--[a-z-]+", mcp_gen("--help").out))
 
 
 def test_a_lock_says_the_form_as_its_published_format_does(mcp_gen: Run) -> None:

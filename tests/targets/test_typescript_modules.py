@@ -7,23 +7,34 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.names import ClassName, ModuleName
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GenerationOptions
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs import sources
 from mcp_protogen.ir import AliasIR, ListOf, LiteralOf, OneOf, Ref, Scalar
-from mcp_protogen.target import Layer, TargetOptions
+from mcp_protogen.target import LAYERS, Layer, TargetOptions
 from mcp_protogen.targets.typescript import TARGET
-from mcp_protogen.targets.typescript.text import comment, data
+from mcp_protogen.targets.typescript.text import comment, data, single_quoted
 from mcp_protogen.targets.typescript.types import definition, hint
-from support.targets.typescript import complaints, project, run
+from support.revisions import REVISIONS
+from support.targets import made
+from support.targets.typescript import (
+    compile_project,
+    complaints,
+    modules,
+    prepare,
+    project,
+    run,
+    written,
+)
+from support.unit import schemas
 
 REVISION = "2026-07-28"
 PACKAGE = TargetOptions("typescript", layout="package")
 
 
 def test_what_the_validator_says() -> None:
-    said = json.loads(run(project(), "said.mjs"))
+    said = json.loads(run(compile_project(), "said.mjs"))
     assert said == {
         "the value itself": True,
         "a guard": [True, False],
@@ -74,6 +85,88 @@ def test_each_layer_stands_alone(layers: tuple[Layer, ...], tmp_path: Path) -> N
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.content)
         assert complaints(tmp_path, *(f"{layout}/{file.path}" for file in files)) == []
+
+
+FORMS = {
+    "inline objects": TargetOptions("typescript", LAYERS, inline_objects=True),
+    "types only": TargetOptions("typescript", LAYERS, types_only=True),
+    "single quotes": TargetOptions("typescript", LAYERS, quotes="single"),
+    "everything": TargetOptions(
+        "typescript", LAYERS, "package", inline_objects=True, types_only=True, quotes="single"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_passes_a_strict_compiler(form: str) -> None:
+    folder = prepare(made.folder(FORMS[form]))
+    assert len(modules(folder)) > len(REVISIONS)
+    assert complaints(folder, *modules(folder)) == []
+
+
+def test_inline_objects_have_no_names_but_the_validator_knows_them() -> None:
+    folder = prepare(made.folder(FORMS["inline objects"]))
+    text = (folder / "v2025_11_25.ts").read_text()
+    assert "export interface CompleteRequestParamsArgument" not in text
+    assert "\n  argument: {\n" in text and "logging?: object;" in text
+    program = """
+        import * as mcp from "./v2025_11_25.js";
+        export const argument: mcp.Types["CompleteRequestParamsArgument"] = { name: "", value: "" };
+        export const open: { [key: string]: unknown } = argument;
+        declare const filter: object;
+        export const capabilities: mcp.ServerCapabilities = { logging: filter };
+        export const read = mcp.parse("ToolAnnotations", {});
+    """
+    assert complaints(folder, written(folder, "inline.ts", program)) == []
+
+
+def test_types_alone_are_without_the_validator_and_its_tables() -> None:
+    options = TargetOptions("typescript", types_only=True)
+    (file,) = generate(GenerationOptions((REVISION,), target=options)).files
+    text = file.content.decode()
+    assert "import " not in text and "AnyCallToolResult" not in text
+    assert "export interface Tool " in text and "export interface Types" not in text
+    assert "export const INVALID_PARAMS = -32602;" in text
+
+
+def test_member_declared_as_json_value_has_that_type() -> None:
+    document = schemas.schema()
+    document["$defs"] |= {
+        "JSONValue": {
+            "anyOf": [
+                {"type": "object", "additionalProperties": {"$ref": "#/$defs/JSONValue"}},
+                {"type": "array", "items": {"$ref": "#/$defs/JSONValue"}},
+                {"type": ["string", "number", "boolean", "null"]},
+            ]
+        },
+        "Anything": {},
+        "Holder": {
+            "type": "object",
+            "properties": {
+                "value": {"$ref": "#/$defs/JSONValue"},
+                "other": {"$ref": "#/$defs/Anything"},
+            },
+        },
+    }
+    options = GenerationOptions(
+        ("draft",), {"draft": schemas.given(document)}, target=TargetOptions("typescript")
+    )
+    for name in ("JSONValue", "Json"):
+        own = GivenFile(
+            "names.json", json.dumps({"types": {"draft": {"JSONValue": name}}}).encode()
+        )
+        text = schemas.text_of(generate(options._replace(names=own)), "vdraft.ts")
+        text = " ".join(text.split())
+        assert f"value?: {name};" in text and "other?: unknown;" in text
+        assert f"| {{ [member: string]: {name} }} | {name}[];" in text
+        assert "export type Anything = unknown;" in text
+
+
+def test_quotes_of_comments_stay() -> None:
+    module = '/** Say "no". */ // "it\'s"\nconst a = ["b", "it\'s", "\\"", "//"];\n'
+    assert single_quoted(module) == (
+        "/** Say \"no\". */ // \"it's\"\nconst a = ['b', 'it\\'s', '\"', '//'];\n"
+    )
 
 
 def test_a_module_is_as_wide_as_a_hundred_columns() -> None:
@@ -128,3 +221,10 @@ def test_a_name_that_modules_themselves_need_is_refused() -> None:
         assert [problem.code for problem in raised.value.problems] == ["name-collision"]
     inside = TARGET.files((replace(ir, module=ModuleName("wire")),), PACKAGE)
     assert {"wire.ts", "wire/models.ts"} <= {str(file.path) for file in inside}
+
+
+def test_index_exports_folder_that_is_not_an_identifier_by_our_name() -> None:
+    ir = derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
+    files = TARGET.files((replace(ir, module=ModuleName("spec.types-1")),), PACKAGE)
+    index = next(file.text for file in files if file.path == "index.ts")
+    assert 'export * as v2026_07_28 from "./spec.types-1/index.js";' in index

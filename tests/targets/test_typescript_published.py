@@ -1,25 +1,32 @@
 """The target `typescript` beside the published `schema.ts`: each type is assignable both ways."""
 
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from mcp_protogen.base.names import module_name
+from mcp_protogen.target import LAYERS, TargetOptions
 from support.folders import ROOT
 from support.generated.golden_package import read_json
 from support.missing import SHARED, untested
 from support.peers.places import Command, run_command
 from support.revisions import REVISIONS
 from support.tables import case
-from support.targets.typescript import complaints, project, written
+from support.targets import made
+from support.targets.typescript import RENAMED, complaints, prepare, written
 
 pytestmark = pytest.mark.long
 
-REPOSITORY = SHARED / "specification"
+REPOSITORY = Path(os.environ.get("MCP_SPECIFICATION", SHARED / "specification"))
+NAMED = TargetOptions("typescript", LAYERS)
+INLINE = TargetOptions("typescript", LAYERS, inline_objects=True)
+PUBLISHED = TargetOptions("typescript", inline_objects=True, types_only=True)
 OBJECT = "{ [key: string]: unknown }"
 
 
@@ -58,12 +65,14 @@ DIFFERENCES: Final = (
         r"(export interface InputRequiredResult extends Result \{)",
         r'\1 resultType: "input_required";',
     ),
-    Difference(
-        "a type for every JSON value has no use beside `unknown`",
-        r"(export type JSONValue =)[^;]*",
-        r"\1 unknown",
-    ),
 )
+
+
+FORMS: Final = {
+    NAMED: DIFFERENCES,
+    INLINE: tuple(one for one in DIFFERENCES if "`object`" not in one.reason),
+    PUBLISHED: (),
+}
 
 
 @cache
@@ -75,53 +84,56 @@ def published(revision: str) -> str:
     return run_command(command)
 
 
+@cache
+def folder(form: TargetOptions) -> Path:
+    """A folder with the modules of all revisions."""
+    return prepare(made.folder(form))
+
+
 def not_assignable(
-    revision: str, excused: Sequence[Collection[Difference]]
+    form: TargetOptions, revision: str, excused: Sequence[Collection[Difference]]
 ) -> list[list[tuple[str, str]]]:
     """The types that are not assignable to the published ones, or not from them.
 
     That is asked several times, with other differences each, of one run of the compiler.
     """
-    checks = list(product(_compared(revision), ("to", "from")))
+    checks = list(product(_compared(form, revision), ("to", "from")))
     programs = [
-        _program(f"{module_name(revision)}_{number}", revision, differences, checks)
+        _program(folder(form), f"{revision}_{number}", differences, checks)
         for number, differences in enumerate(excused)
     ]
-    found = complaints(project(), *programs)
+    found = complaints(folder(form), *programs)
     return [
         [checks[_line(one) - 3] for one in found if one.startswith(f"{program}(")]
         for program in programs
     ]
 
 
-def _compared(revision: str) -> list[str]:
-    ours = (project() / f"{module_name(revision)}.ts").read_text()
+def _compared(form: TargetOptions, revision: str) -> list[str]:
+    ours = (folder(form) / f"{module_name(revision)}.ts").read_text()
     names = sorted(_types(published(revision)) & _types(ours))
     assert len(names) > 70
     return names
 
 
 def _program(
-    name: str, revision: str, differences: Iterable[Difference], checks: Iterable[tuple[str, str]]
+    place: Path, name: str, differences: Iterable[Difference], checks: Iterable[tuple[str, str]]
 ) -> str:
     """Write a program with a line for each check, after two others; return its name."""
+    revision = name.partition("_")[0]
     text = published(revision)
     for one in differences:
         text = re.sub(one.published, one.ours, text)
-    theirs = written(project(), f"published_{name}.ts", text)
-    imports = (("ours", f"{module_name(revision)}.ts"), ("theirs", theirs))
-    lines = [f'import type * as {side} from "./{file}";' for side, file in imports]
+    written(place, f"published_{name}.ts", text)
+    imports = (("ours", module_name(revision)), ("theirs", f"published_{name}"))
+    lines = [f'import type * as {side} from "./{file}.js";' for side, file in imports]
     for type_, direction in checks:
         given, wanted = ("ours", "theirs") if direction == "to" else ("theirs", "ours")
         lines.append(
             f"export const {type_}_{direction} ="
             f" (value: {given}.{type_}): {wanted}.{type_} => value;"
         )
-    return written(project(), f"compare_{name}.ts", "\n".join(lines))
-
-
-def _without(difference: Difference) -> list[Difference]:
-    return [one for one in DIFFERENCES if one is not difference]
+    return written(place, f"compare_{name}.ts", "\n".join(lines))
 
 
 def _types(text: str) -> set[str]:
@@ -134,16 +146,44 @@ def _line(complaint: str) -> int:
     return int(found[1])
 
 
-def test_types_are_those_of_the_specification_but_for_the_differences() -> None:
+@pytest.fixture(autouse=True)
+def repository() -> None:
+    """Skip without the repository of the specification."""
     if not REPOSITORY.exists():
-        wanted = f"a clone of the specification's repository at ../shared/{REPOSITORY.name}"
-        untested(wanted, "that types in TypeScript are the published ones")
-    unused = set(DIFFERENCES)
+        wanted = "a clone of the specification's repository (MCP_SPECIFICATION)"
+        untested(wanted, "that types and constants in TypeScript are the published ones")
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["named", "inline", "published"])
+def test_types_are_those_of_the_specification_but_for_the_differences(form: TargetOptions) -> None:
+    unused = set(FORMS[form])
     for revision in REVISIONS:
         idle = list(unused)
-        excused = [DIFFERENCES, *(_without(one) for one in idle)]
+        excused = [[reason for reason in FORMS[form] if reason is not one] for one in idle]
         with case(revision):
-            found, *without = not_assignable(revision, excused)
+            found, *without = not_assignable(form, revision, [FORMS[form], *excused])
             assert found == []
         unused -= {one for one, missed in zip(idle, without, strict=True) if missed}
     assert unused == set()
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["named", "inline", "published"])
+def test_constants_of_the_specification_are_exported(form: TargetOptions) -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            ours = (folder(form) / f"{module_name(revision)}.ts").read_text()
+            wanted = _constants(published(revision))
+            assert len(wanted) >= 7
+            assert wanted - _constants(ours) == set()
+
+
+def test_published_form_exports_exactly_the_types_of_the_specification() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            ours = (folder(PUBLISHED) / f"{module_name(revision)}.ts").read_text()
+            named = {RENAMED.get(name, name) for name in _types(published(revision))}
+            assert _types(ours) == named
+
+
+def _constants(text: str) -> set[str]:
+    return set(re.findall(r"^export const [A-Z_]+ = [^;{]+;", text, re.MULTILINE))

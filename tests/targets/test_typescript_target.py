@@ -14,7 +14,9 @@ from support.tables import case
 from support.targets.differential import ANY_JSON_SCHEMA, COMPARED, Difference, explained, samples
 from support.targets.typescript import (
     PROGRAMS,
+    RENAMED,
     RESOLUTIONS,
+    compile_project,
     complaints,
     faults,
     project,
@@ -25,8 +27,6 @@ from support.vectors.made import vectors
 
 pytestmark = pytest.mark.long
 
-RENAMED = {"Annotated": "AnnotatedObject"}
-"""Types whose names Python itself has."""
 DIFFERENCES = (ANY_JSON_SCHEMA,)
 """All that the validator does not judge as the schema does."""
 
@@ -78,14 +78,16 @@ def test_a_table_that_says_something_else_is_found_out() -> None:
     assert found == set(programs)
 
 
-def test_node_runs_the_modules_as_they_are() -> None:
+def test_node_runs_compiled_modules() -> None:
     program = """
-        import { v2025_11_25 as mcp } from "./index.ts";
+        import { v2025_11_25 as mcp } from "./index.js";
         const { parse } = mcp;
         console.log(mcp.REVISION, mcp.CAPABILITIES.SERVER_TOOLS.path, parse("Role", "user").ok);
+        console.log(mcp.LATEST_PROTOCOL_VERSION, mcp.JSONRPC_VERSION, mcp.PARSE_ERROR);
     """
     name = written(project("package"), "run.mjs", program)
-    assert run(project("package"), name) == "2025-11-25 [ 'tools' ] true\n"
+    printed = "2025-11-25 [ 'tools' ] true\n2025-11-25 2.0 -32700\n"
+    assert run(compile_project("package"), name) == printed
 
 
 def test_the_validator_and_the_schema_agree_on_all_samples(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_the_validator_and_the_schema_agree_on_all_samples(tmp_path: Path) -> No
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_validator_gives_the_right_verdict_on_all_vectors(revision: str) -> None:
     command = [kit().node, "--disable-warning=ExperimentalWarning", "responder.mjs"]
-    outcome = run_vectors(command, vectors(revision), cwd=project())
+    outcome = run_vectors(command, vectors(revision), cwd=compile_project())
     assert findings(outcome) == ()
     assert [r.vector.id for r in outcome.results if r.verdict is Verdict.UNKNOWN] == []
 

@@ -77,6 +77,7 @@ _RESERVED_STUBS = frozenset(
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_FILE_STEM = re.compile(r"(?!__)[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}(?<!\.)")
 _WRITTEN_BY_TOOLS = re.compile(r"(?!__)[A-Za-z0-9_$ .,:<>\[\]|&~/@#*+-]+")
 # A word in a camelCase, PascalCase, snake_case, dotted or slashed name.
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
@@ -188,6 +189,13 @@ def attribute_name(text: str) -> FieldName:
 def own_module(text: str) -> ModuleName:
     """Return a module that somebody has chosen, or raise `UnsafeName`."""
     if not _IDENTIFIER.fullmatch(text.lstrip("_")) or text.startswith("__") or text in _KEYWORDS:
+        raise UnsafeName(text)
+    return ModuleName(text)
+
+
+def file_stem(text: str) -> ModuleName:
+    """Return the name of a file without its ending, such as `spec.types`, or raise `UnsafeName`."""
+    if not _FILE_STEM.fullmatch(text):
         raise UnsafeName(text)
     return ModuleName(text)
 

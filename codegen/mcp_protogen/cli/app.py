@@ -43,11 +43,14 @@ from mcp_protogen.cli.sync import sync
 from mcp_protogen.cli.target_options import (
     BaseClass,
     ExtraOption,
+    InlineObjects,
     Layers,
     LayoutOption,
     Names,
+    QuotesOption,
     RootModels,
     TargetName,
+    TypesOnly,
 )
 from mcp_protogen.cli.templates import templates_app
 from mcp_protogen.cli.update import update
@@ -159,6 +162,9 @@ def generate(
     base_class: BaseClass = None,
     extra: ExtraOption = None,
     root_models: RootModels = None,
+    inline_objects: InlineObjects = None,
+    types_only: TypesOnly = None,
+    quotes: QuotesOption = None,
     names: Names = None,
     format: FormatOption = None,
     force: Force = False,
@@ -195,6 +201,9 @@ def generate(
         base_class=base_class,
         extra=extra.value if extra else None,
         root_models=root_models,
+        inline_objects=inline_objects,
+        types_only=types_only,
+        quotes=quotes.value if quotes else None,
         names=names,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]

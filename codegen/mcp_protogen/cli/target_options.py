@@ -23,6 +23,13 @@ class ExtraName(Enum):
     forbid = "forbid"
 
 
+class QuotesName(Enum):
+    """The quotes around strings."""
+
+    single = "single"
+    double = "double"
+
+
 Layers = Annotated[
     list[str] | None,
     typer.Option(
@@ -70,6 +77,26 @@ RootModels = Annotated[
         help="With a target: aliases are classes around a value.",
         show_default=False,
     ),
+]
+InlineObjects = Annotated[
+    bool | None,
+    typer.Option(
+        "--inline-objects/--no-inline-objects",
+        help="With a target: objects without a name in the published types have none here either.",
+        show_default=False,
+    ),
+]
+TypesOnly = Annotated[
+    bool | None,
+    typer.Option(
+        "--types-only/--no-types-only",
+        help="With a target: types and constants alone, without a validator.",
+        show_default=False,
+    ),
+]
+QuotesOption = Annotated[
+    QuotesName | None,
+    typer.Option("--quotes", help="With a target: the quotes around strings."),
 ]
 Names = Annotated[
     str | None,

@@ -10,6 +10,7 @@ from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs.own_names import OwnNames, names_for
 from mcp_protogen.ir import (
+    Anything,
     ListOf,
     MapOf,
     MethodIR,
@@ -23,26 +24,29 @@ from mcp_protogen.ir import (
 )
 
 
-def with_own_names(ir: RevisionIR, options: GenerationOptions) -> RevisionIR:
+def with_own_names(
+    ir: RevisionIR, options: GenerationOptions, *, file_names: bool = False
+) -> RevisionIR:
     """Return a revision with the names of the user, if there are any; raise as `renamed` does.
 
-    Raise `ProblemError` (`conflicting-options`), too, for a module that has to keep its name.
+    With `file_names`, modules need not be identifiers. Raise `ProblemError`
+    (`conflicting-options`), too, for a module that has to keep its name.
     """
     own = names_for(ir.id, options)
     if own and own.module and options.target is None:
         message = "a module can have a name of yours only where a target makes it"
         pointer = own.pointer("modules")
         raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
-    return renamed(ir, own) if own else ir
+    return renamed(ir, own, file_names=file_names) if own else ir
 
 
-def renamed(ir: RevisionIR, own: OwnNames) -> RevisionIR:
-    """Return a revision with other names.
+def renamed(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> RevisionIR:
+    """Return a revision with other names; with `file_names`, its module need not be an identifier.
 
     Types that get one name are one type if they have the same members. Raise `ProblemError`, with
     pointers into the file: `bad-names`, `unsafe-name`, `name-collision`.
     """
-    raise_errors((*_unknown(ir, own), *_unsafe(ir, own)))
+    raise_errors((*_unknown(ir, own), *_unsafe(ir, own, file_names=file_names)))
     work = _Renaming(own)
     types = [work.type(one) for one in ir.types]
     raise_errors(_collisions(ir, types, own))
@@ -83,8 +87,10 @@ class _Renaming:
                 return Ref(self.name(name))
             case ListOf(item):
                 return ListOf(self.expression(item))
-            case MapOf(value):
-                return MapOf(self.expression(value))
+            case MapOf(value, bare):
+                return MapOf(self.expression(value), bare)
+            case Anything(name=name):
+                return Anything(name=self.name(name))
             case OneOf(arms):
                 return OneOf(tuple(map(self.expression, arms)))
             case _:
@@ -150,11 +156,12 @@ def _tagged(ir: RevisionIR) -> Iterator[tuple[Ref, str]]:
             yield from ((arm, one.tag) for arm in one.arms if isinstance(arm, Ref))
 
 
-def _unsafe(ir: RevisionIR, own: OwnNames) -> Iterator[Problem]:
+def _unsafe(ir: RevisionIR, own: OwnNames, *, file_names: bool) -> Iterator[Problem]:
+    module = names.file_stem if file_names else names.own_module
     checks = (
         *((names.class_name, new, ("types", old)) for old, new in own.types.items()),
         *((names.attribute_name, new, ("members", old)) for old, new in own.members.items()),
-        *([(names.own_module, own.module, ("modules",))] if own.module else []),
+        *([(module, own.module, ("modules",))] if own.module else []),
     )
     for check, name, place in checks:
         try:

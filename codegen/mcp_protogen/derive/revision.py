@@ -28,12 +28,12 @@ class Derived:
     warnings: tuple[Problem, ...]
 
 
-def derive_revision(source: RevisionSource, *, keep_aliases: bool = False) -> Derived:
+def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Derived:
     """Return the IR of one revision; raise `ProblemError` with everything that is wrong.
 
-    With `keep_aliases`, another name of an object stays one, and is no object itself.
+    `for_target` is as in `normal_form`.
     """
-    normalised, loosened = normal_form(source, keep_aliases=keep_aliases)
+    normalised, loosened = normal_form(source, for_target=for_target)
     definitions: Json = normalised["$defs"]
     found = crosscheck.compare(definitions, source.facts, source.facts_place, source.facts_hint)
     raise_errors(found)
@@ -59,34 +59,41 @@ def derive_revision(source: RevisionSource, *, keep_aliases: bool = False) -> De
 
 
 def normal_form(
-    source: RevisionSource, *, keep_aliases: bool = False
+    source: RevisionSource, *, for_target: bool = False
 ) -> tuple[Json, tuple[Problem, ...]]:
     """Return the patched and normalised schema of a revision, with a warning for each loss.
 
+    `for_target` keeps the form of the published types: another name of an object stays one, and
+    marks are as `normalise` describes; `x-inline` marks what the schema has no definition for.
     Raise `ProblemError` if its messages cannot be methods.
     """
     patched = source.patched()
     _require_messages(patched, source.place)
     whole, origins = references.hoisted(patched)
     try:
-        normalised, loosened = _normalised(whole, source, keep_aliases)
+        normalised, loosened = _normalised(whole, source, for_target=for_target)
     except ProblemError as error:
         raise ProblemError(*references.placed(error.problems, origins)) from None
+    if for_target:
+        named = set(map(names.type_name, patched["$defs"]))
+        normalised["$defs"] = {
+            name: schema if name in named else {**schema, "x-inline": True}
+            for name, schema in normalised["$defs"].items()
+        }
     return normalised, tuple(references.placed(loosened, origins))
 
 
 def _normalised(
-    whole: Json, source: RevisionSource, keep_aliases: bool
+    whole: Json, source: RevisionSource, *, for_target: bool
 ) -> tuple[Json, tuple[Problem, ...]]:
     plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
     kept = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
-    if keep_aliases:
+    if for_target:
         kept |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
-    normalised, loosened = normalise(plain, source.facts, source.place, kept)
+    normalised, loosened = normalise(plain, source.facts, source.place, kept, marks=for_target)
     definitions: Json = normalised["$defs"]
     raise_errors(tuple(messages.problems(definitions, source.place)))
-    normalised["$defs"] = skeleton.with_choices(definitions)
-    return normalised, (*unread, *loosened)
+    return {**normalised, "$defs": skeleton.with_choices(definitions)}, (*unread, *loosened)
 
 
 def _require_messages(schema: Json, place: str) -> None:

@@ -106,6 +106,7 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
     origin = jsonpointer.join("$defs", name)
     deprecated = name in context.facts.deprecated
     doc = context.doc(context.descriptions.type(name), deprecated)
+    is_inline: bool = schema.get("x-inline", False)
     if "properties" in schema:
         return ObjectIR(
             name=class_name,
@@ -115,6 +116,7 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
             origin=origin,
             doc=doc,
             deprecated=deprecated,
+            inline=is_inline,
         )
     if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
         return UnionIR(
@@ -125,8 +127,9 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
             origin=origin,
             doc=doc,
             deprecated=deprecated,
+            inline=is_inline,
         )
-    return AliasIR(class_name, expression(schema), origin, doc, deprecated)
+    return AliasIR(class_name, expression(schema), origin, doc, deprecated, is_inline)
 
 
 def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR]:
@@ -203,8 +206,9 @@ def expression(schema: Json) -> TypeExpr:
             return ListOf(expression(schema.get("items", {})))
         case {"type": "object"}:
             value = schema.get("additionalProperties", {})
-            return MapOf(expression(value) if is_object(value) else Anything())
+            inner = expression(value) if is_object(value) else Anything()
+            return MapOf(inner, schema.get("x-bare", False))
         case {"type": "string" | "boolean" | "integer" | "number" | "null" as kind}:
             return Scalar(kind)
         case _:
-            return Anything()
+            return Anything(name=schema.get("x-value", ""))

@@ -6,7 +6,7 @@ over that of the revision it inherits, so that a fact of several revisions is wr
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,14 @@ class Facts:
     def deprecated(self) -> frozenset[str]:
         """The deprecated types and members (`Type`, `Type.member`)."""
         return frozenset(self._types("deprecated"))
+
+    def as_published(self) -> "Facts":
+        """Return these facts with types as `schema.ts` defines them."""
+        defined = {
+            name: entry for name, entry in self._types("open").items() if "described" not in entry
+        }
+        types: Json = {**self.document.get("types", {}), "json_schemas": {}, "open": defined}
+        return replace(self, document={**self.document, "types": types})
 
     def _types(self, kind: str) -> Json:
         entries: Json = self.document.get("types", {}).get(kind, {})

@@ -45,6 +45,11 @@ class RevisionSource:
             schema = patches.apply(schema, given.entries, given.place, given.pointer)
         return schema
 
+    def as_published(self) -> "RevisionSource":
+        """Return these inputs with types as `schema.ts` defines them, without our corrections."""
+        ledger = tuple(patch for patch in self.ledger if patch["source"] == "schema.ts")
+        return replace(self, ledger=ledger, facts=self.facts.as_published())
+
 
 def load(revision: str, options: GenerationOptions) -> RevisionSource:
     """Return the inputs of `revision`; raise `ProblemError` for unusable ones.

@@ -6,6 +6,9 @@ of named types, with an OpenAPI `discriminator` if every arm requires the consta
 `x-open` if an unknown constant is allowed; and other names for a scalar, an enumeration, an array
 or a map. Inside these are only references, scalars, constants, enumerations, arrays, maps and
 `anyOf`. Descriptions are left out: they are looked up by name.
+
+With marks, `x-bare` is at each object that published types call `object`, and `x-value` at each
+place for any JSON value that refers to a definition of such a value, with its name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +23,7 @@ Json = dict[str, Any]
 
 
 def normalise(
-    schema: Json, facts: Facts, place: str, keep: Iterable[str] = ()
+    schema: Json, facts: Facts, place: str, keep: Iterable[str] = (), *, marks: bool = False
 ) -> tuple[Json, tuple[Problem, ...]]:
     """Return the normal form of a patched snapshot, with a warning for everything that is lost.
 
@@ -32,9 +35,9 @@ def normalise(
     definitions, loosened = flatten.flattened(definitions, place)
     definitions = references.expanded(definitions, keep={*facts.unions, *keep})
     named = frozenset(definitions)
-    definitions = lift.lifted(definitions)
+    definitions = lift.lifted(definitions, marks=marks)
     definitions = metadata.shared(definitions, named)
-    definitions = references.spelled_out(definitions)
+    definitions = references.spelled_out(definitions, marks=marks)
     definitions = unions.ordered(definitions, facts, keep)
     definitions = unions.tagged(definitions, facts.content_kinds)
     return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}, loosened

@@ -14,9 +14,12 @@ Json = dict[str, Any]
 _KINDS = {"additionalProperties": "Value", "anyOf": "Object", "items": "Item"}
 
 
-def lifted(definitions: Json) -> Json:
-    """Return `definitions` in which objects with members are only at the top level."""
-    lifting = _Lifting(definitions)
+def lifted(definitions: Json, *, marks: bool = False) -> Json:
+    """Return `definitions` in which objects with members are only at the top level.
+
+    With `marks`, `x-bare` is at those that declare that they have no members.
+    """
+    lifting = _Lifting(definitions, marks=marks)
     for name, schema in definitions.items():
         lifting.done[name] = lifting.definition(name, schema)
     return lifting.done
@@ -32,8 +35,9 @@ def _in_reading_order(members: Json, required: Sequence[str]) -> Json:
 
 
 class _Lifting:
-    def __init__(self, definitions: Json) -> None:
+    def __init__(self, definitions: Json, *, marks: bool) -> None:
         self.definitions = definitions
+        self.marks: Json = {"x-bare": True} if marks else {}
         self.done: Json = {}
         self._contents: Json = {}
 
@@ -55,9 +59,10 @@ class _Lifting:
         """Return the schema of a place without a name; `name` is used if it needs one."""
         if schema.get("properties"):
             return references.to(self._add(name, kind, schema))
-        return self._inside(
+        inside = self._inside(
             name, {key: value for key, value in schema.items() if key != "properties"}
         )
+        return inside | self.marks if "properties" in schema else inside
 
     def _inside(self, name: str, schema: Json) -> Json:
         inner = dict(schema)

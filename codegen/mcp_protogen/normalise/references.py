@@ -210,11 +210,12 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
     }
 
 
-def spelled_out(definitions: Json) -> Json:
+def spelled_out(definitions: Json, *, marks: bool = False) -> Json:
     """Return `definitions` in which a schema that accepts every JSON value is empty.
 
     The same is done where such a definition, for example `JSONValue`, is used, because it includes
-    null. It is recognised by its structure.
+    null. It is recognised by its structure. With `marks`, `x-value` has the name of one that says
+    so at length.
     """
     kinds = {name: _KINDS for name in definitions if "properties" not in definitions[name]}
     order = [name for name in graph.targets_first(direct(definitions)) if name in kinds]
@@ -224,9 +225,13 @@ def spelled_out(definitions: Json) -> Json:
         before = dict(kinds)
         for name in order:
             kinds[name] = _kinds(definitions[name], kinds)
-    anything = frozenset(name for name, found in kinds.items() if found >= _KINDS)
+    anything: dict[str, Json] = {
+        name: {"x-value": name} if marks and definitions[name] else {}
+        for name, found in kinds.items()
+        if found >= _KINDS
+    }
     return {
-        name: {} if name in anything else _without(schema, anything)
+        name: anything[name] if name in anything else _without(schema, anything)
         for name, schema in definitions.items()
     }
 
@@ -253,10 +258,10 @@ def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     return frozenset({schema.get("type", "")})
 
 
-def _without(schema: Any, anything: Container[str]) -> Any:
+def _without(schema: Any, anything: Mapping[str, Json]) -> Any:
     if is_object(schema):
         if isinstance(schema.get("$ref"), str) and target(schema["$ref"]) in anything:
-            return {}
+            return anything[target(schema["$ref"])]
         return {key: _without(value, anything) for key, value in schema.items()}
     if is_array(schema):
         return [_without(value, anything) for value in schema]

@@ -22,8 +22,11 @@ def target_package(options: GenerationOptions, target: TargetOptions) -> Package
     chosen = target_named(target.target)
     raise_errors(_not_understood(chosen.settings, target))
     loaded = [sources.load(one, options) for one in options.revisions]
-    derived = [derive_revision(one, keep_aliases=True) for one in loaded]
-    irs = tuple(with_own_names(one.ir, options) for one in derived)
+    given = [source.as_published() for source in loaded] if target.types_only else loaded
+    derived = [derive_revision(source, for_target=True) for source in given]
+    # Targets of others may be older than this attribute.
+    free = getattr(chosen, "file_names", False) is True
+    irs = tuple(with_own_names(one.ir, options, file_names=free) for one in derived)
     raise_errors(_shared_modules(irs))
     files = target_files(made_by(chosen, irs, target), target.target)
     notices = chain.from_iterable(map(sources.inherited_notice, loaded))

@@ -18,7 +18,7 @@ from support.folders import ROOT
 OTHERS: Final = frozenset(
     {
         *("cd", "echo", "export", "git", "kill", "source", "systemctl"),
-        *("node", "npm", "pip", "pipx", "pytest", "uv", "uvicorn", "uvx"),
+        *("node", "npm", "pip", "pipx", "pnpm", "pytest", "uv", "uvicorn", "uvx"),
         *("claude", "codex", "docker", "gh", "sha256sum"),
     }
 )

@@ -55,6 +55,7 @@ def page(folder: Path = records.FOLDER) -> str:
         **_differential(found["differential"]),
         **_targets(found["targets"]),
         "sdk": _sdk(found["python-sdk"]),
+        "typescript_sdk": _sdk(found["typescript-sdk"]),
         **_peers(found["peers"]),
         "costs": _costs(),
         **_adoption(found["adoption"]),

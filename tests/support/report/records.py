@@ -22,6 +22,7 @@ MADE_BY: Final = {
     "peers": "make records",
     "targets": "make records",
     "python-sdk": "hand, from what examples/python-sdk/prove.py reports",
+    "typescript-sdk": "hand, from what examples/typescript-sdk/prove.py reports",
     "adoption": "hand, with a clock, while a revision is adopted",
     "unclear": "hand, as the list of unclear places",
 }

@@ -1,6 +1,7 @@
 """Modules in TypeScript, with programs beside them that `tsc` checks and Node runs."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -15,16 +16,19 @@ from support.conformance.kit import kit
 from support.peers.places import Command, node_modules
 from support.targets import made
 
+RENAMED: Final = {"Annotated": "AnnotatedObject"}
+"""Types whose names Python itself has."""
 PROGRAMS: Final = Path(__file__).parent / "programs"
 
-# What a careful project asks for, and what Node wants of what it runs as it is.
+# What a careful project asks for, and what Node wants of programs that it strips of types.
 _FLAGS: Final = (
-    *("--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--noEmit"),
+    *("--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"),
     *("--noUnusedLocals", "--noUnusedParameters", "--noImplicitReturns", "--isolatedModules"),
-    *("--erasableSyntaxOnly", "--verbatimModuleSyntax", "--allowImportingTsExtensions"),
+    *("--erasableSyntaxOnly", "--verbatimModuleSyntax"),
     *("--target", "es2022", "--lib", "es2022", "--pretty", "false"),
 )
 RESOLUTIONS: Final = {
+    "node16": ("--module", "node16"),
     "nodenext": ("--module", "nodenext"),
     "bundler": ("--module", "esnext", "--moduleResolution", "bundler"),
 }
@@ -33,7 +37,25 @@ RESOLUTIONS: Final = {
 @cache
 def project(layout: Literal["single", "package"] = "single") -> Path:
     """A folder with all layers of all revisions, and the programs of tests beside them."""
-    folder = made.folder(TargetOptions("typescript", LAYERS, layout))
+    return prepare(made.folder(TargetOptions("typescript", LAYERS, layout)))
+
+
+@cache
+def compile_project(layout: Literal["single", "package"] = "single") -> Path:
+    """The same, with JavaScript beside each module."""
+    folder = project(layout)
+    assert _tsc(folder, *modules(folder), *RESOLUTIONS["nodenext"]) == []
+    return folder
+
+
+def modules(folder: Path) -> list[str]:
+    """The generated modules of a folder, without the programs beside them."""
+    names = (str(path.relative_to(folder)) for path in folder.rglob("*.ts"))
+    return sorted(name for name in names if re.match(r"v\d|wire|index", name))
+
+
+def prepare(folder: Path) -> Path:
+    """Make a folder with modules a package, with the programs of tests."""
     (folder / "package.json").write_text('{"type": "module"}\n')
     for program in PROGRAMS.iterdir():
         shutil.copy(program, folder)
@@ -48,9 +70,13 @@ def written(folder: Path, name: str, text: str) -> str:
 
 def complaints(folder: Path, *files: str, resolution: str = "nodenext") -> list[str]:
     """What `tsc` has against files and what they import; a line for each error, with its place."""
+    return _tsc(folder, *files, "--noEmit", *RESOLUTIONS[resolution])
+
+
+def _tsc(folder: Path, *arguments: str) -> list[str]:
     wanted = "whether TypeScript modules are right in the eyes of tsc"
     tsc = node_modules("package-typescript.json", wanted) / "typescript" / "bin" / "tsc"
-    command: Command = [kit().node, tsc, *_FLAGS, *RESOLUTIONS[resolution], *files]
+    command: Command = [kit().node, tsc, *_FLAGS, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     found = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
     assert (done.returncode == 0) == (found == []), done.stdout + done.stderr
@@ -69,5 +95,7 @@ def faults(revision: str, samples: Iterable[tuple[str, Any]], folder: Path) -> l
     """The places of the faults in each sample, a type and a value; none if it is valid."""
     file = folder / f"{revision}.json"
     file.write_text(json.dumps(list(samples), allow_nan=False), encoding="utf-8")
-    found: list[list[str]] = json.loads(run(project(), "judge.mjs", module_name(revision), file))
+    found: list[list[str]] = json.loads(
+        run(compile_project(), "judge.mjs", module_name(revision), file)
+    )
     return found

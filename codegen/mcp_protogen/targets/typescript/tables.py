@@ -38,6 +38,14 @@ class Entry(NamedTuple):
     deprecated: bool = False
 
 
+def constants(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield the constants that the specification's `schema.ts` has, and codes that it lacks."""
+    yield Entry("LATEST_PROTOCOL_VERSION", ir.id, "The revision of these types.")
+    yield Entry("JSONRPC_VERSION", "2.0", "The version of JSON-RPC that each message names.")
+    for error in ir.errors:
+        yield Entry(error.name, error.code, error.doc)
+
+
 def types(ir: RevisionIR) -> Iterator[Entry]:
     """Yield the shape of each type."""
     objects = {str(one.name): one for one in ir.types if isinstance(one, ObjectIR)}
@@ -48,7 +56,9 @@ def types(ir: RevisionIR) -> Iterator[Entry]:
             case UnionIR():
                 yield Entry(one.name, _union(one, objects))
             case AliasIR():
-                yield Entry(one.name, _shape(one.type))
+                shape = _shape(one.type)
+                # Uses of a type of every JSON value name it; this is its definition.
+                yield Entry(one.name, "any" if shape == {"ref": one.name} else shape)
 
 
 def _members(type_: ObjectIR) -> Data:
@@ -100,8 +110,8 @@ def _shape(expr: TypeExpr) -> object:
             return {"values": _shape(value)}
         case OneOf(arms):
             return {"anyOf": [_shape(arm) for arm in arms]}
-        case Anything():
-            return "any"
+        case Anything(name=name):
+            return {"ref": name} if name else "any"
 
 
 def methods(ir: RevisionIR) -> Iterator[Entry]:

@@ -10,6 +10,7 @@ from mcp_protogen.base.printable import INVISIBLE
 
 WIDTH = 100
 
+_COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
@@ -17,6 +18,18 @@ _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 def literal(value: str | float | bool | None) -> str:
     """Return the literal of a scalar, in ASCII."""
     return json.dumps(value)
+
+
+def single_quoted(module: str) -> str:
+    """Return a module with single quotes around its strings; comments stay."""
+    return _COMMENT_OR_STRING.sub(_single_quoted, module)
+
+
+def _single_quoted(found: re.Match[str]) -> str:
+    inside: str | None = found[1]
+    if inside is None:
+        return found[0]
+    return "'" + inside.replace("'", "\\'").replace('\\"', '"') + "'"
 
 
 def key(name: str) -> str:

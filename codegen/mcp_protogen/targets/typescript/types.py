@@ -1,8 +1,9 @@
 """From IR to TypeScript's types: an interface for each object, an alias for everything else."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from mcp_protogen.ir import (
+    AliasIR,
     Anything,
     FieldIR,
     ListOf,
@@ -26,15 +27,19 @@ _SCALARS = {
     "null": "null",
 }
 
+Inline = Mapping[str, TypeIR] | None
+"""The types that get no name, by ours, where objects are written as in the published types."""
 
-def definition(type_: TypeIR) -> str:
+
+def definition(type_: TypeIR, inline: Inline = None) -> str:
     """Return the definition of a type, with its description."""
     head = comment(type_.doc, deprecated=type_.deprecated)
     if isinstance(type_, ObjectIR):
-        members = "".join(map(_member, type_.fields))
-        others = "  [member: string]: unknown;\n" if type_.open else ""
-        return f"{head}export interface {type_.name} {{\n{members}{others}}}\n"
-    hints = _alternatives(type_.arms if isinstance(type_, UnionIR) else (type_.type,))
+        return f"{head}export interface {type_.name} {_body(type_, inline, 0)}\n"
+    hints = _alternatives(_arms(type_), inline, 0)
+    if hints == (type_.name,):
+        # Uses of a type of every JSON value name it; this is its definition.
+        hints = _any_json(type_.name)
     line = f"export type {type_.name} = {' | '.join(hints)};\n"
     if len(line) <= WIDTH + 1 or len(hints) == 1:
         return head + line
@@ -43,46 +48,73 @@ def definition(type_: TypeIR) -> str:
     )
 
 
-def _member(field: FieldIR) -> str:
+def _any_json(name: str) -> tuple[str, ...]:
+    """Return the alternatives of every JSON value, as a type that has this name."""
+    scalars = dict.fromkeys(_SCALARS.values())
+    return (*scalars, f"{{ [member: string]: {name} }}", f"{name}[]")
+
+
+def _arms(type_: UnionIR | AliasIR) -> tuple[TypeExpr, ...]:
+    return type_.arms if isinstance(type_, UnionIR) else (type_.type,)
+
+
+def _body(type_: ObjectIR, inline: Inline, indent: int) -> str:
+    """Return the members of an object in braces."""
+    margin = " " * indent
+    members = "".join(_member(field, inline, indent + 2) for field in type_.fields)
+    others = f"{margin}  [member: string]: unknown;\n" if type_.open else ""
+    return f"{{\n{members}{others}{margin}}}"
+
+
+def _member(field: FieldIR, inline: Inline, indent: int) -> str:
     optional = "" if field.required else "?"
-    description = comment(field.doc, 2, deprecated=field.deprecated)
-    return f"{description}  {key(field.wire)}{optional}: {_of_member(field)};\n"
+    description = comment(field.doc, indent, deprecated=field.deprecated)
+    type_ = _of_member(field, inline, indent)
+    return f"{description}{' ' * indent}{key(field.wire)}{optional}: {type_};\n"
 
 
-def _of_member(field: FieldIR) -> str:
+def _of_member(field: FieldIR, inline: Inline, indent: int) -> str:
     if field.known_values and field.type == Scalar("string"):
         # Other strings are as good; an intersection keeps editors from forgetting the known ones.
         return " | ".join([*map(literal, field.known_values), "(string & {})"])
-    return hint(field.type)
+    return hint(field.type, inline, indent)
 
 
-def hint(expr: TypeExpr) -> str:
-    """Return the type of a type expression."""
+def hint(expr: TypeExpr, inline: Inline = None, indent: int = 0) -> str:
+    """Return the type of a type expression; `indent` is that of the line where it begins."""
     match expr:
-        case Ref(name):
+        case Ref(name) if inline and isinstance(found := inline.get(name), ObjectIR):
+            return _body(found, inline, indent)
+        case Ref(name) if not inline or name not in inline:
             return str(name)
         case Scalar(kind):
             return _SCALARS[kind]
         case ListOf(item):
-            several = len(_alternatives((item,))) > 1
-            return f"({hint(item)})[]" if several else f"{hint(item)}[]"
+            several = len(_alternatives((item,), inline, indent)) > 1
+            type_ = hint(item, inline, indent)
+            return f"({type_})[]" if several else f"{type_}[]"
+        case MapOf(_, True) if inline is not None:
+            return "object"
         case MapOf(value):
-            return f"{{ [member: string]: {hint(value)} }}"
-        case LiteralOf() | OneOf():
-            return " | ".join(_alternatives((expr,))) or "never"
-        case Anything():
-            return "unknown"
+            return f"{{ [member: string]: {hint(value, inline, indent)} }}"
+        case Anything(name=name):
+            return name or "unknown"
+        case _:
+            return " | ".join(_alternatives((expr,), inline, indent)) or "never"
 
 
-def _alternatives(expressions: Iterable[TypeExpr]) -> tuple[str, ...]:
+def _alternatives(expressions: Iterable[TypeExpr], inline: Inline, indent: int) -> tuple[str, ...]:
     """Return the types of which a value has one, each once."""
     found: list[str] = []
     for expr in expressions:
+        type_ = inline.get(expr.name) if inline and isinstance(expr, Ref) else None
         match expr:
             case OneOf(arms):
-                found += _alternatives(arms)
+                found += _alternatives(arms, inline, indent)
             case LiteralOf(values):
                 found += map(literal, values)
+            case _ if isinstance(type_, UnionIR | AliasIR):
+                found += _alternatives(_arms(type_), inline, indent)
             case _:
-                found.append(hint(expr))
+                found.append(hint(expr, inline, indent))
     return tuple(dict.fromkeys(found))

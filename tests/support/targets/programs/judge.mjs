@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 const [module, samples] = process.argv.slice(2);
-const { parse } = await import(`./${module}.ts`);
+const { parse } = await import(`./${module}.js`);
 const found = JSON.parse(readFileSync(samples, "utf8")).map(([type, value]) => {
   const read = parse(type, value);
   return read.ok ? [] : read.errors.map(({ pointer }) => pointer);

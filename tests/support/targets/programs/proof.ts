@@ -1,5 +1,5 @@
 // The table and the interfaces of a module say the same, as far as types can say it.
-import type { Types, TYPES } from "./MODULE.ts";
+import type { Types, TYPES } from "./MODULE.js";
 
 type Table = typeof TYPES;
 
@@ -44,7 +44,13 @@ type Declared<Type> = Type extends unknown[] | string | number | boolean | null
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
 
-type Agrees<Name extends keyof Types> = Table[Name] extends { members: infer Members }
+type Json = string | number | boolean | null | { [member: string]: Json } | Json[];
+
+type Agrees<Name extends keyof Types> = Table[Name] extends "any"
+  ? Same<Types[Name], unknown> extends true
+    ? true
+    : Same<Types[Name], Json>
+  : Table[Name] extends { members: infer Members }
   ? Same<[Declared<Types[Name]>, keyof Declared<Types[Name]>], [Of<Table[Name]>, keyof Members]>
   : Same<Types[Name], Of<Table[Name]>>;
 

@@ -43,7 +43,7 @@ for await (const part of process.stdin.setEncoding("utf8")) {
   for (const line of lines) {
     const { id, ...asked } = JSON.parse(line);
     const first = "responder" in asked;
-    if (first) mcp = await import(`./v${asked.revision.replaceAll("-", "_")}.ts`);
+    if (first) mcp = await import(`./v${asked.revision.replaceAll("-", "_")}.js`);
     const reply = first ? { responder: 1, name: "typescript" } : { id, ...answer(asked) };
     process.stdout.write(JSON.stringify(reply) + "\n");
   }

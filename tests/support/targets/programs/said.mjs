@@ -1,6 +1,6 @@
 // What the validator says of single values, as JSON.
-import { reader } from "./wire.ts";
-import { is, parse } from "./v2025_11_25.ts";
+import { reader } from "./wire.js";
+import { is, parse } from "./v2025_11_25.js";
 
 const of = (shape) => (value) => {
   const read = reader({ Value: shape }).parse("Value", value);

@@ -1,6 +1,6 @@
 // What a program may do with the modules, and, in lines that say so, what it must not.
-import * as mcp from "./v2025_11_25.ts";
-import * as newest from "./v2026_07_28.ts";
+import * as mcp from "./v2025_11_25.js";
+import * as newest from "./v2026_07_28.js";
 
 declare function send(method: string, params: unknown): Promise<unknown>;
 

@@ -356,7 +356,8 @@ local function write(key, record, version, owner, ends, lease)
 end
 local function stored(key)
   local kept = read(key, 'r', 'v')
-  return kept[1] and tonumber(kept[2] or '') and {key, kept[1], kept[2], string.format('%.6f', now() / 1000000)}
+  local at = string.format('%.6f', now() / 1000000)
+  return kept[1] and tonumber(kept[2] or '') and {key, kept[1], kept[2], at}
 end
 """
 
