@@ -231,7 +231,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"http-server"}),
         {
-            "core": ("clocks",),
+            "core": ("clocks", "quotas"),
             "http": ("headers", "server", "sse"),
             "sharing": ("engine", "memory", "memory_tasks"),
             **_MARKS,

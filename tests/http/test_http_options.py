@@ -41,6 +41,14 @@ WRONG: list[tuple[JsonObject, str]] = [
     ({"max_headers": 0}, "max_headers has to be more than 0"),
     ({"max_requests": -5}, "max_requests has to be more than 0"),
     ({"max_streams": 0}, "max_streams has to be more than 0"),
+    ({"max_sessions_per_principal": 0}, "max_sessions_per_principal has to be more than 0"),
+    ({"max_bodies_per_principal": 0}, "max_bodies_per_principal has to be more than 0"),
+    (
+        {"max_body": 1001, "max_bodies_per_principal": 1000},
+        "max_bodies_per_principal has to be max_body at least",
+    ),
+    ({"max_requests_per_principal": 0}, "max_requests_per_principal has to be more than 0"),
+    ({"max_streams_per_principal": -1}, "max_streams_per_principal has to be more than 0"),
 ]
 
 
@@ -57,6 +65,9 @@ def test_what_serves_somebody_is_not_refused() -> None:
         {"allowed_hosts": {"10.0.0.1"}, "allowed_origins": ("*",)},
         {"allowed_origins": ["https://a.example", "http://localhost:3000", "null"]},
         {"path": "/"},
+        {"max_body": 1000, "max_bodies": 1000, "max_bodies_per_principal": 1000},
+        {"max_sessions_per_principal": 1, "max_requests_per_principal": 1},
+        {"max_streams_per_principal": 1},
     ]
     for chosen in rows:
         with case(chosen):

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
+from ...core.quotas import Quota
 from ...sharing.engine import Shared
 from .authentication import Authentication
 from .cors import Cors
@@ -11,6 +12,8 @@ from .cors import Cors
 _POSITIVE: Final = (
     *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
     *("body_timeout", "max_body", "max_bodies", "max_headers", "max_requests", "max_streams"),
+    *("max_sessions_per_principal", "max_bodies_per_principal"),
+    *("max_requests_per_principal", "max_streams_per_principal"),
 )
 
 
@@ -18,7 +21,9 @@ _POSITIVE: Final = (
 class HttpOptions:
     """The options of a server over HTTP. Times are in seconds, sizes in bytes.
 
-    The pages give no numbers. These are meant for a server that strangers can reach.
+    The pages give no numbers. These are meant for a server that strangers can reach. Where
+    `authentication` says who calls, each principal may have a quarter of `max_sessions`,
+    `max_bodies`, `max_requests` and `max_streams`, unless the option `..._per_principal` is given.
     """
 
     path: str = "/mcp"
@@ -50,6 +55,8 @@ class HttpOptions:
     """The time after which a session ends that has no request and no open stream."""
     max_sessions: int = 10_000
     """The most sessions at a time; a new one then replaces the one that is idle for longest."""
+    max_sessions_per_principal: int | None = None
+    """The most sessions of a principal; a new one then replaces its own that is longest idle."""
     shared: Shared | None = None
     """What this worker shares with the others that serve the endpoint; without it, nothing."""
     resumable: bool = True
@@ -72,12 +79,18 @@ class HttpOptions:
     Where there is no room for one more, those that come too slowly are answered with 503, or else
     the new one is.
     """
+    max_bodies_per_principal: int | None = None
+    """The most bytes of such bodies of a principal, beyond which 429 is said in place of 503."""
     max_headers: int = 64 * 1024
     """The largest size of all header fields of a request together."""
     max_requests: int = 1000
     """The most requests and notifications at a time; listen streams do not count."""
+    max_requests_per_principal: int | None = None
+    """The most requests and notifications of a principal at a time."""
     max_streams: int = 10_000
     """The most open streams of which no request is being worked on."""
+    max_streams_per_principal: int | None = None
+    """The most such streams of a principal."""
     header_lifetime: float = 60.0
     """The time for which it is known what tools want repeated in header fields.
 
@@ -117,7 +130,19 @@ class HttpOptions:
             if path is not None and not path.startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")
         for name in _POSITIVE:
-            if getattr(self, name) <= 0:
+            if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} has to be more than 0")
-        if self.max_bodies < self.max_body:
-            raise ValueError("max_bodies has to be max_body at least")
+        for name in ("max_bodies", "max_bodies_per_principal"):
+            if (value := getattr(self, name)) is not None and value < self.max_body:
+                raise ValueError(f"{name} has to be max_body at least")
+
+
+def quota_of(
+    http: HttpOptions,
+    name: Literal["max_sessions", "max_bodies", "max_requests", "max_streams"],
+    *,
+    at_least: int = 1,
+) -> Quota:
+    """Return the quota of an option; a principal may have `at_least` that by default."""
+    share = getattr(http, f"{name}_per_principal")
+    return Quota(getattr(http, name), share, at_least=at_least, name=name)
