@@ -185,7 +185,10 @@ CONTENTS: Final = (
                 *("base", "cache", "checked_results", "config", "config_text", "connect"),
                 *("targets", "tool_results"),
             ),
-            "core": ("recent_names", "schema_patterns", "schema_validation", "subscriptions"),
+            "core": (
+                *("many_errors", "recent_names", "schema_patterns", "schema_validation"),
+                "subscriptions",
+            ),
             "rules": ("client_negotiation",),
         },
         (
@@ -263,7 +266,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("schema_patterns", "schema_validation", "uri_encoding"),
+            "core": ("many_errors", "schema_patterns", "schema_validation", "uri_encoding"),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),
