@@ -22,7 +22,7 @@ _IN_JSON: Final = {
 ABSENT: Final = object()
 """The value at a place that does not exist."""
 
-# A long message that is wrong everywhere must take little time, and get no long answer.
+# A long message that is wrong everywhere gets a short answer, soon.
 _MOST: Final = 1000
 _LONGEST: Final = 64 * 1024
 

@@ -1,5 +1,6 @@
 """The options of a server over HTTP: where it is, who may call, and its limits."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -14,6 +15,12 @@ _POSITIVE: Final = (
     *("body_timeout", "max_body", "max_bodies", "max_headers", "max_requests", "max_streams"),
     *("max_sessions_per_principal", "max_bodies_per_principal"),
     *("max_requests_per_principal", "max_streams_per_principal"),
+)
+
+_UNNAMED: Final = frozenset(("*", "null"))
+# The usual port of a scheme may be left out, as browsers do (RFC 6454, section 6.2).
+_ORIGIN: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE
 )
 
 
@@ -39,7 +46,8 @@ class HttpOptions:
     allowed_origins: Collection[str] = ()
     """The origins of web pages that may call, such as `https://app.example.com`, `*` for any.
 
-    Pages at an allowed host may always call. What their browsers want to know first, `cors` says.
+    Pages at an allowed host may always call, unless browsers may send cookies. What browsers want
+    to know first, `cors` says.
     """
     cors: Cors | None = None
     """The answers to browsers that ask for pages of other origins; without it, there are none."""
@@ -115,12 +123,17 @@ class HttpOptions:
             if "/" in host or (host.count(":") > 1 and not host.startswith("[")):
                 raise ValueError(f"allowed_hosts: {host!r} is no name of a host, as in Host")
         for origin in self.allowed_origins:
-            if origin != "*" and "://" not in origin and origin != "null":
+            if origin not in _UNNAMED and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"allowed_origins: {origin!r} is no origin, as https://a.example")
-        unnamed = {"*", "null"}.intersection(self.allowed_origins)
-        if self.cors is not None and self.cors.credentials and unnamed:
+        if self.cors is not None and self.cors.credentials:
             # Any page can be in a sandbox, whose origin is null.
-            raise ValueError(f"Cors(credentials=True) needs named allowed_origins, not {unnamed}")
+            unnamed = _UNNAMED.intersection(self.allowed_origins)
+            if unnamed or not self.allowed_origins:
+                wrong = f"not {', '.join(sorted(unnamed))}" if unnamed else "and not hosts alone"
+                raise ValueError(
+                    f"Cors(credentials=True) needs allowed_origins with scheme and port, {wrong}:"
+                    ' write "https://app.example.com", or "http://localhost:8080"'
+                )
         asked = self.authentication
         if asked is not None and asked.proofs and not asked.resource and "*" in self.allowed_hosts:
             # A proof names the URL of its request, and `Host` would say which one that is.
