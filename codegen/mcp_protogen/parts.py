@@ -192,7 +192,10 @@ CONTENTS: Final = (
                 *("base", "cache", "checked_results", "config", "config_text", "connect"),
                 *("targets", "tool_results"),
             ),
-            "core": ("recent_names", "schema_patterns", "schema_validation", "subscriptions"),
+            "core": (
+                *("many_errors", "recent_names", "schema_patterns", "schema_validation"),
+                "subscriptions",
+            ),
             "rules": ("client_negotiation",),
         },
         (
@@ -238,7 +241,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"http-server"}),
         {
-            "core": ("clocks",),
+            "core": ("clocks", "quotas"),
             "http": ("headers", "server", "sse"),
             "sharing": ("engine", "memory", "memory_tasks"),
             **_MARKS,
@@ -270,7 +273,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("schema_patterns", "schema_validation", "uri_encoding"),
+            "core": ("many_errors", "schema_patterns", "schema_validation", "uri_encoding"),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),

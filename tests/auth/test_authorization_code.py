@@ -276,6 +276,24 @@ def test_responses_that_are_none_are_refused() -> None:
             check_response(request, AuthorizationResponse(url=url))
 
 
+def test_response_is_read_up_to_its_limits() -> None:
+    request = sent(server=ADVERTISED)
+    state = request.request.state
+    url = f"{REDIRECT_URI}?state={state}&iss={ISSUER}&code=c"
+    longest, most = 64 * 1024, 100
+    # Three parameters are those of the protocol.
+    others = "".join(f"&x{number}=" for number in range(most - 3))
+    for right, wrong in (
+        (url + "a" * (longest - len(url)), url + "a" * (longest - len(url) + 1)),
+        (url + others, f"{url}{others}&y="),
+    ):
+        with case(wrong[-20:]):
+            code = check_response(request, AuthorizationResponse(url=right))
+            assert code.startswith("c")
+            with pytest.raises(AuthorizationError, match="is no URL"):
+                check_response(request, AuthorizationResponse(url=wrong))
+
+
 def test_a_redirect_uri_may_have_a_query_of_its_own() -> None:
     request = sent(redirect_uri="https://app.example/back?account=1")
     url = f"{request.request.redirect_uri}&state={request.request.state}&code=a%2Fb"

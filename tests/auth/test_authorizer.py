@@ -106,6 +106,35 @@ async def test_what_another_origin_answers_gets_nobody_to_log_in() -> None:
     assert not site.authorizer.refuses(Exchange("POST", other, {}, 403, forbidden))
 
 
+def answers(number: int, status: int, challenge: str, **fields: str) -> list[Exchange]:
+    """So many answers to one request, each with the same challenge."""
+    values = _values({"www-authenticate": challenge, "dpop-nonce": "n"})
+    return [Exchange("POST", URL, fields, status, values) for _ in range(number)]
+
+
+async def test_request_is_sent_again_up_to_the_limits() -> None:
+    site = Site(dpop=DPoP())
+    assert await site.call() == 200
+    # Another request has got a token meanwhile, so there is no login.
+    old, proof = "DPoP old", "proof"
+    nonce = 'DPoP error="use_dpop_nonce"'
+    scopes = 'DPoP error="insufficient_scope", scope="read"'
+    first = answers(1, 401, "DPoP")
+    rows: list[tuple[str, list[Exchange], bool]] = [
+        ("9 answers", answers(9, 403, scopes, authorization=old), True),
+        ("10 answers", answers(10, 403, scopes, authorization=old), False),
+        ("2 nonces", answers(2, 401, nonce, authorization=old, dpop=proof), True),
+        ("3 nonces", answers(3, 401, nonce, authorization=old, dpop=proof), False),
+        ("2 tokens", answers(2, 401, "DPoP", authorization=old), True),
+        ("3 tokens", answers(3, 401, "DPoP", authorization=old), False),
+        ("the first token", first, True),
+        ("2 tokens, none at first", first + answers(1, 401, "DPoP", authorization=old), False),
+    ]
+    for name, exchanges, again in rows:
+        with case(name):
+            assert await site.authorizer.again(exchanges) is again
+
+
 async def test_a_redirect_to_another_origin_gets_nobody_to_log_in() -> None:
     other = "https://evil.example/mcp"
     challenge = 'Bearer resource_metadata="https://evil.example/metadata"'

@@ -251,6 +251,7 @@ async def test_what_is_too_large_or_compressed_is_not_read() -> None:
         assert len((await Fetcher(policy)(Fetch(url=url))).body) == 10
 
 
+@pytest.mark.skips_time
 async def test_what_does_not_answer_is_unreachable_and_its_query_is_not_shown() -> None:
     async def never(host: str, port: int) -> list[str]:
         await asyncio.Event().wait()
@@ -259,9 +260,9 @@ async def test_what_does_not_answer_is_unreachable_and_its_query_is_not_shown() 
     async def unknown(host: str, port: int) -> list[str]:
         raise OSError("no such host")
 
-    for resolve, reason in ((never, "within 0.01 s"), (unknown, "OSError"), (at(), "no address")):
+    for resolve, reason in ((never, "within 30 s"), (unknown, "OSError"), (at(), "no address")):
         with case(reason):
-            fetch = Fetcher(FetchPolicy(timeout=0.01), resolve=resolve)
+            fetch = Fetcher(FetchPolicy(timeout=30), resolve=resolve)
             with pytest.raises(Unreachable, match=reason) as caught:
                 await fetch(Fetch(url=f"https://{HOST}/token?code=secret"))
             assert "secret" not in str(caught.value)

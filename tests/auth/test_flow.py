@@ -334,6 +334,22 @@ def test_a_refresh_token_that_is_refused_is_followed_by_the_grant() -> None:
     assert len(one.asked("register")) == 1
 
 
+def test_tokens_without_a_refresh_token_are_followed_by_the_grant() -> None:
+    one = server(behaviour=NEVER, scopes=("read", "write"))
+    guest = visit(one, {"scopes": ("read",)})
+    guest.authorize()
+    tokens = guest.known.tokens
+    assert tokens is not None and tokens.refresh_token is None
+    # They had more than was asked for, which is asked for from now on.
+    more = replace(tokens, scopes=frozenset({"read", "write"}))
+    guest.known = replace(guest.known, tokens=more)
+    one.rotate_keys()
+    guest.authorize()
+    assert guest.call().status == 200
+    assert len(one.asked("authorize")) == 2
+    assert guest.known.requested_scopes == {"read", "write"}
+
+
 def test_a_challenge_for_more_scopes_is_not_answered_by_a_refresh() -> None:
     one = server(scopes=("read", "write"))
     guest = visit(one, {"scopes": ("read",)})

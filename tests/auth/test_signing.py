@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from joserfc import jwk, jws
+from mcp_protogen.runtime.http.auth import signing as module
 from mcp_protogen.runtime.http.auth.signing import (
     ALGORITHMS,
     InvalidJwt,
@@ -232,6 +233,29 @@ def test_a_header_is_not_read_of_what_is_too_large_or_has_other_parts() -> None:
     for token in (header, f"{header}.a", f"{header}.a.b.c", f"{header}.a.b.c.d", f"{large}.a.b"):
         with case(token[-20:]), pytest.raises(InvalidJwt):
             read_header(token)
+
+
+def part_of(size: int, members: Mapping[str, object]) -> str:
+    """A JSON object whose base64 has so many characters."""
+    text = json.dumps(members)[:-1] + ', "x": "'
+    return encoded((text + "y" * (size * 3 // 4 - len(text) - 2) + '"}').encode())
+
+
+def test_parts_of_a_token_are_read_up_to_their_limits() -> None:
+    largest = part_of(8 * 1024, {"alg": "ES256"})
+    assert len(largest) == 8 * 1024
+    assert read_header(f"{largest}.a.b")["alg"] == "ES256"
+    with pytest.raises(InvalidJwt, match="is not a signed JWT"):
+        read_header(f"{part_of(8 * 1024 + 4, {'alg': 'ES256'})}.a.b")
+    text = "x" * (64 * 1024 * 3 // 4 - len('{"x":""}'))
+    token = KEY.sign({"x": text})
+    assert len(token.split(".")[1]) == 64 * 1024
+    assert KEY.public.verify(token, {"ES256"}).claims == {"x": text}
+    with pytest.raises(InvalidJwt):
+        KEY.public.verify(KEY.sign({"x": f"{text}y"}), {"ES256"})
+    # To make a key of 8,192 bits takes too long.
+    registry: Any = vars(module)["_registry"]()
+    assert registry.max_signature_length == len(encoded(bytes(8192 // 8)))
 
 
 def test_a_header_is_read_without_a_key() -> None:

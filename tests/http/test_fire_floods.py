@@ -225,9 +225,9 @@ async def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
         streams = [one for session in store._sessions.values() for one in session.values()]
         kept = [event for one in streams for event in one.events]
         assert 0 < sum(len(event.message) for event in kept) <= 100_000
-        assert store._bytes <= 100_000
+        assert store._quota.used <= 100_000
         await site.ask(http(b"", "DELETE", **mine))
-        assert not store._sessions and not store._order and not store._bytes
+        assert not store._sessions and not store._orders and not store._quota.used
         await site.is_fine()
 
 

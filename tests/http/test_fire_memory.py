@@ -9,6 +9,7 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.http.fire import Target, app_of, call, modern, of_modern, quiet, run
+from support.http.principals import ADA, BEN, GUARD
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, notification, pkg, runtime, stub
@@ -90,7 +91,7 @@ async def begun(app: Any) -> JsonObject:
 
 def taken(app: Any) -> int:
     """How many bytes are taken for bodies."""
-    return int(app._running.state.bodies.taken)
+    return int(app._running.state.bodies.quota.used)
 
 
 async def end_sent(one: Sender) -> int | None:
@@ -332,3 +333,45 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
     logged = Counter(entry.module for entry in caplog.records)
     # The module has two kinds: who does not read, and who has gone.
     assert [logged[one] for one in ("jobs", "asgi")] == [5, 10]
+
+
+def guarded_app(**chosen: Any) -> Any:
+    """An application whose clients show tokens."""
+    limits = {"max_body": 100 * KIB, "max_bodies": 300 * KIB, **chosen}
+    return app_of(Target().server, authentication=GUARD, **limits)
+
+
+async def test_principal_with_too_large_bodies_is_refused_alone() -> None:
+    app = guarded_app(max_bodies_per_principal=150 * KIB)
+    first = Sender(app, 90 * KIB, **ADA)
+    await rest()
+    refused = Sender(app, 61 * KIB, **ADA)
+    assert (await refused.status(), refused.field(b"retry-after")) == (429, b"1")
+    fits, bens = Sender(app, 60 * KIB, **ADA), Sender(app, 90 * KIB, **BEN)
+    await rest()
+    assert app._running.state.bodies.quota.used == 240 * KIB
+    for sender in (first, fits, bens):
+        await end_sent(sender)
+    assert app._running.state.bodies.quota.used == 0
+    assert app._running.state.bodies.quota._used_by == {}
+
+
+async def test_slow_body_makes_room_for_one_of_the_same_principal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(BODIES, "_PAUSE", -1)
+    app = guarded_app(max_bodies_per_principal=150 * KIB)
+    bens, adas = Sender(app, 90 * KIB, **BEN), Sender(app, 90 * KIB, **ADA)
+    await rest()
+    new = Sender(app, 90 * KIB, **ADA)
+    assert await adas.status() == 429
+    assert not bens.task.done()
+    assert (await end_sent(bens), await end_sent(new)) == (400, 400)
+
+
+async def test_principal_may_always_send_one_body() -> None:
+    app = guarded_app(max_bodies=100 * KIB)
+    sender = Sender(app, 100 * KIB, **ADA)
+    await rest()
+    assert app._running.state.bodies.quota.used == 100 * KIB
+    await end_sent(sender)

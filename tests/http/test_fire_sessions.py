@@ -81,7 +81,8 @@ async def test_a_session_of_somebody_else_looks_like_none() -> None:
 
 async def test_trying_the_sessions_of_others_does_not_keep_them_alive() -> None:
     authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
-    async with attacked(authentication=authentication, max_sessions=2) as site:
+    chosen: Any = {"max_sessions": 2, "max_sessions_per_principal": 2}
+    async with attacked(authentication=authentication, **chosen) as site:
         alices = await site.session(authorization=ALICE)
         bobs = await site.session(authorization=BOB)
         assert (

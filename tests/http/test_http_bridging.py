@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.http.principals import ADA, BEN, GUARD
 from support.http.serving import Site, booted, calling, text_in
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import ASKED, answered, form
 from support.sessions.talking import (
@@ -227,6 +229,25 @@ async def test_connections_that_nobody_uses_make_room() -> None:
         while origin.closed < 2:
             await asyncio.sleep(0)
         assert origin.opened == 4
+
+
+async def test_connections_of_a_bridge_make_room_for_the_same_principal() -> None:
+    origin = Origin()
+    chosen: JsonObject = {"max_sessions": 9, "max_sessions_per_principal": 1}
+    async with bridged(origin.open, authentication=GUARD, **chosen) as site:
+
+        async def call(who: JsonObject, client: str) -> None:
+            info = {"name": client, "version": "1"}
+            meta = {**META, "io.modelcontextprotocol/clientInfo": info}
+            answer = await site.modern("tools/call", meta=meta, name="x", headers=who)
+            assert answer.status_code == 200
+
+        await call(BEN, "first")
+        for name in ("first", "second", "third"):
+            await call(ADA, name)
+        await call(BEN, "first")
+        assert origin.opened == 4
+        assert len(site.app._running.state.alike) == 2
 
 
 async def test_clients_of_the_first_transport_have_a_bridge_each() -> None:

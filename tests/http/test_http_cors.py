@@ -226,11 +226,19 @@ def test_credentials_are_never_for_all_pages() -> None:
     wrong: list[tuple[Callable[[], object], str]] = [
         (
             lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_origins=["*"]),
-            r"named allowed_origins, not {'\*'}",
+            r"allowed_origins with scheme and port, not \*: write",
         ),
         (
             lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_origins=["null"]),
-            "named allowed_origins, not {'null'}",
+            "allowed_origins with scheme and port, not null: write",
+        ),
+        (
+            lambda: pkg.HttpOptions(cors=Cors(credentials=True)),
+            "allowed_origins with scheme and port, and not hosts alone: write",
+        ),
+        (
+            lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_hosts=["app.example.com"]),
+            "allowed_origins with scheme and port, and not hosts alone: write",
         ),
         (lambda: Cors(headers="x-tenant"), "headers has to be a list"),
         (lambda: Cors(expose="x-tenant"), "expose has to be a list"),
@@ -238,6 +246,32 @@ def test_credentials_are_never_for_all_pages() -> None:
     for mistake, why in wrong:
         with case(why), pytest.raises(ValueError, match=why):
             mistake()
+
+
+async def test_with_credentials_only_listed_origins_may_call() -> None:
+    listed = ["https://app.example.com:443", "http://app.example.com:8080/", "HTTP://[::1]:81"]
+    rows = {
+        "https://app.example.com": 200,
+        "http://app.example.com:8080": 200,
+        "http://[::1]:81": 200,
+        "http://app.example.com": 403,
+        "https://app.example.com:8080": 403,
+        "http://localhost": 403,
+        "http://localhost:8080": 403,
+        "http://127.0.0.1:8080": 403,
+        "null": 403,
+    }
+    chosen = {"allowed_hosts": ["localhost", "127.0.0.1", "app.example.com"]}
+    async with crossing(cors=Cors(credentials=True), allowed_origins=listed, **chosen) as site:
+        for origin, status in rows.items():
+            with case(origin):
+                answer = await site.post(hello(), {"origin": origin})
+                assert answer.status_code == status
+                assert answer.headers.get(ALLOW) == (origin if status == 200 else None)
+                asked = {"origin": origin, "access-control-request-method": "POST"}
+                answer = await site.http.options("/mcp", headers=asked)
+                assert answer.status_code == (204 if status == 200 else 403)
+                assert answer.headers.get(ALLOW) == (origin if status == 200 else None)
 
 
 async def test_where_to_get_a_token_pages_of_all_origins_may_read() -> None:

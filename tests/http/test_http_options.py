@@ -25,6 +25,11 @@ WRONG: list[tuple[JsonObject, str]] = [
     ({"allowed_hosts": ["mcp.example.com/mcp"]}, "'mcp.example.com/mcp' is no name"),
     ({"allowed_hosts": ["a.example", "::1"]}, "'::1' is no name"),
     ({"allowed_origins": ["a.example"]}, "'a.example' is no origin"),
+    ({"allowed_origins": ["https://*.a.example"]}, r"'https://\*.a.example' is no origin"),
+    ({"allowed_origins": ["https://a.example/x"]}, "'https://a.example/x' is no origin"),
+    ({"allowed_origins": ["https://a.example:*"]}, r"'https://a.example:\*' is no origin"),
+    ({"allowed_origins": ["https://u@a.example"]}, "'https://u@a.example' is no origin"),
+    ({"allowed_origins": ["https://"]}, "'https://' is no origin"),
     ({"path": "mcp"}, "path has to begin with a slash"),
     ({"path": ""}, "path has to begin with a slash"),
     ({"old_sse_path": "sse"}, "old_sse_path has to begin with a slash"),
@@ -41,6 +46,14 @@ WRONG: list[tuple[JsonObject, str]] = [
     ({"max_headers": 0}, "max_headers has to be more than 0"),
     ({"max_requests": -5}, "max_requests has to be more than 0"),
     ({"max_streams": 0}, "max_streams has to be more than 0"),
+    ({"max_sessions_per_principal": 0}, "max_sessions_per_principal has to be more than 0"),
+    ({"max_bodies_per_principal": 0}, "max_bodies_per_principal has to be more than 0"),
+    (
+        {"max_body": 1001, "max_bodies_per_principal": 1000},
+        "max_bodies_per_principal has to be max_body at least",
+    ),
+    ({"max_requests_per_principal": 0}, "max_requests_per_principal has to be more than 0"),
+    ({"max_streams_per_principal": -1}, "max_streams_per_principal has to be more than 0"),
 ]
 
 
@@ -56,7 +69,11 @@ def test_what_serves_somebody_is_not_refused() -> None:
         {"allowed_hosts": ["localhost", "mcp.example.com:8443", "[::1]", "[::1]:8080"]},
         {"allowed_hosts": {"10.0.0.1"}, "allowed_origins": ("*",)},
         {"allowed_origins": ["https://a.example", "http://localhost:3000", "null"]},
+        {"allowed_origins": ["HTTPS://A.example/", "vscode-webview://1a2b", "http://[::1]:80"]},
         {"path": "/"},
+        {"max_body": 1000, "max_bodies": 1000, "max_bodies_per_principal": 1000},
+        {"max_sessions_per_principal": 1, "max_requests_per_principal": 1},
+        {"max_streams_per_principal": 1},
     ]
     for chosen in rows:
         with case(chosen):

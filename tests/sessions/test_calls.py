@@ -379,6 +379,24 @@ class TestCancellation:
             assert await hand.nothing()
         assert began == ["a"]
 
+    async def test_handler_of_cancellations_is_told_of_each_that_counts(self) -> None:
+        told: list[object] = []
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await asyncio.Event().wait()
+            return ""
+
+        async def on_cancelled(_: object, session: Session, params: Any) -> None:
+            told.append(params.request_id)
+
+        async with shaken(tools(OLD, call, on_cancelled=on_cancelled)) as hand:
+            await hand.send(request("tools/call", 1, name="x"))
+            await asyncio.sleep(0.01)
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            while not told:
+                await asyncio.sleep(0)
+        assert told == [1]
+
     async def test_a_member_of_a_batch_that_is_cancelled_is_left_out_of_the_answer(self) -> None:
         revision = "2025-03-26"
 

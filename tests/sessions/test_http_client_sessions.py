@@ -1,6 +1,7 @@
 """What a client does when a server ends its session, and how it ends one."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -16,7 +17,16 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import content_of, error, named, pkg, runtime
+from support.sessions.talking import (
+    INITIALIZED,
+    content_of,
+    error,
+    modern,
+    named,
+    pkg,
+    runtime,
+)
+from support.tables import case
 
 
 class Ending(Handshaking):
@@ -131,6 +141,44 @@ class TestSession:
             await ours.call_tool(named(OLD, "x"))
             sent = server.seen("POST", "notifications/roots/list_changed")
             assert [one.headers["mcp-session-id"] for one in sent] == ["one", "two"]
+
+    async def test_client_listens_only_once_the_handshake_is_accepted(self) -> None:
+        for status, listens in ((200, True), (202, True), (299, True), (300, False), (500, False)):
+            with case(status):
+
+                async def play(request: Request, reply: Reply, status: int = status) -> None:
+                    await reply.send(405 if request.verb == "GET" else status)
+
+                async with odd_server(play) as server:
+                    transport = await pkg.open_http(server.url)()
+                    await transport.send([json.dumps(INITIALIZED).encode()])
+                    for _ in range(20):
+                        await asyncio.sleep(0.002)
+                    await transport.close()
+                    assert bool(server.seen("GET")) is listens
+
+    async def test_stateless_client_does_not_listen(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            await reply.send(202)
+
+        async with odd_server(play) as server:
+            transport = await pkg.open_http(server.url)()
+            await transport.send([json.dumps(modern("ping", 1)).encode()])
+            await transport.send([json.dumps(INITIALIZED).encode()])
+            await transport.close()
+            assert not server.seen("GET")
+
+    async def test_transport_that_broke_sends_nothing_more(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            await reply.send(202)
+
+        async with odd_server(play) as server:
+            transport: Any = await pkg.open_http(server.url)()
+            transport._state.inbox.end(pkg.Disconnected("connect again"))
+            with pytest.raises(pkg.Disconnected, match="connect again"):
+                await transport.send([json.dumps(INITIALIZED).encode()])
+            assert not server.requests
+            await transport.close()
 
     async def test_a_session_in_another_revision_is_no_replacement(self) -> None:
         play = Ending("one", "two", versions=(OLD, "2025-06-18"))

@@ -4,12 +4,13 @@ It is what an application has that shares nothing with others; there it only kee
 """
 
 from asyncio import AbstractEventLoop, get_running_loop
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from ..core.quotas import Quota
 from .engine import (
     Appended,
     Change,
@@ -30,12 +31,18 @@ _FRAME: Final = 200
 class MemoryEngine:
     """An engine that keeps `max_events` of each stream, and `max_bytes` of events in all.
 
-    When there is too much, the stream that has been quiet for longest goes.
+    A principal may have a quarter of these bytes, or `max_bytes_per_principal`. When there is too
+    much, the stream that has been quiet for longest goes.
     """
 
-    def __init__(self, max_events: int = 1000, max_bytes: int = 64 * 1024 * 1024) -> None:
+    def __init__(
+        self,
+        max_events: int = 1000,
+        max_bytes: int = 64 * 1024 * 1024,
+        max_bytes_per_principal: int | None = None,
+    ) -> None:
         self.sessions: Final = MemorySessions(self)
-        self.events: Final = MemoryEvents(max_events, max_bytes)
+        self.events: Final = MemoryEvents(max_events, Quota(max_bytes, max_bytes_per_principal))
         self.tasks: Final = MemoryTaskStore()
         self.workers: Final = dict[str, Receive]()
         self.loops: Final = dict[str, AbstractEventLoop]()
@@ -199,6 +206,10 @@ class MemorySessions:
             self._engine.events.forget(key)
 
 
+def _size_of(events: Iterable[Event]) -> int:
+    return sum(len(event.message) + _FRAME for event in events)
+
+
 @dataclass(slots=True)
 class _Stream:
     # There may be many, so an empty one takes little.
@@ -212,14 +223,18 @@ class _Stream:
 class MemoryEvents:
     """The streams of events."""
 
-    def __init__(self, max_events: int, max_bytes: int) -> None:
+    def __init__(self, max_events: int, quota: Quota) -> None:
         self._max_events = max_events
-        self._max_bytes = max_bytes
-        self._bytes = 0
+        self._quota = quota
+        self._owners: dict[str, str] = {}
         self._sessions: dict[str, dict[str, _Stream]] = {}
         self._ended: set[str] = set()
-        # Those with events, the one that has been quiet for longest first.
-        self._order: OrderedDict[tuple[str, str], _Stream] = OrderedDict()
+        # Those with events by owner, and all under None; the longest quiet first.
+        self._orders = defaultdict[str | None, OrderedDict[tuple[str, str], _Stream]](OrderedDict)
+
+    def own(self, key: str, owner: str) -> None:
+        """Count the events of a session for its owner, too."""
+        self._owners.setdefault(key, owner)
 
     async def append(
         self,
@@ -244,26 +259,35 @@ class MemoryEvents:
     def _extend(
         self, place: tuple[str, str], kept: _Stream, number: int, messages: Sequence[bytes]
     ) -> None:
-        for message in messages:
-            kept.events.append(Event(number, message))
-            kept.last, number = number, number + 1
-            self._bytes += len(message) + _FRAME
-        self._order[place] = kept
-        self._order.move_to_end(place)
+        owner = self._owners.get(place[0])
+        events = [Event(number + index, message) for index, message in enumerate(messages)]
+        kept.events += events
+        kept.last = number + len(events) - 1
+        self._quota.take(owner, _size_of(events))
+        for listed in {owner, None}:
+            self._orders[listed][place] = kept
+            self._orders[listed].move_to_end(place)
         if len(kept.events) > self._max_events:
             self._drop(place, kept, len(kept.events) - self._max_events)
-        while self._bytes > self._max_bytes:
-            quiet, one = next(iter(self._order.items()))
-            self._drop(quiet, one, len(one.events))
+        for limited, excess in self._quota.excesses(owner):
+            while excess > 0:
+                quiet, stream = next(iter(self._orders[limited].items()))
+                excess -= self._drop(quiet, stream, len(stream.events))
 
-    def _drop(self, place: tuple[str, str], kept: _Stream, number: int) -> None:
-        self._bytes -= sum(len(event.message) + _FRAME for event in kept.events[:number])
+    def _drop(self, place: tuple[str, str], kept: _Stream, number: int) -> int:
+        """Drop the first events of a stream; return how many bytes they took."""
+        owner, size = self._owners.get(place[0]), _size_of(kept.events[:number])
+        self._quota.give_back(owner, size)
         del kept.events[:number]
         if not kept.events:
-            self._order.pop(place, None)
+            for listed in {owner, None}:
+                self._orders[listed].pop(place, None)
+                if not self._orders[listed]:
+                    del self._orders[listed]
             if kept.ended:
                 # Nobody needs to know any more where it would go on.
                 self._sessions.get(place[0], {}).pop(place[1], None)
+        return size
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         kept = self._sessions.get(key, {}).get(stream)
@@ -297,4 +321,5 @@ class MemoryEvents:
         """Delete all streams of a session; if it was `ended`, there will be none again."""
         for stream, kept in self._sessions.pop(key, {}).items():
             self._drop((key, stream), kept, len(kept.events))
+        self._owners.pop(key, None)
         (self._ended.add if ended else self._ended.discard)(key)

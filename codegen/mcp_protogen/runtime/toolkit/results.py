@@ -16,7 +16,8 @@ from pydantic_core import PydanticSerializationError, from_json
 
 from ..connection import Written
 from ..core.json import JSONObject, is_object, json_text
-from ..core.models.validation_errors import Problem, problems
+from ..core.many_errors import problems_within
+from ..core.models.validation_errors import Problem
 from ..core.schema_validation import Check, checker
 from ..core.sendable import (
     Unsendable,
@@ -256,6 +257,7 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
     # If a value is written in the form in which it is read, it can be read again in strict mode.
     # That finds an object that was changed after it was made.
     reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
+    read = partial(validator.validate_json, strict=reads_again)
 
     def write(value: Any) -> bytes:
         try:
@@ -266,21 +268,22 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
                 text = open_text(without_surrogates(to_python(valid), where, error))
             if not plain:
                 if reads_again:
-                    validator.validate_json(text, strict=True)
+                    read(text)
                 if b"null" in text:
                     # Pydantic writes infinities as null.
                     check_finite(to_python(valid))
         except ValidationError as error:
-            raise UnfitResult(problems(error, value)) from None
+            read_python = validator.validate_python
+            raise UnfitResult(problems_within(error, value, "", read_python)) from None
         except (PydanticSerializationError, Unsendable) as error:
             raise _without_form(error) from error
         return text
 
     def check(wire: Any) -> list[Problem]:
         try:
-            validator.validate_json(json_text(wire), strict=reads_again)
+            read(json_text(wire))
         except ValidationError as error:
-            return problems(error, wire)
+            return problems_within(error, wire, "", lambda part: read(json_text(part)))
         return []
 
     return StructuredOutput(models, schema, write, check, plain=plain)

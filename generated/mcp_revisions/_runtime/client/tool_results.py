@@ -9,9 +9,9 @@ from pydantic_core import from_json, to_json
 
 from ..core.errors import InvalidAnswer, LocalError, ProtocolError
 from ..core.json import is_object
+from ..core.many_errors import problems_within
 from ..core.models.base import declared
 from ..core.models.tool_result import ToolResult
-from ..core.models.validation_errors import problems
 from ..core.spec import RequestSpec
 
 T = TypeVar("T")
@@ -74,11 +74,15 @@ def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
     """Return the structured content of a result, or else its text, which need not be JSON."""
     candidates = [*_candidates(result)]
     first: InvalidAnswer | None = None
+
+    def validate(value: Any) -> Any:
+        return adapter.validate_json(to_json(value))
+
     for pointer, value in candidates:
         try:
-            return adapter.validate_json(to_json(value))
+            return validate(value)
         except ValidationError as error:
-            found = problems(error, value, pointer)
+            found = problems_within(error, value, pointer, validate)
             first = first or InvalidAnswer(f"the result of {method} does not fit", found)
     assert first is not None
     raise first

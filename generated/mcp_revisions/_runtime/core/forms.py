@@ -21,6 +21,9 @@ FORM: Final = "requestedSchema"
 _OTHERS: Final = "additionalProperties"
 _NONE: Final[Schema] = {}
 
+# The most members of an answer that are named because the form has no such field.
+_MOST: Final = 1000
+
 
 def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
     """Return an answer with only the requested members, in the requested types.
@@ -68,7 +71,7 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
         place = f"{at}/{escaped(name)}"
         if name in members:
             found += (Problem(place, text) for text in _faults(value, members[name]))
-        elif schema.get(_OTHERS) is False:
+        elif schema.get(_OTHERS) is False and len(found) < _MOST:
             found.append(Problem(place, "The form has no such field"))
     return found
 

@@ -43,8 +43,8 @@ from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Transport
 from ..transports.memory import Tap
 from .server.app import HttpApp, Running
-from .server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
-from .server.options import HttpOptions
+from .server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
+from .server.options import HttpOptions, quota_of
 from .server.state import HttpState
 from .server.stateless import StatelessHttp
 from .tapping import tapping
@@ -75,8 +75,8 @@ def bridge_app(
     `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
     `opener` is called for each session, and once for all requests of the stateless era with the
     same principal, name and capabilities of their client. There are `http.max_sessions` of both,
-    and they end when nobody has used them for `http.session_lifetime`. `tap` is shown each message
-    of the clients, and each one to them.
+    in all and for each principal, and they end when nobody has used them for
+    `http.session_lifetime`. `tap` is shown each message of the clients, and each one to them.
 
     Raise `ValueError` for options that share sessions between workers, or have none.
     """
@@ -127,6 +127,7 @@ class _BridgeState(HttpState):
         self.revisions: Final = {one.id: one for one in way.clients}
         self.alike: OrderedDict[_Key, _Alike] = OrderedDict()
         """The connections that requests share, the one that was used last at the end."""
+        self.of_alike = quota_of(http, "max_sessions")
         self.connecting = Tasks()
         """The connections themselves, which end after all that uses them."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
@@ -299,7 +300,7 @@ class _BridgedStateless:
         ):
             # There is something wrong with it, or it asks for nothing.
             return self._none.post(exchange, message)
-        self._state.check_room()
+        self._state.check_room(exchange)
         return self._pass_on(exchange, message, version)
 
     async def _pass_on(self, exchange: HttpExchange, call: Call, revision: str) -> None:
@@ -319,7 +320,9 @@ class _BridgedStateless:
         state, loop = self._state, get_running_loop()
         alike = state.alike.get(key)
         if alike is None:
-            self._make_room()
+            principal_id = key[1]
+            require_room(state.of_alike, principal_id, free=self._drop_idle, seconds=10)
+            state.of_alike.take(principal_id)
             alike = state.alike[key] = _Alike(_Upstream(state.way, caller, state.connecting))
             alike.upstream.when_over(lambda: self._forget(key, alike))
         state.alike.move_to_end(key)
@@ -333,13 +336,12 @@ class _BridgedStateless:
             if not alike.used and state.alike.get(key) is alike:
                 alike.idle = loop.call_later(state.http.session_lifetime, self._drop, key)
 
-    def _make_room(self) -> None:
-        alike = self._state.alike
-        if len(alike) >= self._state.http.max_sessions:
-            idle = next((key for key, one in alike.items() if not one.used), None)
-            if idle is None:
-                raise HttpRefusal.for_now("Too many connections to the server", seconds=10)
-            self._drop(idle)
+    def _drop_idle(self, owner: str | None, _: int) -> bool:
+        for key, alike in self._state.alike.items():
+            if not alike.used and owner in (None, key[1]):
+                self._drop(key)
+                return True
+        return False
 
     def _give_up(self, key: _Key, alike: _Alike) -> None:
         """End a connection that is not open yet, unless others wait for it."""
@@ -348,6 +350,7 @@ class _BridgedStateless:
 
     def _drop(self, key: _Key) -> None:
         alike = self._state.alike.pop(key)
+        self._state.of_alike.give_back(key[1])
         if alike.idle is not None:
             alike.idle.cancel()
         self._state.tasks.start(alike.upstream.close())
@@ -356,5 +359,6 @@ class _BridgedStateless:
         """Let the next request have another connection: the server is gone."""
         if self._state.alike.get(key) is alike:
             del self._state.alike[key]
+            self._state.of_alike.give_back(key[1])
         if alike.http is not None:
             alike.http.abort(_GONE)

@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -21,14 +22,20 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 
 from ..core.errors import InvalidParams
-from ..core.json import JSONObject, is_object, json_text, read_json
+from ..core.json import JSONObject, count_values, is_object, json_text, read_json
+from ..core.many_errors import (
+    MANY,
+    TOO_MUCH,
+    first_problems,
+    has_long_paths,
+    problems_within,
+)
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import (
     ABSENT,
     Problem,
     escaped,
     message_of,
-    problems,
     steps_of,
     unescaped,
     value_at,
@@ -280,6 +287,12 @@ class Arguments:
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments for the call; raise `BadArguments`."""
+        if has_long_paths(arguments):
+            raise BadArguments([Problem("", "The names around values are too long")], arguments)
+        if count_values(arguments, MANY) > MANY:
+            found = first_problems(arguments, self._validate, certain=True)
+            if found:
+                raise BadArguments(found, arguments, self._wires)
         try:
             values = self._validator.validate_python(arguments)
         except ValidationError:
@@ -292,12 +305,15 @@ class Arguments:
         return {names[field]: read[field] for field in given}
 
     def _from_json(self, arguments: Mapping[str, Any]) -> BaseModel:
-        # From JSON text, strict types also take a date or a set.
         try:
-            values: BaseModel = self._validator.validate_json(json_text(arguments))
+            return self._validate(arguments)
         except ValidationError as error:
-            found = problems(error, arguments)
+            found = problems_within(error, arguments, "", self._validate)
             raise BadArguments(found, arguments, self._wires) from None
+
+    def _validate(self, arguments: Mapping[str, Any]) -> BaseModel:
+        # From JSON text, strict types also take a date or a set.
+        values: BaseModel = self._validator.validate_json(json_text(arguments))
         return values
 
 
@@ -333,18 +349,20 @@ class Texts:
         self._adapters = {one.wire: _adapter(where, one) for one in parameters}
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        unknown = (name for name in texts if name not in self.parameters)
         found = [
             Problem(f"/{escaped(name)}", "There is no such argument")
-            for name in texts
-            if name not in self.parameters
+            for name in islice(unknown, _MOST + 1)
         ]
         read: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             try:
                 read |= self._read(parameter, texts)
             except ValidationError as error:
-                lines = error.errors(include_url=False)
-                found += [Problem(f"/{escaped(name)}", message_of(line)) for line in lines]
+                few = error.error_count() <= MANY
+                lines = error.errors(include_url=False) if few else []
+                texts_of = [message_of(line) for line in lines] or [TOO_MUCH]
+                found += [Problem(f"/{escaped(name)}", text) for text in texts_of]
         if found:
             raise BadArguments(list(dict.fromkeys(found)), dict(texts), self.parameters)
         return read
@@ -395,7 +413,9 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
             decoded = read_json(text)
         except ValueError:
             decoded = text
-        if isinstance(decoded, str):
+        if isinstance(decoded, str) or (
+            isinstance(decoded, dict | list) and has_long_paths(decoded)
+        ):
             # Nobody who types a text puts it in quotes.
             raise
         # For a member of an enumeration, or null: strict, or `true` would be read as 1.

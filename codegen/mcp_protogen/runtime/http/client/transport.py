@@ -339,7 +339,8 @@ class HttpTransport:
             await legacy.found()
         except Disconnected as error:
             received = refusal.received
-            if isinstance(received, Unanswered) and isinstance(received.error, HttpError):
+            if isinstance(received, Unanswered):
+                assert isinstance(received.error, HttpError)
                 both = f"{received.error.message}; HTTP+SSE failed too: {error}"
                 failed = HttpError(received.error.status, both, received.error.retry_after)
                 return RefusedPost(Unanswered(message.id, failed))
@@ -386,7 +387,7 @@ class HttpTransport:
             # has already been confirmed.
             if message.kind == "notification" and message.method != INITIALIZED:
                 await post_unanswered(self._state, message)
-        elif message.method == INITIALIZED and 200 <= status < 300 and message.revision is None:
+        elif message.method == INITIALIZED and status < 300 and message.revision is None:
             await self._session.listen()
 
     # The end.

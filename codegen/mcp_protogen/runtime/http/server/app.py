@@ -49,6 +49,7 @@ _USUAL_HTTP: Final = HttpOptions()
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
+_USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 
 _KNOWN: Final = 1000
 _LONGEST: Final = 300
@@ -129,7 +130,8 @@ class HttpApp:
         self.options = options
         self.http: Final = http
         self._log = Throttle(_log)
-        self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
+        listed_only = http.cors is not None and http.cors.credentials
+        self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins, listed_only=listed_only)
         self._unchecked: dict[str, _Handler] = {}
         """What is said to everybody, by path: where to get a token, and whether this works."""
         if http.authentication is not None and (resource := http.authentication.resource):
@@ -349,9 +351,12 @@ class OriginGuard:
     (2026-07-28, basic/transports/streamable-http, "Security & Endpoint").
     """
 
-    def __init__(self, hosts: Collection[str], origins: Collection[str]) -> None:
+    def __init__(
+        self, hosts: Collection[str], origins: Collection[str], *, listed_only: bool = False
+    ) -> None:
         self._hosts = frozenset(host.lower() for host in hosts or _LOOPBACK)
-        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._origins = frozenset(map(_origin, origins))
+        self._listed_only = listed_only
         self.passed: set[tuple[bytes, bytes | None]] = set()
         """What has passed before."""
 
@@ -382,11 +387,18 @@ class OriginGuard:
         if _ANY in self._origins or origin in self._origins:
             return True
         scheme, _, host = origin.partition("://")
-        if scheme not in ("http", "https") or _ANY in self._hosts:
+        if self._listed_only or scheme not in ("http", "https") or _ANY in self._hosts:
             # A server that answers to any name has to say which pages it trusts.
             return False
         # With a path or a user name before it, a host is in no list.
         return self._is_allowed(host)
+
+
+def _origin(text: str) -> str:
+    """Return an origin as browsers write it, without the usual port of its scheme."""
+    origin = text.lower().rstrip("/")
+    scheme = origin.partition("://")[0]
+    return origin.removesuffix(_USUAL_PORTS.get(scheme, "/"))
 
 
 _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]

@@ -49,7 +49,7 @@ class LegacySse:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         state = self._state
-        state.check_streams()
+        state.check_streams(exchange)
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
         id = new_id()

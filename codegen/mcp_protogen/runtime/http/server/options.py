@@ -1,9 +1,11 @@
 """The options of a server over HTTP: where it is, who may call, and its limits."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
+from ...core.quotas import Quota
 from ...sharing.engine import Shared
 from .authentication import Authentication
 from .cors import Cors
@@ -11,6 +13,14 @@ from .cors import Cors
 _POSITIVE: Final = (
     *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
     *("body_timeout", "max_body", "max_bodies", "max_headers", "max_requests", "max_streams"),
+    *("max_sessions_per_principal", "max_bodies_per_principal"),
+    *("max_requests_per_principal", "max_streams_per_principal"),
+)
+
+_UNNAMED: Final = frozenset(("*", "null"))
+# The usual port of a scheme may be left out, as browsers do (RFC 6454, section 6.2).
+_ORIGIN: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE
 )
 
 
@@ -18,7 +28,9 @@ _POSITIVE: Final = (
 class HttpOptions:
     """The options of a server over HTTP. Times are in seconds, sizes in bytes.
 
-    The pages give no numbers. These are meant for a server that strangers can reach.
+    The pages give no numbers. These are meant for a server that strangers can reach. Where
+    `authentication` says who calls, each principal may have a quarter of `max_sessions`,
+    `max_bodies`, `max_requests` and `max_streams`, unless the option `..._per_principal` is given.
     """
 
     path: str = "/mcp"
@@ -34,7 +46,8 @@ class HttpOptions:
     allowed_origins: Collection[str] = ()
     """The origins of web pages that may call, such as `https://app.example.com`, `*` for any.
 
-    Pages at an allowed host may always call. What their browsers want to know first, `cors` says.
+    Pages at an allowed host may always call, unless browsers may send cookies. What browsers want
+    to know first, `cors` says.
     """
     cors: Cors | None = None
     """The answers to browsers that ask for pages of other origins; without it, there are none."""
@@ -50,6 +63,8 @@ class HttpOptions:
     """The time after which a session ends that has no request and no open stream."""
     max_sessions: int = 10_000
     """The most sessions at a time; a new one then replaces the one that is idle for longest."""
+    max_sessions_per_principal: int | None = None
+    """The most sessions of a principal; a new one then replaces its own that is longest idle."""
     shared: Shared | None = None
     """What this worker shares with the others that serve the endpoint; without it, nothing."""
     resumable: bool = True
@@ -72,12 +87,18 @@ class HttpOptions:
     Where there is no room for one more, those that come too slowly are answered with 503, or else
     the new one is.
     """
+    max_bodies_per_principal: int | None = None
+    """The most bytes of such bodies of a principal, beyond which 429 is said in place of 503."""
     max_headers: int = 64 * 1024
     """The largest size of all header fields of a request together."""
     max_requests: int = 1000
     """The most requests and notifications at a time; listen streams do not count."""
+    max_requests_per_principal: int | None = None
+    """The most requests and notifications of a principal at a time."""
     max_streams: int = 10_000
     """The most open streams of which no request is being worked on."""
+    max_streams_per_principal: int | None = None
+    """The most such streams of a principal."""
     header_lifetime: float = 60.0
     """The time for which it is known what tools want repeated in header fields.
 
@@ -102,12 +123,17 @@ class HttpOptions:
             if "/" in host or (host.count(":") > 1 and not host.startswith("[")):
                 raise ValueError(f"allowed_hosts: {host!r} is no name of a host, as in Host")
         for origin in self.allowed_origins:
-            if origin != "*" and "://" not in origin and origin != "null":
+            if origin not in _UNNAMED and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"allowed_origins: {origin!r} is no origin, as https://a.example")
-        unnamed = {"*", "null"}.intersection(self.allowed_origins)
-        if self.cors is not None and self.cors.credentials and unnamed:
+        if self.cors is not None and self.cors.credentials:
             # Any page can be in a sandbox, whose origin is null.
-            raise ValueError(f"Cors(credentials=True) needs named allowed_origins, not {unnamed}")
+            unnamed = _UNNAMED.intersection(self.allowed_origins)
+            if unnamed or not self.allowed_origins:
+                wrong = f"not {', '.join(sorted(unnamed))}" if unnamed else "and not hosts alone"
+                raise ValueError(
+                    f"Cors(credentials=True) needs allowed_origins with scheme and port, {wrong}:"
+                    ' write "https://app.example.com", or "http://localhost:8080"'
+                )
         asked = self.authentication
         if asked is not None and asked.proofs and not asked.resource and "*" in self.allowed_hosts:
             # A proof names the URL of its request, and `Host` would say which one that is.
@@ -117,7 +143,19 @@ class HttpOptions:
             if path is not None and not path.startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")
         for name in _POSITIVE:
-            if getattr(self, name) <= 0:
+            if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} has to be more than 0")
-        if self.max_bodies < self.max_body:
-            raise ValueError("max_bodies has to be max_body at least")
+        for name in ("max_bodies", "max_bodies_per_principal"):
+            if (value := getattr(self, name)) is not None and value < self.max_body:
+                raise ValueError(f"{name} has to be max_body at least")
+
+
+def quota_of(
+    http: HttpOptions,
+    name: Literal["max_sessions", "max_bodies", "max_requests", "max_streams"],
+    *,
+    at_least: int = 1,
+) -> Quota:
+    """Return the quota of an option; a principal may have `at_least` that by default."""
+    share = getattr(http, f"{name}_per_principal")
+    return Quota(getattr(http, name), share, at_least=at_least, name=name)

@@ -166,14 +166,9 @@ class Route:
             body = await state.bodies.read(exchange)
             state.check_open()
             # Only now: a slow client takes no room from others.
-            state.check_room()
-            state.working += 1
-            try:
+            state.check_room(exchange)
+            with state.work_on(exchange):
                 await self._answer(state, exchange, body)
-            finally:
-                state.working -= 1
-                if state.closing:
-                    state.ended.ring()
         finally:
             state.bodies.done(exchange)
 

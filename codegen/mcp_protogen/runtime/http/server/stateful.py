@@ -3,6 +3,7 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
+from functools import partial
 from logging import getLogger
 from typing import Final
 
@@ -72,7 +73,7 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        self._state.check_streams()
+        self._state.check_streams(exchange)
         response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
@@ -170,8 +171,8 @@ class StatefulHttp:
 
         Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
         """
-        endpoint, check_room = connection.endpoint, self._state.check_room
-        scopes, exchange = self._state.scopes, response.exchange
+        endpoint, scopes, exchange = connection.endpoint, self._state.scopes, response.exchange
+        check_room = partial(self._state.check_room, exchange)
         if isinstance(message, Call) and message.id is not None:
             check_room(endpoint.jobs)
             check = None
@@ -193,7 +194,9 @@ class StatefulHttp:
         work = self._take_in(message, endpoint, response, session, asks=asks)
         if not scopes.asks(connection):
             return work
-        return self._state.after(scopes.check(connection, calls, exchange, response), work)
+        return self._state.after(
+            exchange, scopes.check(connection, calls, exchange, response), work
+        )
 
     async def _take_in(
         self,

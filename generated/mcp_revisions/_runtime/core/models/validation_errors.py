@@ -20,10 +20,9 @@ _IN_JSON: Final = {
     "list_type": "Input should be an array",
 }
 ABSENT: Final = object()
-"""What stands at a place that a value does not have."""
+"""The value at a place that does not exist."""
 
-# A long message that is wrong everywhere must not take much time, nor get an answer many times as
-# long.
+# A long message that is wrong everywhere gets a short answer, soon.
 _MOST: Final = 1000
 _LONGEST: Final = 64 * 1024
 
@@ -35,18 +34,20 @@ class Problem(NamedTuple):
     message: str
 
 
-def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Problem]:
+def problems(
+    error: ValidationError, value: Any, prefix: str = "", lines: list[ErrorDetails] | None = None
+) -> list[Problem]:
     """Return the problems that `error` reports about `value`, the JSON value that was validated.
 
     `prefix` is the pointer of `value` inside the whole message. What several arms of a union report
     is listed once. Arms for another JSON type than the input are ignored. Of very many problems,
-    only the first are listed.
+    or `lines`, only the first are listed.
     """
-    lines = error.errors(include_url=False)
+    lines = lines or error.errors(include_url=False)
     found: dict[Problem, str] = {}
     left = _LONGEST
     for line in lines[:_MOST]:
-        problem = _problem(line, value, prefix)
+        problem = problem_of(line, value, prefix)
         left -= len(problem.pointer)
         # A common prefix also counts each time, because each pointer repeats it.
         if left < 0 and found:
@@ -74,7 +75,7 @@ def message_of(line: ErrorDetails) -> str:
     return _IN_JSON.get(line["type"], line["msg"])
 
 
-def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:
+def problem_of(line: ErrorDetails, value: Any, prefix: str) -> Problem:
     location, message = line["loc"], message_of(line)
     further: tuple[int | str, ...] = ()
     if line["type"] == "missing":

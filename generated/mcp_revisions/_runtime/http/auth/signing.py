@@ -40,7 +40,6 @@ _LARGEST_RSA: Final = 8192
 # In characters.
 _LARGEST_HEADER: Final = 8 * 1024
 _LARGEST_PAYLOAD: Final = 64 * 1024
-_LARGEST_SIGNATURE: Final = 2 * 1024
 
 
 class InvalidKey(ValueError):
@@ -240,7 +239,8 @@ def _registry() -> Any:
     registry.algorithms["EdDSA"].security_warning = None
     registry.max_header_length = _LARGEST_HEADER
     registry.max_payload_length = _LARGEST_PAYLOAD
-    registry.max_signature_length = _LARGEST_SIGNATURE
+    # In base64, of the largest key.
+    registry.max_signature_length = _LARGEST_RSA // 6 + 1
     return registry
 
 

@@ -7,13 +7,14 @@ import re
 from asyncio import Task, Timeout, TimerHandle, create_task, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import iscoroutine
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
 from ...core.http_request import HttpRequest, Principal, id_of
 from ...core.oauth_scopes import NO_SCOPES
+from ...core.quotas import Quota
 from ...core.tasks import resumed
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
@@ -25,6 +26,8 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Field: TypeAlias = tuple[bytes, bytes]
+Free: TypeAlias = Callable[[str | None, int], bool]
+"""Frees an amount of a principal, or of all for None; returns whether that was enough."""
 
 _VERSION: Final = headers.PROTOCOL_VERSION.encode()
 _JSON: Final[Field] = (b"content-type", headers.JSON.encode())
@@ -57,6 +60,13 @@ _VALUE: Final = re.compile(r"[\t -~\x80-\xff]*")
 
 _NO_WEIGHT: Final = ("0", "0.0", "0.00", "0.000")
 
+_TOO_MANY: Final = {
+    "max_requests": "requests at once",
+    "max_bodies": "large requests at once",
+    "max_streams": "streams",
+    "max_sessions": "sessions",
+}
+
 
 class HttpRefusal(Exception):
     """The refusal of an HTTP request: its status, and a JSON-RPC error with the reason."""
@@ -82,9 +92,35 @@ class HttpRefusal(Exception):
         return HttpRefusal(status, error.message, code=error.code, id=error.id, data=error.data)
 
     @staticmethod
-    def for_now(reason: str, seconds: int = 1) -> "HttpRefusal":
+    def for_now(reason: str, seconds: int = 1, *, status: int = 503) -> "HttpRefusal":
         """Return the refusal of what may be tried again after so many seconds."""
-        return HttpRefusal(503, reason, fields=[(b"retry-after", b"%d" % seconds)])
+        return HttpRefusal(status, reason, fields=[(b"retry-after", b"%d" % seconds)])
+
+
+def require_room(
+    quota: Quota,
+    owner: str | None,
+    amount: int = 1,
+    free: Free | None = None,
+    *,
+    seconds: int = 1,
+) -> None:
+    """Raise `HttpRefusal` unless a quota has room for `amount` more, which `free` may make.
+
+    The owner is the id of a principal; addresses and header fields prove nothing.
+    """
+    for limited, excess in quota.excesses(owner, amount):
+        if free is None or not free(limited, excess):
+            raise _too_many(quota, limited, seconds)
+
+
+def _too_many(quota: Quota, owner: str | None, seconds: int = 1) -> HttpRefusal:
+    text = f"Too many {_TOO_MANY[quota.name]}"
+    if owner is None:
+        return HttpRefusal.for_now(f"{text}; see {quota.name}", seconds)
+    # RFC 6585, section 4: others are served.
+    reason = f"{text} of one principal; see {quota.name}_per_principal"
+    return HttpRefusal.for_now(reason, seconds, status=429)
 
 
 @dataclass(eq=False, slots=True)
@@ -285,7 +321,7 @@ class _Incoming:
     limit: Timeout
     latest: float
     received: int = 0
-    put_off: bool = False
+    refusal: HttpRefusal | None = None
 
     def is_behind(self, now: float, seconds: float) -> bool:
         """Return whether it comes too slowly to be complete in time, or has stopped coming."""
@@ -295,19 +331,18 @@ class _Incoming:
 
 
 class Bodies:
-    """The reader of all bodies, which counts the memory they take, and allows `most` bytes.
+    """The reader of all bodies, which counts the memory they take by a quota of bytes.
 
     What takes no more than a connection does anyway is not counted, so that nobody is kept from
     asking something small. Where there is no room for more, those make room who are behind the time
     that a body has, in seconds: nobody keeps others out by being slow.
     """
 
-    def __init__(self, largest: int, most: int, seconds: float) -> None:
+    def __init__(self, largest: int, quota: Quota, seconds: float) -> None:
         self._largest = largest
-        self._most = most
         self._seconds = seconds
         self._incoming: dict[_Incoming, None] = {}
-        self.taken = 0
+        self.quota: Final = quota
         """The bytes taken for all bodies that count, until their requests are `done`."""
 
     async def read(self, exchange: HttpExchange) -> bytes:
@@ -352,8 +387,8 @@ class Bodies:
                 self._take(exchange, len(body))
                 return bytes(body)
         except TimeoutError:
-            if incoming.put_off:
-                raise _full() from None
+            if incoming.refusal is not None:
+                raise incoming.refusal from None
             raise HttpRefusal(408, "The body of the request did not come in time") from None
         finally:
             del self._incoming[incoming]
@@ -362,19 +397,21 @@ class Bodies:
         more = size - exchange.taken
         if more <= 0 or size <= _SMALL:
             return
-        lacking = self.taken + more - self._most
-        if lacking > 0 and not self._made_room(lacking, exchange):
-            raise _full()
+        owner = exchange.principal_id
+        require_room(self.quota, owner, more, partial(self._make_room, exchange))
         exchange.taken += more
-        self.taken += more
+        self.quota.take(owner, more)
 
-    def _made_room(self, lacking: int, exchange: HttpExchange) -> bool:
-        """Refuse bodies that come too slowly; return whether that makes enough room."""
+    def _make_room(self, exchange: HttpExchange, owner: str | None, lacking: int) -> bool:
+        """Refuse bodies that come too slowly, those of an owner or all; return if it is enough."""
         now, seconds = get_running_loop().time(), self._seconds
         behind = [
             one
             for one in self._incoming
-            if one.exchange is not exchange and one.exchange.taken and one.is_behind(now, seconds)
+            if one.exchange is not exchange
+            and owner in (None, one.exchange.principal_id)
+            and one.exchange.taken
+            and one.is_behind(now, seconds)
         ]
         if sum(one.exchange.taken for one in behind) < lacking:
             return False
@@ -382,7 +419,7 @@ class Bodies:
             lacking -= one.exchange.taken
             self.done(one.exchange)
             if not one.limit.expired():
-                one.put_off = True
+                one.refusal = _too_many(self.quota, owner)
                 one.limit.reschedule(now)
             if lacking <= 0:
                 break
@@ -390,7 +427,7 @@ class Bodies:
 
     def done(self, exchange: HttpExchange) -> None:
         """Give back what was taken for a body that is not kept, or has a limit of its own."""
-        self.taken -= exchange.taken
+        self.quota.give_back(exchange.principal_id, exchange.taken)
         exchange.taken = 0
 
 
@@ -419,7 +456,3 @@ async def _given(message: Message) -> Message:
 
 def too_large(limit: int) -> HttpRefusal:
     return HttpRefusal(413, f"The body of the request is larger than {limit} bytes")
-
-
-def _full() -> HttpRefusal:
-    return HttpRefusal.for_now("Too many large requests at once")

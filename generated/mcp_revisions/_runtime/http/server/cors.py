@@ -42,7 +42,10 @@ class Cors:
     expose: Collection[str] = ()
     """More header fields of answers that pages may read."""
     credentials: bool = False
-    """Whether browsers may send cookies along; tokens in `Authorization` do not need it."""
+    """Whether browsers may send cookies along; tokens in `Authorization` do not need it.
+
+    Then only pages of `allowed_origins` may call: cookies belong to a host, whatever the port.
+    """
     max_age: int = 600
     """The seconds for which a browser need not ask again what is allowed."""
 

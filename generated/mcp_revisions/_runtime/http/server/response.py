@@ -83,7 +83,7 @@ class HttpResponse(StreamSink):
 
         `cancel` is called if the client goes away before.
         """
-        self._state.working += 1
+        self._state.requests.take(self.exchange.principal_id)
         try:
             try:
                 waiting = work.send(None)
@@ -106,9 +106,7 @@ class HttpResponse(StreamSink):
         finally:
             if self._session is not None and self._queue is not None:
                 self._session.streams.done(self._queue.stream)
-            self._state.working -= 1
-            if self._state.closing:
-                self._state.ended.ring()
+            self._state.end_work(self.exchange)
 
     async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Take in what asks for nothing, and complete the response."""

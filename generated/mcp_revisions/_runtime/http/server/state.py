@@ -5,8 +5,8 @@ if they took too long; then it closes all sessions, and completes the responses 
 """
 
 from asyncio import Task, gather, timeout
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Generator
+from contextlib import contextmanager, suppress
 from logging import getLogger
 from typing import Final
 
@@ -17,9 +17,9 @@ from ...core.tasks import Signal
 from ...rpc.jobs import Jobs, Work
 from ...server.connection import ServerConnection
 from ...server.serve import Server
-from .asgi import Bodies, HttpExchange, HttpRefusal
+from .asgi import Bodies, HttpExchange, HttpRefusal, require_room
 from .event_stream import KeepAlive
-from .options import HttpOptions
+from .options import HttpOptions, quota_of
 from .param_header_check import ToolHeaders
 from .scope_check import ScopeCheck
 from .sessions.registry import SessionRegistry
@@ -40,17 +40,18 @@ class HttpState(HttpServers):
         http: HttpOptions,
     ) -> None:
         super().__init__(servers, revisions, options, http)
-        self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
-        self.bodies = Bodies(http.max_body, http.max_bodies, http.body_timeout)
+        self.keep_alive = KeepAlive(http.keep_alive, self.tasks, quota_of(http, "max_streams"))
+        of_bodies = quota_of(http, "max_bodies", at_least=http.max_body)
+        self.bodies = Bodies(http.max_body, of_bodies, http.body_timeout)
         self.sessions = SessionRegistry(self) if http.shared is None else SharedSessions(self)
         self.tool_headers = ToolHeaders(http.header_lifetime)
         self.scopes = ScopeCheck(http.authentication)
         self.connections: dict[ServerConnection, None] = {}
         """The connections outside of sessions: of one request, or of all in a revision."""
-        self.working = 0
-        """The number of requests that are being worked on."""
+        self.requests = quota_of(http, "max_requests")
+        """The number of requests that are being worked on, without listen streams."""
         self.listening = 0
-        """The number of those that are listen streams, which do not count for `max_requests`."""
+        """The number of listen streams."""
         self.closing = False
         """Whether no request is begun any more."""
         self.ended = Signal()
@@ -60,42 +61,56 @@ class HttpState(HttpServers):
         if self.closing:
             raise HttpRefusal.for_now("The server is shutting down")
 
-    def check_room(self, jobs: Jobs | None = None) -> None:
+    @property
+    def working(self) -> int:
+        """The number of requests that are being worked on, listen streams included."""
+        return self.requests.used + self.listening
+
+    def check_room(self, exchange: HttpExchange, jobs: Jobs | None = None) -> None:
         """Raise `HttpRefusal` if too many requests are worked on, or `jobs` can take no more."""
-        if self.working - self.listening >= self.http.max_requests or (jobs and jobs.busy):
+        require_room(self.requests, exchange.principal_id)
+        if jobs and jobs.busy:
             raise HttpRefusal.for_now("Too many requests at once")
 
-    def check_streams(self) -> None:
+    def check_streams(self, exchange: HttpExchange) -> None:
         """Raise `HttpRefusal` if too many streams are open."""
-        if len(self.keep_alive) >= self.http.max_streams:
-            raise HttpRefusal.for_now("Too many streams")
+        require_room(self.keep_alive.quota, exchange.principal_id)
 
-    async def after(self, check: Work, work: Work) -> None:
-        """Do `work` after a check, which counts as a request; its exceptions are raised."""
-        self.working += 1
+    @contextmanager
+    def work_on(self, exchange: HttpExchange) -> Generator[None, None, None]:
+        """Count a request until it ends."""
+        self.requests.take(exchange.principal_id)
         try:
-            await check
-        except BaseException:
-            work.close()
-            raise
+            yield
         finally:
-            self.working -= 1
-            if self.closing:
-                self.ended.ring()
+            self.end_work(exchange)
+
+    def end_work(self, exchange: HttpExchange) -> None:
+        self.requests.give_back(exchange.principal_id)
+        if self.closing:
+            self.ended.ring()
+
+    async def after(self, exchange: HttpExchange, check: Work, work: Work) -> None:
+        """Do `work` after a check, which counts as a request; its exceptions are raised."""
+        with self.work_on(exchange):
+            try:
+                await check
+            except BaseException:
+                work.close()
+                raise
         await work
 
     def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all of its handlers have ended."""
-        self.working += 1
+        self.requests.take(exchange.principal_id)
         left, held = set(handlers), exchange.taken
         exchange.taken = 0
 
         def ended(task: Task[None]) -> None:
             left.discard(task)
             if not left:
-                self.bodies.taken -= held
-                self.working -= 1
-                self.ended.ring()
+                self.bodies.quota.give_back(exchange.principal_id, held)
+                self.end_work(exchange)
 
         for handler in handlers:
             handler.add_done_callback(ended)

@@ -58,7 +58,7 @@ class StatelessHttp:
         connection = self._checked(exchange, message)
         if message.method == _LISTEN:
             return self._listen(connection.bound_server, exchange, message)
-        self._state.check_room()
+        self._state.check_room(exchange)
         response = HttpResponse(exchange, self._state, STATELESS)
         return self._answer(connection, message, response)
 
@@ -160,15 +160,18 @@ class StatelessHttp:
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         """Serve a listen stream, which hears by itself of what the server publishes."""
         state = self._state
-        state.check_streams()
+        state.check_streams(exchange)
         # Such a request lasts long, so all that its message says has a limit of its own.
         problems = state.options.of_stream.problems("", {"the message": call.message})
         if problems:
             raise HttpRefusal(413, problems[0].message, id=call.id)
         state.bodies.done(exchange)
+        # A listen stream does not count as a request.
+        state.requests.give_back(exchange.principal_id)
         state.listening += 1
         try:
             with single_request(exchange, state, bound_server, STATELESS) as (connection, response):
                 await self._answer(connection, call, response)
         finally:
             state.listening -= 1
+            state.requests.take(exchange.principal_id)

@@ -20,7 +20,9 @@ from ....messages.jsonrpc import Batch, Parsed
 from ....rules.lifecycle import State
 from ....server.connection import BoundServer, ServerConnection
 from ....server.lifespan import LifespanError
-from ..asgi import HttpRefusal
+from ....sharing.memory import MemoryEvents
+from ..asgi import require_room
+from ..options import quota_of
 from .event_log import StreamContext
 from .record import Choices, SessionCopy, SessionRecord
 from .servers import HttpServers
@@ -134,6 +136,7 @@ class SessionRegistry:
         retry = round(http.retry * 1000)
         self._streams = StreamContext(servers.peers, servers.tasks, http.resumable, retry)
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        self._quota = quota_of(http, "max_sessions")
         # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
         self.get: Callable[[str], HttpSession | None] = self._sessions.get
         """Returns a session that is known here, if what is known of it holds."""
@@ -192,20 +195,20 @@ class SessionRegistry:
         bound_server: BoundServer,
         connection: Connection,
     ) -> HttpSession:
-        if len(self._sessions) >= self._http.max_sessions:
-            idle = next((one for one in self if not one.under_way), None)
-            if idle is None:
-                raise HttpRefusal.for_now("Too many sessions", seconds=10)
-            _log.info("a session that has been idle for longest makes room for a new one")
-            self._drop(idle)
+        owner = id_of(principal)
+        require_room(self._quota, owner, free=self._drop_idle, seconds=10)
         shared, table, now = self._servers.shared, connection.table, self._time()
+        events = self._servers.peers.engine.events
+        if owner is not None and isinstance(events, MemoryEvents):
+            events.own(key_of(id), owner)
         streams = SessionStreams.of(self._streams, id, primes=table.rules.polling)
         server_connection = ServerConnection(bound_server, connection, shared, streams.standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
         session = self._sessions[id] = HttpSession(
-            id, id_of(principal), table.revision, server_connection, streams, now
+            id, owner, table.revision, server_connection, streams, now
         )
+        self._quota.take(owner)
         if self._timer is None:
             self._look_later()
         return session
@@ -233,8 +236,18 @@ class SessionRegistry:
         """
         return False
 
+    def _drop_idle(self, owner: str | None, _: int) -> bool:
+        """End the session that has been idle for longest, of an owner or of all, if any is."""
+        for session in self:
+            if not session.under_way and owner in (None, session.principal_id):
+                _log.info("a session that has been idle for longest makes room for a new one")
+                self._drop(session)
+                return True
+        return False
+
     def _drop(self, session: HttpSession) -> None:
         del self._sessions[session.id]
+        self._quota.give_back(session.principal_id)
         self._servers.tasks.start(self._closed(session))
 
     async def _closed(self, session: HttpSession) -> None:
@@ -243,6 +256,7 @@ class SessionRegistry:
     async def remove(self, session: HttpSession) -> None:
         """Close a session that is known nowhere any more."""
         if self._sessions.pop(session.id, None) is not None:
+            self._quota.give_back(session.principal_id)
             await session.close(forget=session.copy is None)
 
     async def delete(self, session: HttpSession) -> None:

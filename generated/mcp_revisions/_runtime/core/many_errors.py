@@ -1,0 +1,121 @@
+"""Values with very many mistakes, of which only the first are looked for.
+
+Pydantic builds the errors of a value all at once, and copies into each the names of all members
+around it. So a message of some megabytes could take seconds and gigabytes. The models of the
+protocol stop at the first error of a list; types that users write report all of them.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from .json import is_array, is_object
+from .models.validation_errors import (
+    ABSENT,
+    Problem,
+    problem_of,
+    problems,
+    steps_of,
+    value_at,
+)
+
+MANY: Final = 10_000
+"""The most errors that are built."""
+# How many values are looked at where there are more errors: of the double, half were right.
+_PARTS: Final = (1_000, 2_000, 4_000, 8_000)
+TOO_MUCH: Final = "Too much is wrong to list it"
+# The size of all names in the errors, if each value were wrong.
+_PATHS: Final = 64 * 1024 * 1024
+
+Validate: TypeAlias = Callable[[Any], object]
+"""Validates a JSON value; raises `pydantic.ValidationError`."""
+_Steps: TypeAlias = tuple[int | str, ...]
+
+
+def problems_within(
+    error: ValidationError, value: Any, prefix: str, validate: Validate
+) -> list[Problem]:
+    """Return the problems that `error` reports about `value`, as `problems` does.
+
+    Of very many, those of the first values are looked for with `validate`.
+    """
+    if error.error_count() <= MANY:
+        return problems(error, value, prefix)
+    return first_problems(value, validate, prefix) or [Problem(prefix, TOO_MUCH)]
+
+
+def first_problems(
+    value: Any, validate: Validate, prefix: str = "", *, certain: bool = False
+) -> list[Problem]:
+    """Return the problems of the first values in a value, if there are any.
+
+    With `certain`, look at few values, and return what must be wrong in the whole value, too: with
+    the rest of a container, another arm of a union may fit.
+    """
+    for size in _PARTS[:1] if certain else _PARTS:
+        part, end = _first_part(value, size)
+        try:
+            validate(part)
+        except ValidationError as error:
+            if error.error_count() > MANY:
+                break
+            lines: list[ErrorDetails] = []
+            for line in error.errors(include_url=False):
+                place = steps_of(problem_of(line, part, "").pointer, value)
+                if not _is_cut(place, value, part, end):
+                    lines.append(line)
+                    # The names of arms come beside the steps.
+                    inside = next(at for at, _ in enumerate(place, 1) if place[:at] != end[:at])
+                    certain &= line["loc"][:inside] != place[:inside]
+            if lines and not certain:
+                return problems(error, part, prefix, lines)
+    return []
+
+
+def _first_part(value: Any, size: int) -> tuple[Any, _Steps]:
+    """Return a copy with about `size` values, and the place of the innermost container cut off."""
+    left, ends = size, list[_Steps]()
+
+    def copy(inner: Any, place: _Steps) -> Any:
+        nonlocal left
+        left -= 1
+        if not (is_object(inner) or is_array(inner)):
+            return inner
+        copies: dict[int | str, Any] = {}
+        for step, item in inner.items() if is_object(inner) else enumerate(inner):
+            if left <= 0:
+                ends.append(place)
+                break
+            copies[step] = copy(item, (*place, step))
+        return copies if is_object(inner) else [*copies.values()]
+
+    part = copy(value, ())
+    return part, ends[0] if ends else ()
+
+
+def _is_cut(place: _Steps, value: Any, part: Any, end: _Steps) -> bool:
+    """Return whether an error at a place may come from what is lacking in a part of the value."""
+    is_around = place == end[: len(place)]
+    return is_around or (value_at(part, place) is ABSENT and value_at(value, place) is not ABSENT)
+
+
+def has_long_paths(value: Any) -> bool:
+    """Return whether errors about all values in `value` would take far more memory than it.
+
+    Pydantic copies into each error the names of all members around the value.
+    """
+    left, total = [(value, 0)], 0
+    while left and total <= _PATHS:
+        inner, length = left.pop()
+        total += len(inner) * length
+        if is_object(inner):
+            left += [
+                (item, length + len(name))
+                for name, item in inner.items()
+                if isinstance(item, dict | list)
+            ]
+        else:
+            left += [(item, length) for item in inner if isinstance(item, dict | list)]
+    return total > _PATHS

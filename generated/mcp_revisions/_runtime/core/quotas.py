@@ -1,0 +1,39 @@
+"""Limits of what many owners share: one in all, and a lower one for each owner."""
+
+from collections.abc import Iterator
+from typing import Final
+
+# The part of all that an owner may have, unless another share is given.
+_PARTS: Final = 4
+
+
+class Quota:
+    """What owners have taken: `most` in all, and `share` for each; None counts in all alone."""
+
+    def __init__(
+        self, most: int, share: int | None = None, *, at_least: int = 1, name: str = ""
+    ) -> None:
+        self._most = most
+        self._share = max(-(-most // _PARTS), at_least) if share is None else share
+        self._used_by: dict[str, int] = {}
+        self.name: Final = name
+        self.used = 0
+
+    def take(self, owner: str | None, amount: int = 1) -> None:
+        self.used += amount
+        if owner is not None and (used := self._used_by.pop(owner, 0) + amount):
+            self._used_by[owner] = used
+
+    def give_back(self, owner: str | None, amount: int = 1) -> None:
+        self.take(owner, -amount)
+
+    def excesses(self, owner: str | None, amount: int = 0) -> Iterator[tuple[str | None, int]]:
+        """Yield the limits that `amount` more would break, as owners, and the excess.
+
+        None is the limit in all. It comes last, so that what the owner gives back meanwhile counts.
+        """
+        used = self._used_by.get(owner, 0) if owner is not None else 0
+        if owner is not None and (excess := used + amount - self._share) > 0:
+            yield owner, excess
+        if (excess := self.used + amount - self._most) > 0:
+            yield None, excess
