@@ -89,7 +89,8 @@ def test_an_envelope_is_everyones_and_what_it_contains_is_not() -> None:
 
     change = the_one(version(), version("id"), "field-now-required")
     assert (change.item, to_client_and_server(change)) == ("Response.id", (BREAKING, BREAKING))
-    assert compare_revisions(version(), version("result")).changes == ()
+    change = the_one(version(), version("result"), "field-now-required")
+    assert (change.item, to_client_and_server(change)) == ("Response.result", (BREAKING, BREAKING))
     grown = side(
         {
             "JSONRPCMessage": {"anyOf": [ref("Response")]},

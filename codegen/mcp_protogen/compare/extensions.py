@@ -8,6 +8,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.compare.plain_schemas import reworded
 from mcp_protogen.compare.revisions import (
     ComparedRevision,
     ExtensionPart,
@@ -47,6 +48,8 @@ def compared_extension(
     revision = extension.newest
     core = sources.load(revision, GenerationOptions((revision,)))
     if given is not None:
+        known = extensions.load(name, schema_folder()).schema
+        extension = replace(extension, schema=reworded(extension.schema, known))
         extension, notes = fitting(extension, core)
         core, _ = as_given(core)
     made = extended(extension, untried(core))

@@ -26,6 +26,8 @@ from support.compare.made_up import (
 
 NOTHING = side()
 PLAIN = result(STRING)
+ANSWERING = side(types=(answer_type(),))
+OPEN = replace(ANSWERING, open_types=frozenset({"AskResult"}))
 AT_MOST_3 = result({"type": "string", "maxLength": 3})
 NAMED = {"Named": record(a=STRING)}
 NEEDS = {"Named": record(("a",), a=STRING)}
@@ -133,8 +135,8 @@ TYPES = (
     ),
     one("type-changed", result(ref("Named"), NAMED), result(ref("Named"), {"Named": STRING})),
     one("type-changed-unsent", side({"Name": STRING}), side({"Name": {"type": "integer"}})),
-    one("type-opened", side(types=(answer_type(),)), side(types=(answer_type(open=True),))),
-    one("type-closed", side(types=(answer_type(open=True),)), side(types=(answer_type(),))),
+    one("type-opened", ANSWERING, OPEN),
+    one("type-closed", OPEN, ANSWERING),
     one(
         "type-deprecated", side(types=(answer_type(),)), side(types=(answer_type(deprecated=True),))
     ),
