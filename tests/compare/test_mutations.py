@@ -1,12 +1,18 @@
 """Comparisons report every small change of a published schema, and no other words for the same."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 from support import tables
-from support.compare.mutations import Mutation, mutable, mutations, neutral
-from support.revisions import REVISIONS
+from support.compare.mutations import (
+    Mutation,
+    fact_mutations,
+    mutable,
+    mutations,
+    neutral,
+)
+from support.revisions import NEWEST, REVISIONS
 
 # Mutations without a report, by what their name says, with the reason.
 UNREPORTED = {
@@ -21,11 +27,31 @@ UNREPORTED = {
         "The other part of the intersection, `Error`, requires the same members."
     ),
 }
-PATTERNS = {pattern: re.compile(pattern) for pattern in UNREPORTED}
+# Facts that no comparison reads, with the reason.
+UNREAD = {
+    "/source$": "The page that says so is not a part of the protocol.",
+    "^changed at /inherits$": "Where the facts come from says nothing of what they are.",
+    "/projects/": "Our choice for new projects.",
+    "/methods/[^/]+/order/|/order$": "The order of arguments in generated code.",
+    "/(since|removed|deprecated)$": "The day: that a method comes, goes or is deprecated counts.",
+    "/methods/[^/]+/errors/": "Not compared, as docs/diff.md says: the code that a method answers.",
+    "/http_status$": "Not compared, as docs/diff.md says: HTTP statuses.",
+    "/errors/[^/]+/name$": "A name in generated code; the code is what is sent.",
+    "/(content_blocks|enums|unions)/": "The order in generated code; the schema has the members.",
+    "/producer/": "What generated code fills in for senders; the schema says what is required.",
+    "/capabilities/[^/]+/[^/]+/kind$": "Whether a capability is a flag follows from the schema.",
+    "/lifecycle/era$": "How sessions begin follows from the methods of the schema.",
+    "/(subscriptionId|model-immediate-response)/on$": "Their types are named, in `of`.",
+    "/implied_by/": "That a capability is implied counts; the object around it is in its path.",
+    "/methods/[^/]+/(kind|message|params|params_required|results|senders)$": (
+        "The schema shows these; facts that contradict it are left out, with a note."
+    ),
+}
+PATTERNS = {pattern: re.compile(pattern) for pattern in {**UNREPORTED, **UNREAD}}
 
 
-def pattern_of(mutation: Mutation) -> str | None:
-    return next((name for name, one in PATTERNS.items() if one.search(str(mutation))), None)
+def pattern_of(mutation: Mutation, reasons: Iterable[str] = UNREPORTED) -> str | None:
+    return next((name for name in reasons if PATTERNS[name].search(str(mutation))), None)
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -38,7 +64,7 @@ def test_comparison_reports_every_mutation(revision: str) -> None:
 
 
 def test_list_of_unreported_mutations_has_no_idle_entry() -> None:
-    for pattern in PATTERNS:
+    for pattern in UNREPORTED:
         with tables.case(pattern):
             revision, found = first_of(pattern, REVISIONS[::-1])
             assert mutable(revision).changes(found) == ()
@@ -59,3 +85,20 @@ def test_comparison_finds_no_change_in_other_words(revision: str) -> None:
     for mutation in tables.some(neutral(side.schema), 12, f"other words of {revision}"):
         with tables.case(mutation):
             assert side.changes(mutation) == ()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_comparison_reports_every_mutation_of_facts(revision: str) -> None:
+    side = mutable(revision)
+    read = [one for one in fact_mutations(side.facts) if pattern_of(one, UNREAD) is None]
+    for mutation in tables.some(read, 25, f"mutations of facts of {revision}"):
+        with tables.case(mutation):
+            assert side.changes_of_facts(mutation)
+
+
+def test_list_of_unread_facts_has_no_idle_entry() -> None:
+    side = mutable(NEWEST)
+    every = [Mutation("changed", "/inherits", ""), *fact_mutations(side.facts)]
+    for pattern in UNREAD:
+        with tables.case(pattern):
+            assert any(pattern_of(mutation, [pattern]) for mutation in every)

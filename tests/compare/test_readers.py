@@ -190,6 +190,22 @@ def test_a_header_is_sent_by_the_client_with_requests_and_by_the_server_with_res
             assert to_client_and_server(change) == expected
 
 
+def test_header_of_some_messages_breaks_the_client_and_one_of_a_situation_does_not() -> None:
+    in_messages = replace(header("MUST", "the method names a tool"), message=True)
+    change = the_one(NOTHING, side(headers=(in_messages,)), "header-added-required")
+    assert to_client_and_server(change) == (BREAKING, INFO)
+    change = the_one(
+        NOTHING, side(headers=(header("MUST", "access is restricted"),)), "header-added"
+    )
+    assert to_client_and_server(change) == (INFO, INFO)
+
+
+def test_mandatory_method_breaks_the_side_that_must_answer_it() -> None:
+    after = replace(NOTHING, facts={"methods": {"things/ask": {"mandatory": True}}})
+    change = the_one(side(methods=()), after, "method-added-mandatory")
+    assert to_client_and_server(change) == (INFO, BREAKING)
+
+
 def test_a_newly_demanded_capability_breaks_the_sender() -> None:
     change = the_one(NOTHING, asking(requires=(gate(),)), "gate-added")
     assert to_client_and_server(change) == (BREAKING, INFO)

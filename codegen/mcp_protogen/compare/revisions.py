@@ -4,7 +4,7 @@ A published file has no facts of its own. It takes the facts of the revision it 
 those of its patches that fit.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
@@ -34,7 +34,8 @@ _UNNAMED = "draft"
 class Header:
     """An HTTP header of the Streamable HTTP or the older HTTP transport.
 
-    `when` is the case it applies to; empty if it always applies.
+    `when` is the case it applies to; empty if it always applies. If that is a kind of `message`,
+    each peer sends such messages; a situation may never come up.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Header:
     level: str
     when: str
     source: str
+    message: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class ComparedRevision:
 
     With an `extension` in it, it stands for that. `definitions` are those of the patched schema,
     without `allOf` and with inline objects in their places: paths through them are those of the
-    wire. `open_types` take undeclared members by intent.
+    wire. `open_types` take undeclared members by intent. `facts` are as their files have them.
     """
 
     title: str
@@ -73,6 +75,7 @@ class ComparedRevision:
     headers: tuple[Header, ...]
     notes: tuple[Problem, ...] = ()
     open_types: frozenset[str] = frozenset()
+    facts: Json = field(default_factory=dict[str, Any])
     extension: ExtensionPart | None = None
 
 
@@ -131,6 +134,7 @@ def compared_source(
         headers=_headers(source.facts.document),
         notes=(*notes, *found),
         open_types=source.facts.open_types,
+        facts=source.facts.document,
     )
 
 
@@ -186,7 +190,14 @@ def inherited_basis(given: GivenFile) -> str:
 def _headers(document: Json) -> tuple[Header, ...]:
     headers: Json = document.get("headers", {})
     return tuple(
-        Header(name, direction, entry["level"], entry.get("when", ""), entry["source"])
+        Header(
+            name,
+            direction,
+            entry["level"],
+            entry.get("when", ""),
+            entry["source"],
+            entry.get("depends_on") == "message",
+        )
         for direction in ("request", "response")
         for name, entry in sorted(headers.get(direction, {}).items())
     )

@@ -4,7 +4,7 @@ A mutation has the name of what it does and the place of the schema that it chan
 `neutral` leave the accepted values as they are.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from mcp_protogen.compare.revisions import ComparedRevision, as_given, compared_
 from mcp_protogen.findings.change import Change
 from mcp_protogen.inputs import sources
 from mcp_protogen.inputs.snapshot import snapshot_of
+from mcp_protogen.inputs.sources import RevisionSource
 
 Json = dict[str, Any]
 
@@ -36,6 +37,15 @@ _NEUTRAL: Mapping[str, Mapping[str, Any]] = {
     "integer": {"multipleOf": 1},
     "array": {"minItems": 0, "uniqueItems": False},
     "object": {"minProperties": 0, "propertyNames": True, "patternProperties": {}},
+}
+# Facts that may only be one of some words.
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "depends_on": ("situation", "message"),
+    "emit": ("never", "both"),
+    "era": ("handshake", "stateless"),
+    "level": ("MAY", "MUST", "SHOULD"),
+    "phase": ("ready", "before_ready"),
+    "rule": ("absent_reads_as", "negative_reads_as"),
 }
 _EVERYWHERE: Json = {"description": "x", "title": "x", "$comment": "x", "examples": ["x"]}
 
@@ -226,6 +236,22 @@ def _reworded(place: Json) -> Iterator[tuple[str, Any]]:
             yield f"{keyword} repeated", {**place, keyword: [*place[keyword], place[keyword][0]]}
 
 
+def fact_mutations(facts: Any, pointer: str = "") -> Iterator[Mutation]:
+    """Yield a mutation of each value in facts."""
+    if is_object(facts):
+        for key, value in facts.items():
+            yield from fact_mutations(value, pointer + jsonpointer.join(key))
+    elif is_array(facts):
+        yield Mutation("shrunk", pointer, facts[:-1])
+    elif isinstance(facts, bool):
+        yield Mutation("switched", pointer, not facts)
+    elif isinstance(facts, int):
+        yield Mutation("raised", pointer, facts + 1)
+    else:
+        words = _WORDS.get(pointer.rpartition("/")[2], (f"{facts}x",))
+        yield Mutation("changed", pointer, next(word for word in words if word != facts))
+
+
 class Mutable:
     """A pinned revision as one side of a comparison, and a changed one as the other."""
 
@@ -234,18 +260,31 @@ class Mutable:
         self.schema: Json = self._source.schema
         self.before = self._side(self.schema)
 
+    @property
+    def facts(self) -> Json:
+        """The facts of the revision, as its files have them."""
+        return self._source.facts.document
+
+    def changes_of_facts(self, mutation: Mutation) -> tuple[Change, ...] | str:
+        """Return the same for a mutation of the facts."""
+        facts = replace(self._source.facts, document=mutation.within(self.facts))
+        return self._reported(lambda: self._side(self.schema, replace(self._source, facts=facts)))
+
     def changes(self, mutation: Mutation) -> tuple[Change, ...] | str:
         """Return what a comparison says of a mutation, or why it is refused."""
+        return self._reported(lambda: self._side(snapshot_of(mutation.within(self.schema))))
+
+    def _reported(self, make: Callable[[], ComparedRevision]) -> tuple[Change, ...] | str:
         try:
-            after = self._side(snapshot_of(mutation.within(self.schema)))
+            after = make()
         except ProblemError as error:
             return error.problems[0].code
         known = {note.message for note in self.before.notes}
         notes = [note.message for note in after.notes if note.message not in known]
         return compare_revisions(self.before, after).changes or "; ".join(notes) or ()
 
-    def _side(self, schema: Json) -> ComparedRevision:
-        source, notes = as_given(replace(self._source, schema=schema))
+    def _side(self, schema: Json, source: RevisionSource | None = None) -> ComparedRevision:
+        source, notes = as_given(replace(source or self._source, schema=schema))
         return compared_as(source, notes, title="x")
 
 
