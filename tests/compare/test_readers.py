@@ -251,3 +251,13 @@ def test_a_gateway_has_nothing_to_do_with_what_nobody_sends() -> None:
     change = the_one(before, after, "type-deprecated")
     assert change.severity[Reader.GATEWAY] is NONE
     assert change.severity[Reader.SDK] is Severity.WARNING
+
+
+def test_member_of_one_of_several_unnamed_params_is_compared() -> None:
+    def version(**more: Any) -> ComparedRevision:
+        return side({"AskRequestParams": {"anyOf": [record(a=STRING), record(b=STRING, **more)]}})
+
+    change = the_one(version(), version(c=STRING), "field-added-optional")
+    assert change.item == "AskRequest.params.c"
+    bounded = version(c={"type": "string", "maxLength": 3})
+    assert the_one(version(c=STRING), bounded, "bound-tightened").item == "AskRequest.params.c"

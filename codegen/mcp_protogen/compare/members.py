@@ -126,14 +126,8 @@ class _Walk:
             inner: Any = schema.get(keyword)
             if is_object(inner):
                 yield from self.inside((*steps, mark), inner, f"{pointer}/{keyword}")
-        # Alternatives without a name are told apart by their content, not by their order.
-        listed: list[Json] = schema.get("anyOf", [])
-        arms = sorted(enumerate(listed), key=lambda pair: essence(pair[1]))
         yield from _merged(
-            {
-                str(place): [*self.inside(steps, arm, f"{pointer}/anyOf/{number}")]
-                for place, (number, arm) in enumerate(arms)
-            }
+            {key: [*self.inside(steps, arm, pointer + at)] for key, at, arm in _keyed_arms(schema)}
         )
 
     def through_names(self, steps: _Steps, schema: Json, pointer: str) -> Iterator[Member]:
@@ -145,12 +139,21 @@ class _Walk:
         elif "anyOf" in schema:
             yield from _merged(
                 {
-                    spelled(arm): [*self.through_names(steps, arm, f"{pointer}/anyOf/{number}")]
-                    for number, arm in enumerate(schema["anyOf"])
+                    key: [*self.through_names(steps, arm, pointer + at)]
+                    for key, at, arm in _keyed_arms(schema)
                 }
             )
         else:
             yield from self.inside(steps, schema, pointer)
+
+
+def _keyed_arms(schema: Json) -> Iterator[tuple[str, str, Json]]:
+    """Yield alternatives with a key and a pointer; the key does not depend on their order."""
+    arms: list[Json] = schema.get("anyOf", [])
+    places = sorted(range(len(arms)), key=lambda number: essence(arms[number]))
+    for number, arm in enumerate(arms):
+        key = target(arm["$ref"]) if "$ref" in arm else str(places.index(number))
+        yield key, f"/anyOf/{number}", arm
 
 
 def _merged(arms: Mapping[str, list[Member]]) -> Iterator[Member]:
