@@ -89,7 +89,8 @@ def test_an_envelope_is_everyones_and_what_it_contains_is_not() -> None:
 
     change = the_one(version(), version("id"), "field-now-required")
     assert (change.item, to_client_and_server(change)) == ("Response.id", (BREAKING, BREAKING))
-    assert compare_revisions(version(), version("result")).changes == ()
+    change = the_one(version(), version("result"), "field-now-required")
+    assert (change.item, to_client_and_server(change)) == ("Response.result", (BREAKING, BREAKING))
     grown = side(
         {
             "JSONRPCMessage": {"anyOf": [ref("Response")]},
@@ -189,6 +190,22 @@ def test_a_header_is_sent_by_the_client_with_requests_and_by_the_server_with_res
             assert to_client_and_server(change) == expected
 
 
+def test_header_of_some_messages_breaks_the_client_and_one_of_a_situation_does_not() -> None:
+    in_messages = replace(header("MUST", "the method names a tool"), message=True)
+    change = the_one(NOTHING, side(headers=(in_messages,)), "header-added-required")
+    assert to_client_and_server(change) == (BREAKING, INFO)
+    change = the_one(
+        NOTHING, side(headers=(header("MUST", "access is restricted"),)), "header-added"
+    )
+    assert to_client_and_server(change) == (INFO, INFO)
+
+
+def test_mandatory_method_breaks_the_side_that_must_answer_it() -> None:
+    after = replace(NOTHING, facts={"methods": {"things/ask": {"mandatory": True}}})
+    change = the_one(side(methods=()), after, "method-added-mandatory")
+    assert to_client_and_server(change) == (INFO, BREAKING)
+
+
 def test_a_newly_demanded_capability_breaks_the_sender() -> None:
     change = the_one(NOTHING, asking(requires=(gate(),)), "gate-added")
     assert to_client_and_server(change) == (BREAKING, INFO)
@@ -234,3 +251,13 @@ def test_a_gateway_has_nothing_to_do_with_what_nobody_sends() -> None:
     change = the_one(before, after, "type-deprecated")
     assert change.severity[Reader.GATEWAY] is NONE
     assert change.severity[Reader.SDK] is Severity.WARNING
+
+
+def test_member_of_one_of_several_unnamed_params_is_compared() -> None:
+    def version(**more: Any) -> ComparedRevision:
+        return side({"AskRequestParams": {"anyOf": [record(a=STRING), record(b=STRING, **more)]}})
+
+    change = the_one(version(), version(c=STRING), "field-added-optional")
+    assert change.item == "AskRequest.params.c"
+    bounded = version(c={"type": "string", "maxLength": 3})
+    assert the_one(version(c=STRING), bounded, "bound-tightened").item == "AskRequest.params.c"

@@ -128,7 +128,7 @@ def _field(change: Change) -> Row:
 
 def _method(change: Change) -> Iterator[Row]:
     match change.code:
-        case "method-added":
+        case "method-added" | "method-added-mandatory":
             yield ("added", _sender(change.after))
         case "method-removed":
             yield ("removed", _sender(change.before))

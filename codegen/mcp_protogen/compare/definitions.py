@@ -9,6 +9,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.compare import fields
 from mcp_protogen.compare.members import Member, members, named
+from mcp_protogen.compare.plain_schemas import essence
 from mcp_protogen.compare.renames import renames
 from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
@@ -22,8 +23,11 @@ from mcp_protogen.normalise.references import target
 Json = dict[str, Any]
 
 _CAPABILITIES = frozenset({"ClientCapabilities", "ServerCapabilities"})
-# The content of an envelope, and its stand-in in a base, is reported for the messages.
 _CONTENTS = frozenset({"params", "result"})
+_ENVELOPES: Mapping[str, str] = {
+    "request": "JSONRPCRequest",
+    "notification": "JSONRPCNotification",
+}
 # These are never sent themselves; one of their arms is.
 _LISTS = frozenset({"JSONRPCMessage", *(name for name, _, _ in MESSAGE_UNIONS)}) | {
     *("ClientResult", "ServerResult"),
@@ -33,11 +37,19 @@ _SAME_ON_THE_WIRE = frozenset(
     {"field-moved-into-type", "field-moved-out-of-type", "field-type-renamed"}
 )
 # A capability counts if it is there, or if it is true.
-_COMPARED_AS_CAPABILITY = _SAME_ON_THE_WIRE | {
+_OF_CAPABILITIES = _SAME_ON_THE_WIRE | {
     *("field-added-inside", "field-added-optional", "field-added-required"),
     *("field-removed", "field-removed-inside", "field-removed-required"),
-    *("field-type-changed", "field-type-generalised", "field-type-specified"),
+    *("field-type-generalised", "field-type-specified"),
 }
+# The method of a message, and the code of an error, are reported for the method and the error.
+_CONSTANT = frozenset({"enum-member-added", "enum-member-removed"})
+# Whether a message has params, and of what type, follows from its method and from their members.
+_OF_PARAMS = _OF_CAPABILITIES | {
+    *("field-now-optional", "field-now-required"),
+    *("field-type-changed", "field-type-narrowed", "field-type-widened"),
+}
+_Members = Mapping[str, Member]
 
 
 @dataclass(frozen=True)
@@ -86,12 +98,23 @@ class Types:
     def _revisions(self) -> tuple[ComparedRevision, ComparedRevision]:
         return self.before, self.after
 
+    def is_base(self, revision: ComparedRevision, name: str) -> bool:
+        """Return whether a type is an envelope, or one that no message has as such."""
+        return name in self.envelopes or name not in self.senders[revision is self.after]
+
+    @cached_property
+    def kinds(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """The kind of each message type, before and after."""
+        was, now = (
+            {str(method.message): str(method.kind) for method in revision.ir.methods}
+            for revision in self._revisions
+        )
+        return was, now
+
     @cached_property
     def messages(self) -> frozenset[str]:
         """The names of message types; their members are those of their params."""
-        return frozenset(
-            str(method.message) for revision in self._revisions for method in revision.ir.methods
-        )
+        return frozenset(name for kinds in self.kinds for name in kinds)
 
     @cached_property
     def params(self) -> frozenset[str]:
@@ -173,34 +196,94 @@ def _compared(types: Types, old: str, new: str) -> Iterator[Difference]:
     pair = fields.MemberPair(
         new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new)
     )
-    if not (_is_object(before) and _is_object(after)):
-        other = _other(pair, types.values, who)
-        yield from other if who else _of_unsent(new, other)
-        return
-    found = [*fields.bounds(pair, who), *fields.defaults(pair, who)]
-    if not {old, new} & types.params:
+    are_objects = _is_object(before) and _is_object(after)
+    found = [*(fields.bounds(pair, who) if are_objects else _other(pair, types.values, who))]
+    # Another name for a type has its members, which are reported for that type.
+    is_other_name = not are_objects and "$ref" in {**before, **after}
+    is_comparable = _is_object(before) == _is_object(after) and not is_other_name
+    if is_comparable and not {old, new} & types.params:
         found += _members(types, old, new, who)
-    yield from found if who else _of_base(found)
+    if who:
+        yield from found
+    else:
+        yield from _of_base(found) if are_objects else _of_unsent(new, found)
 
 
 def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Difference]:
-    message = new in types.messages
-    found = members(types.before.definitions, old, message=message)
-    was = {member.path: member for member in (one.of(new) for one in found.values())}
-    now = members(types.after.definitions, new, message=message)
+    was, now = _side_by_side(types, old, new)
     moved = fields.MovedMembers(types.before.definitions, types.after.definitions)
-    code = _error_code_path(types, old, new)
     for path in sorted({*was, *now}):
         before, after = was.get(path), now.get(path)
-        if not message and path.split(".")[1] in _CONTENTS:
-            continue
-        if path == code:
-            continue
         inside = _along(before, was, now) or _along(after, now, was)
         pair = fields.MemberPair(path, before, after, (old, new), inside)
-        for one in fields.changes(pair, types.values, moved, who):
-            if one.code not in _codes_not_reported(types, new, pair):
-                yield one
+        unreported = _codes_not_reported(types, pair)
+        every = fields.changes(pair, types.values, moved, who)
+        found = [change for change in every if change.code not in unreported]
+        yield from found
+        if not found and _has_other_content(types, pair):
+            yield Difference("base-member-changed", path, pair.pointer)
+
+
+def _side_by_side(types: Types, old: str, new: str) -> tuple[_Members, _Members]:
+    """Return the members of a type by path, before and after, both under the new name.
+
+    Those of a message are its own and those of its params. If only one side repeats what all
+    messages have, the other side has it from the envelope.
+    """
+    revisions = types.before, types.after
+    was, now = (
+        _own(types, side, name, new) for side, name in zip(revisions, (old, new), strict=True)
+    )
+    if new not in types.messages:
+        return was, now
+    kinds = [side.get(name) for side, name in zip(types.kinds, (old, new), strict=True)]
+    if kinds[0] != kinds[1]:
+        # That another kind of message has another envelope is reported for the method.
+        inside = f"{new}.params."
+        was, now = (
+            {path: member for path, member in found.items() if path.startswith(inside)}
+            for found in (was, now)
+        )
+        return was, now
+    before, after = (_envelope(side, str(kinds[0]), new) for side in revisions)
+    added = {path: before[path] for path in before.keys() & now.keys() - was.keys()}
+    return {**was, **added}, {
+        **now,
+        **{path: after[path] for path in after.keys() & was.keys() - now.keys()},
+    }
+
+
+def _own(types: Types, side: ComparedRevision, name: str, called: str) -> _Members:
+    found = [*members(side.definitions, name, message=False).values()]
+    if called in types.messages or types.is_base(side, name):
+        # The content of an envelope, and its stand-in in a base, is reported for the messages.
+        found = [one for one in found if len(one.steps) < 3 or one.steps[1] not in _CONTENTS]
+    if called in types.messages:
+        found += members(side.definitions, name, message=True).values()
+    return {member.path: member for member in (one.of(called) for one in found)}
+
+
+def _envelope(side: ComparedRevision, kind: str, called: str) -> _Members:
+    """Return the members that each message of a kind has without saying so itself."""
+    envelope = _ENVELOPES.get(kind, "")
+    if envelope not in side.definitions:
+        return {}
+    messages = [str(method.message) for method in side.ir.methods if method.kind == kind]
+    stated = {"method", "params"}.union(
+        *(side.definitions.get(name, {}).get("properties", {}) for name in messages)
+    )
+    found = members(side.definitions, envelope, message=False).values()
+    common = (one.of(called) for one in found if one.steps[1] not in stated)
+    return {member.path: member for member in common}
+
+
+def _has_other_content(types: Types, pair: fields.MemberPair) -> bool:
+    """Return whether the content of an envelope or base differs in what is not compared."""
+    before, after = pair.before, pair.after
+    if before is None or after is None or pair.path.rpartition(".")[2] not in _CONTENTS:
+        return False
+    is_base = types.is_base(types.after, pair.names[1]) and pair.names[1] not in types.messages
+    return is_base and essence(before.schema) != essence(after.schema)
 
 
 def _error_code_path(types: Types, old: str, new: str) -> str:
@@ -233,14 +316,21 @@ def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:
                 pass
 
 
-def _codes_not_reported(types: Types, name: str, pair: fields.MemberPair) -> frozenset[str]:
+def _codes_not_reported(types: Types, pair: fields.MemberPair) -> frozenset[str]:
     """Return the codes that are not reported here for a member.
 
     They are reported in another place, or have no meaning there.
     """
-    if name in _CAPABILITIES:
-        return _COMPARED_AS_CAPABILITY if not _are_maps(pair) else frozenset()
-    return _SAME_ON_THE_WIRE if name in types.envelopes else frozenset()
+    old, new = pair.names
+    if new in _CAPABILITIES and not _are_maps(pair):
+        is_flag = any(one and one.type == "boolean" for one in (pair.before, pair.after))
+        return _OF_CAPABILITIES | {"field-type-changed"} if is_flag else _OF_CAPABILITIES
+    if pair.path == _error_code_path(types, old, new):
+        return _CONSTANT
+    if new in types.messages:
+        member = pair.path.removeprefix(f"{new}.")
+        return {"method": _CONSTANT, "params": _OF_PARAMS}.get(member, frozenset())
+    return _SAME_ON_THE_WIRE if new in types.envelopes else frozenset()
 
 
 def _are_maps(pair: fields.MemberPair) -> bool:
@@ -256,10 +346,8 @@ def _other(pair: fields.MemberPair, values: Values, who: Senders) -> Iterator[Di
     if _is_object(before) != _is_object(after):
         natures = _nature(before), _nature(after)
         yield Difference("type-changed", pair.path, pair.pointer, *natures, who)
-    elif "anyOf" not in before and "anyOf" not in after:
-        yield from fields.changes(pair, values, fields.MovedMembers({}, {}), who)
     else:
-        yield from fields.alternatives(pair, values, who)
+        yield from fields.changes(pair, values, fields.MovedMembers({}, {}), who)
 
 
 def _of_unsent(name: str, found: Iterable[Difference]) -> Iterator[Difference]:
@@ -268,9 +356,9 @@ def _of_unsent(name: str, found: Iterable[Difference]) -> Iterator[Difference]:
     Each arm of the lists of messages and results is reported by itself, and the names of these
     lists are in no message.
     """
-    one = next(iter(found), None)
-    if one is not None and name not in _LISTS and one.code not in _UNSEEN:
-        yield replace(one, code="type-changed-unsent", item=name)
+    change = next((one for one in found if one.code not in _UNSEEN), None)
+    if change is not None and name not in _LISTS:
+        yield replace(change, code="type-changed-unsent", item=name)
 
 
 def _alone(name: str, schema: Json, pointer: str) -> Member:
@@ -289,8 +377,9 @@ def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Differen
         yield Difference(
             f"type-{'' if deprecated[1] else 'un'}deprecated", new, pointer, senders=who
         )
-    if isinstance(was, ObjectIR) and isinstance(now, ObjectIR) and was.open != now.open:
-        yield Difference("type-opened" if now.open else "type-closed", new, pointer, senders=who)
+    opened = old in types.before.open_types, new in types.after.open_types
+    if isinstance(was, ObjectIR) and isinstance(now, ObjectIR) and opened[0] != opened[1]:
+        yield Difference("type-opened" if opened[1] else "type-closed", new, pointer, senders=who)
 
 
 def _deprecated(schema: Json, derived: TypeIR | None) -> bool:

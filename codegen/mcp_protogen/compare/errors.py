@@ -36,6 +36,7 @@ def changes(types: Types) -> Iterator[Difference]:
         yield Difference(
             "error-renumbered", name, pointer, str(old.code), str(new.code), _who(new, now)
         )
+    yield from _replaced(types)
     for code in sorted({*was, *now}):
         before, after = was.get(code), now.get(code)
         if before and after:
@@ -70,6 +71,14 @@ def _renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]:
         old, new = error_code(schema), error_code(types.after.definitions.get(called, {}))
         if old and new and old.code != new.code:
             yield called, old, new
+
+
+def _replaced(types: Types) -> Iterator[Difference]:
+    """Yield the change of the code for a resource that does not exist."""
+    was, now = (side.ir.rules.resource_not_found for side in (types.before, types.after))
+    if was != now:
+        texts = str(was), str(now)
+        yield Difference("error-replaced", "resource not found", "", *texts, EMITTERS["server"])
 
 
 def _who(error: ErrorCode, errors: Mapping[int, _Error]) -> Senders:

@@ -8,6 +8,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.compare.plain_schemas import reworded
 from mcp_protogen.compare.revisions import (
     ComparedRevision,
     ExtensionPart,
@@ -21,6 +22,7 @@ from mcp_protogen.derive.extended import extended
 from mcp_protogen.inputs import extensions, ledger, sources
 from mcp_protogen.inputs.extensions import ExtensionSource
 from mcp_protogen.inputs.sources import RevisionSource
+from mcp_protogen.ir import ObjectIR
 from mcp_protogen.normalise.extension import own_definitions
 
 Json = dict[str, Any]
@@ -47,13 +49,15 @@ def compared_extension(
     revision = extension.newest
     core = sources.load(revision, GenerationOptions((revision,)))
     if given is not None:
+        known = extensions.load(name, schema_folder()).schema
+        extension = replace(extension, schema=reworded(extension.schema, known))
         extension, notes = fitting(extension, core)
         core, _ = as_given(core)
     made = extended(extension, untried(core))
     schema = made.source.schema
     if as_published:
-        own = own_definitions(extension.schema, core.schema, extension.place)
-        schema = {**core.schema, "$defs": {**core.schema["$defs"], **own}}
+        added = own_definitions(extension.schema, core.schema, extension.place)
+        schema = {**core.schema, "$defs": {**core.schema["$defs"], **added}}
     whole = {**core.facts.document, **made.source.facts.document}
     source = replace(made.source, facts=replace(core.facts, document=whole))
     side = compared_source(source, made.derived, schema, title=title or name)
@@ -65,7 +69,10 @@ def compared_extension(
         and (one.place, one.pointer) not in said
     )
     part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types)
-    return replace(side, notes=(*notes, *mine), extension=part)
+    # Facts of extensions do not say which of their types are open; their schemas do.
+    own = {str(one.name) for one in side.ir.types if isinstance(one, ObjectIR) and one.open}
+    opened = side.open_types | (own & made.types)
+    return replace(side, notes=(*notes, *mine), open_types=opened, extension=part)
 
 
 def fitting(

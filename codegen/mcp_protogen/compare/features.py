@@ -23,6 +23,7 @@ _BY_CATEGORY: Mapping[Category, str] = {
     Category.META_KEY: "_meta",
     Category.HEADER: "HTTP headers",
     Category.RULE: BASE,
+    Category.TRANSPORT: "transports",
 }
 _OF_TYPES = frozenset({Category.TYPE, Category.FIELD, Category.UNION, Category.ENUM})
 # A member that changes in the same way in so many types, of several features, is one feature.

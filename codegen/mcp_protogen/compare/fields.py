@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.compare.bounds import CHOICE, Bound, bound_pairs
 from mcp_protogen.compare.members import Member
 from mcp_protogen.compare.reading import EMBEDDED
 from mcp_protogen.compare.spelling import ANY
@@ -76,11 +76,37 @@ def _step(definitions: Json, schema: Json, step: str) -> Json | None:
 def changes(
     pair: MemberPair, values: Values, moved: MovedMembers, who: Senders
 ) -> Iterator[Difference]:
-    """Yield everything that differs; `who` sends the type that has the member."""
-    before, after = pair.before, pair.after
-    if before is None or after is None:
+    """Yield everything that differs; `who` sends the type that has the member.
+
+    If both sides have the member in the same alternatives, these are compared one by one; a change
+    of the member as a whole is not repeated for them.
+    """
+    if pair.before is None or pair.after is None:
         yield _came_or_went(pair, moved, who)
         return
+    arms = [*_same_arms(pair, pair.before, pair.after)]
+    met: set[str] = set()
+    for change in _whole(pair, values, who, has_arms=bool(arms)):
+        met.add(change.code)
+        yield change
+    for arm in arms:
+        found = [one for one in changes(arm, values, moved, who) if one.code not in met]
+        met.update(change.code for change in found)
+        yield from found
+
+
+def _same_arms(pair: MemberPair, before: Member, after: Member) -> Iterator[MemberPair]:
+    for name in before.arms.keys() & after.arms.keys():
+        was, now = before.arms[name], after.arms[name]
+        if was is not None or now is not None:
+            yield replace(pair, before=was, after=now)
+
+
+def _whole(
+    pair: MemberPair, values: Values, who: Senders, *, has_arms: bool
+) -> Iterator[Difference]:
+    before, after = pair.before, pair.after
+    assert before is not None and after is not None
     at = (pair.path, pair.pointer)
     if before.required != after.required:
         code = "field-now-required" if after.required else "field-now-optional"
@@ -90,10 +116,10 @@ def changes(
         yield Difference(code, *at, before.text, after.text, who)
     if before.choices and after.choices:
         yield from _choices(pair, who)
-    elif change := _type_change(before, after, values):
+    elif change := _arms_change(before, after, values) or _type_change(before, after, values):
         yield Difference(change, *at, before.type, after.type, who)
-    yield from bounds(pair, who)
-    yield from defaults(pair, who)
+    if not has_arms:
+        yield from bounds(pair, who)
     # For a whole type, this is reported with the other changes of the type.
     if after.steps[1:] and before.deprecated != after.deprecated:
         code = f"field-{'' if after.deprecated else 'un'}deprecated"
@@ -102,26 +128,14 @@ def changes(
         yield Difference("field-schema-changed", *at, senders=who)
 
 
-def defaults(pair: MemberPair, who: Senders) -> Iterator[Difference]:
-    """Yield the change of the default of two members or two types, if there is one."""
-    assert pair.before is not None and pair.after is not None
-    was, now = (_shown(one.schema.get("default")) for one in (pair.before, pair.after))
-    if was != now:
-        yield Difference("field-default-changed", pair.path, pair.pointer, was, now, who)
-
-
-def alternatives(pair: MemberPair, values: Values, who: Senders) -> Iterator[Difference]:
-    """Yield the differences between two unions."""
-    before, after = pair.before, pair.after
-    if before is None or after is None:
-        return
-    yield from defaults(pair, who)
-    if before.type == after.type:
-        return
+def _arms_change(before: Member, after: Member, values: Values) -> str | None:
+    """Return the change of a whole type that is a union on one side; None for others."""
     schemas = before.schema, after.schema
+    is_union = not after.steps[1:] and any("anyOf" in schema for schema in schemas)
+    if before.type == after.type or not is_union:
+        return None
     relation = values.of_names(*schemas) or values.relation(*schemas)
-    code = f"union-arms-{_ARMS[relation]}"
-    yield Difference(code, pair.path, pair.pointer, before.type, after.type, who)
+    return f"union-arms-{_ARMS[relation]}"
 
 
 _ARMS = {
@@ -177,27 +191,25 @@ def _type_change(before: Member, after: Member, values: Values) -> str | None:
 def bounds(pair: MemberPair, who: Senders) -> Iterator[Difference]:
     """Yield the differences between the constraints of two members, or of two types."""
     assert pair.before is not None and pair.after is not None
-    was, now = pair.before.bounds, pair.after.bounds
-    for keyword in sorted({*was, *now}):
-        code = bound_change(keyword, was.get(keyword), now.get(keyword))
-        if code is not None:
-            pointer = pair.pointer + _within(pair, keyword)
-            before, after = (_shown(one.get(keyword), f"{keyword} ") for one in (was, now))
-            yield Difference(code, pair.path, pointer, before, after, who)
+    for label, was, now, at in bound_pairs(pair.before.schema, pair.after.schema):
+        before, after = (_shown(label, bound) for bound in (was, now))
+        code = (
+            "field-default-changed"
+            if label.endswith("default")
+            else bound_change(label, was and was.limit, now and now.limit)
+        )
+        if code:
+            yield Difference(code, pair.path, pair.pointer + at, before, after, who)
 
 
-def _within(pair: MemberPair, keyword: str) -> str:
-    """Return the place of a constraint inside the schema after; empty if it is gone."""
-    pointer = jsonpointer.join(*keyword.split("/"))
-    try:
-        jsonpointer.get(pair.after.schema if pair.after else {}, pointer)
-    except jsonpointer.Absent:
+def _shown(label: str, bound: Bound | None) -> str:
+    """Return a constraint as text; a default is not one, and is shown alone."""
+    if bound is None:
         return ""
-    return pointer
-
-
-def _shown(value: Any, label: str = "") -> str:
-    return "" if value is None else f"{label}{json.dumps(value, ensure_ascii=False)}"
+    value = json.dumps(bound.value, ensure_ascii=False)
+    place = label.rpartition("/")[0]
+    keyword = bound.keyword if bound.keyword != "default" or place else ""
+    return " ".join(filter(None, ("/".join(filter(None, (place, keyword))), value)))
 
 
 # A smaller upper bound is tighter, and so is a greater lower bound.
@@ -222,9 +234,11 @@ def bound_change(keyword: str, was: Any, now: Any) -> str | None:
     name = keyword.rpartition("/")[2]
     if name in _ANNOTATIONS:
         return "field-format-changed"
-    if was is None:
+    # With an alternative more, more is allowed; an object that is not closed has any other members.
+    gives_room = name == CHOICE
+    if now is False or (now if gives_room else was) is None:
         return "bound-tightened"
-    if now is None:
+    if None in (was, now) or was is False:
         return "bound-loosened"
     if name in _UPPER:
         return "bound-tightened" if now < was else "bound-loosened"

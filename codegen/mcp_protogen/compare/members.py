@@ -6,32 +6,30 @@ alternatives, a member is required only if all of them require it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.compare.reading import EMBEDDED
-from mcp_protogen.compare.spelling import spelled
+from mcp_protogen.compare.plain_schemas import essence
+from mcp_protogen.compare.spelling import spelled, value_text
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
 
-# Annotations do not restrict values, and the other keywords are compared separately.
-_NOT_A_BOUND = frozenset(
-    {"const", "default", "deprecated", "enum", "readOnly", "required", "type", "writeOnly"}
-    | {"$defs", "$ref", "additionalProperties", "anyOf", "items", "properties", EMBEDDED}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member, at the path `steps`; `pointer` leads to it in the schema."""
+    """One member, at the path `steps`; `pointer` leads to it in the schema.
+
+    Inside alternatives, `arms` has it as each of them has it, None where one does not.
+    """
 
     steps: tuple[str, ...]
     schema: Json
     required: bool
     pointer: str
+    arms: Mapping[str, "Member | None"] = field(default_factory=dict[str, "Member | None"])
 
     @property
     def path(self) -> str:
@@ -78,12 +76,7 @@ class Member:
         if not all("const" in arm or "enum" in arm for arm in arms):
             return frozenset()
         found = (arm["enum"] if "enum" in arm else [arm["const"]] for arm in arms)
-        return frozenset(str(value) for values in found for value in values)
-
-    @property
-    def bounds(self) -> Mapping[str, Any]:
-        """The constraints by keyword, including those of list items and map values."""
-        return dict(_bounds(self.schema))
+        return frozenset(value_text(value) for values in found for value in values)
 
 
 def members(definitions: Json, name: str, *, message: bool) -> Mapping[str, Member]:
@@ -110,22 +103,6 @@ def _path(steps: tuple[str, ...]) -> str:
     return ".".join(steps).replace(".[]", "[]").replace(".{}", "{}")
 
 
-def _bounds(schema: Json, start: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield constraints by their place; a switch that is false is left out."""
-    for keyword, value in schema.items():
-        if keyword == "x-any-of-required":
-            yield f"{start}anyOf", value
-        elif keyword not in _NOT_A_BOUND and value is not False:
-            yield start + keyword, value
-    if schema.get("additionalProperties") is False:
-        yield f"{start}additionalProperties", False
-    for keyword in ("items", "additionalProperties"):
-        inner: Any = schema.get(keyword)
-        # Members of an object without a name have their own paths.
-        if is_object(inner) and "properties" not in inner:
-            yield from _bounds(inner, f"{start}{keyword}/")
-
-
 def _by_path(found: Iterable[Member]) -> Mapping[str, Member]:
     return {member.path: member for member in found}
 
@@ -149,11 +126,9 @@ class _Walk:
             inner: Any = schema.get(keyword)
             if is_object(inner):
                 yield from self.inside((*steps, mark), inner, f"{pointer}/{keyword}")
-        arms = [
-            [*self.inside(steps, arm, f"{pointer}/anyOf/{number}")]
-            for number, arm in enumerate(schema.get("anyOf", ()))
-        ]
-        yield from _merged(arms)
+        yield from _merged(
+            {key: [*self.inside(steps, arm, pointer + at)] for key, at, arm in _keyed_arms(schema)}
+        )
 
     def through_names(self, steps: _Steps, schema: Json, pointer: str) -> Iterator[Member]:
         """Yield the members below a place, following names and unions of names."""
@@ -162,31 +137,42 @@ class _Walk:
             at = jsonpointer.join("$defs", name)
             yield from self.through_names(steps, self._definitions[name], at)
         elif "anyOf" in schema:
-            arms = [
-                [*self.through_names(steps, arm, f"{pointer}/anyOf/{number}")]
-                for number, arm in enumerate(schema["anyOf"])
-            ]
-            yield from _merged(arms)
+            yield from _merged(
+                {
+                    key: [*self.through_names(steps, arm, pointer + at)]
+                    for key, at, arm in _keyed_arms(schema)
+                }
+            )
         else:
             yield from self.inside(steps, schema, pointer)
 
 
-def _merged(arms: list[list[Member]]) -> Iterator[Member]:
+def _keyed_arms(schema: Json) -> Iterator[tuple[str, str, Json]]:
+    """Yield alternatives with a key and a pointer; the key does not depend on their order."""
+    arms: list[Json] = schema.get("anyOf", [])
+    places = sorted(range(len(arms)), key=lambda number: essence(arms[number]))
+    for number, arm in enumerate(arms):
+        key = target(arm["$ref"]) if "$ref" in arm else str(places.index(number))
+        yield key, f"/anyOf/{number}", arm
+
+
+def _merged(arms: Mapping[str, list[Member]]) -> Iterator[Member]:
     """Yield the members of alternatives, each once, with all types that it has."""
-    by_steps: dict[_Steps, list[Member]] = {}
-    for arm in arms:
-        for member in arm:
-            by_steps.setdefault(member.steps, []).append(member)
-    for steps, found in by_steps.items():
+    by_arm = {name: {member.steps: member for member in found} for name, found in arms.items()}
+    for steps in dict.fromkeys(member.steps for found in arms.values() for member in found):
+        having = {name: members.get(steps) for name, members in by_arm.items()}
+        found = [member for member in having.values() if member is not None]
         required = len(found) == len(arms) and all(member.required for member in found)
         schemas = [member.schema for member in found]
         distinct = [one for at, one in enumerate(schemas) if one not in schemas[:at]]
         schema = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
-        yield Member(steps, schema, required, found[0].pointer)
+        yield Member(steps, schema, required, found[0].pointer, having)
 
 
 def _allows_null(schema: Json) -> bool:
     if "anyOf" in schema:
         return any(_allows_null(arm) for arm in schema["anyOf"])
+    if "const" in schema or "enum" in schema:
+        return None in schema.get("enum", [schema.get("const")])
     kind = schema.get("type")
     return kind == "null" or (isinstance(kind, list) and "null" in kind)

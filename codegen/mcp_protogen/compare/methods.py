@@ -14,20 +14,31 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
     """Yield everything that differs between the method tables of two sides."""
     # A phase is a part of a session, so that it can only be compared within one era.
     same_era = before.ir.era == after.ir.era
+    demanded = _mandatory(before), _mandatory(after)
     was = {method.method: method for method in before.ir.methods}
     now = {method.method: method for method in after.ir.methods}
     for name in sorted({*was, *now}):
         old, new = was.get(name), now.get(name)
         if old is None and new is not None:
-            yield _found("method-added", new, "", _summary(new))
+            code = "method-added-mandatory" if name in demanded[1] else "method-added"
+            yield _found(code, new, "", _summary(new))
         elif new is None and old is not None:
             yield _found("method-removed", old, _summary(old), "")
         elif old is not None and new is not None:
             yield from _compared(old, new)
             yield from _gates(old, new, before, after)
+            if (name in demanded[0]) != (name in demanded[1]):
+                code = f"method-now-{'mandatory' if name in demanded[1] else 'voluntary'}"
+                yield _found(code, new, "", "")
             if same_era and old.phase != new.phase:
                 texts = (_said(old.phase), _said(new.phase))
                 yield _found("method-phase-changed", new, *texts)
+
+
+def _mandatory(revision: ComparedRevision) -> frozenset[str]:
+    """Return the methods that every receiver must answer, by the facts."""
+    facts = revision.facts.get("methods", {}).items()
+    return frozenset(name for name, fact in facts if fact.get("mandatory"))
 
 
 def _found(code: str, method: MethodIR, before: str, after: str) -> Difference:

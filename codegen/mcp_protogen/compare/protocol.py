@@ -1,7 +1,7 @@
 """Differences in capabilities, `_meta` keys, headers and rules."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from mcp_protogen.compare.revisions import ComparedRevision, Header
@@ -19,6 +19,7 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
     yield from _capabilities(before, after)
     yield from _meta_keys(before, after)
     yield from _headers(before, after)
+    yield from _transports(before, after)
     yield from _rules(before, after)
 
 
@@ -95,11 +96,19 @@ def _headers(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diff
 
 
 def _is_demanded(one: Header) -> bool:
-    return one.level == "MUST" and not one.when
+    return one.level == "MUST" and (one.message or not one.when)
 
 
 def _demand(one: Header) -> str:
-    return f"{one.level} if {one.when}" if one.when else one.level
+    case = f"in messages where {one.when}" if one.message else f"if {one.when}"
+    return f"{one.level} {case}" if one.when else one.level
+
+
+def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    was, now = ({*side.facts.get("transports", {})} for side in (before, after))
+    for name in sorted(was ^ now):
+        code = f"transport-{'added' if name in now else 'removed'}"
+        yield Difference(code, name, senders=BOTH)
 
 
 def _header(one: Header) -> str:
@@ -121,13 +130,17 @@ class _Rule:
 
 def _rules_of(revision: ComparedRevision) -> Iterator[_Rule]:
     rules = revision.ir.rules
+    result_type: Mapping[str, Any] = revision.facts.get("rules", {}).get("result_type", {})
+    member = result_type.get("member", "resultType")
     yield _Rule("batches received", rules.receive_batches, "freedom")
     yield _Rule("batches sent", rules.send_batches, "freedom")
     yield _Rule("errors without an id", rules.error_id_optional, "freedom")
     yield _Rule("requests from servers", rules.server_requests, "freedom", _SERVER)
     yield _Rule("streams that servers close early", rules.polling, "freedom", _SERVER)
     yield _Rule("arguments that do not fit a tool", rules.bad_arguments, senders=_SERVER)
-    yield _Rule("values of resultType", ", ".join(rules.result_type_values))
+    yield _Rule(f"values of {member}", ", ".join(rules.result_type_values))
+    if "absent" in result_type:
+        yield _Rule(f"{member} that is absent", f"read as {result_type['absent']}")
     for one in rules.leniency:
         yield _Rule(f"{one.member} that is {one.rule}", f"read as {one.value}")
 
@@ -136,8 +149,7 @@ def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Differ
     if before.ir.era != after.ir.era:
         eras = (before.ir.era, after.ir.era)
         yield Difference("era-changed", "lifecycle", "", *eras, BOTH)
-    was = {rule.name: rule for rule in _rules_of(before)}
-    now = {rule.name: rule for rule in _rules_of(after)}
+    was, now = _by_name(before), _by_name(after)
     for name in [*now, *(name for name in was if name not in now)]:
         old, new = was.get(name), now.get(name)
         if (old and old.value) == (new and new.value):
@@ -149,6 +161,16 @@ def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Differ
         else:
             code = "rule-changed"
         yield Difference(code, name, "", *texts, rule.senders if rule else BOTH)
+
+
+def _by_name(revision: ComparedRevision) -> dict[str, _Rule]:
+    """Return the rules by name; two facts of one rule that differ are both in its value."""
+    found: dict[str, _Rule] = {}
+    for rule in _rules_of(revision):
+        known = found.setdefault(rule.name, rule)
+        if known.value != rule.value:
+            found[rule.name] = replace(rule, value=f"{known.value}; {rule.value}")
+    return found
 
 
 def _value(rule: _Rule | None) -> str:

@@ -8,8 +8,9 @@ boolean schemas are rewritten as something equivalent.
 from collections.abc import Collection, Container
 from typing import Any
 
-from mcp_protogen.base.canonical import digest
+from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.compare.plain_schemas import essence, plain, without_lone_arms
 from mcp_protogen.normalise import flatten
 
 Json = dict[str, Any]
@@ -20,9 +21,11 @@ EMBEDDED = "x-embedded"
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("additionalProperties", "contains", "not", "propertyNames")
 _DIGITS = 12
-# With one of these beside it, a reference is part of an intersection of objects; anything else is a
-# bound or an annotation, and stays beside the reference.
-_OF_OBJECTS = frozenset({"additionalProperties", "allOf", "anyOf", "properties", "required"})
+# With one of these beside it, a reference is part of an intersection; anything else is a bound or
+# an annotation, and stays beside the reference.
+_JOINED = frozenset({"additionalProperties", "allOf", "anyOf", "const", "enum", "items"}) | {
+    *("properties", "required", "type"),
+}
 # These are about the member, not about the schema that it holds.
 _ANNOTATIONS = frozenset({"default", "deprecated"})
 
@@ -38,7 +41,7 @@ def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
         for name, value in schema.get("$defs", {}).items()
     }
     flat, _ = flatten.flattened(definitions, place)
-    return flat
+    return {name: plain(schema) for name, schema in flat.items()}
 
 
 def with_deprecations(definitions: Json, deprecated: Collection[str]) -> Json:
@@ -85,11 +88,7 @@ class _ReadableSchemas:
                 done[keyword] = [self.schema(arm, path) for arm in done[keyword]]
         if "anyOf" not in done and "oneOf" in done:
             done["anyOf"] = done.pop("oneOf")
-        done = _without_lone_arm(done)
-        if done.get("additionalProperties") is True or done.get("additionalProperties") == {}:
-            # An object is open anyway; one without members is a map of anything.
-            del done["additionalProperties"]
-        return _reference(done)
+        return _reference(without_lone_arms(done))
 
     def _items(self, value: Any, path: str) -> Json:
         """Return the items of a list; items by position are read as alternatives."""
@@ -101,22 +100,13 @@ class _ReadableSchemas:
         if path in self._json_schemas:
             rest = {key: value[key] for key in value if key not in _ANNOTATIONS}
             kept = {key: value[key] for key in value if key in _ANNOTATIONS}
-            return {"type": "object", EMBEDDED: digest(rest)[:_DIGITS], **kept}
+            return {"type": "object", EMBEDDED: sha256(essence(rest))[:_DIGITS], **kept}
         return self.schema(value, path)
-
-
-def _without_lone_arm(schema: Json) -> Json:
-    """Return a schema with an `allOf` of one part merged into it."""
-    parts = schema.get("allOf", ())
-    rest = {key: value for key, value in schema.items() if key != "allOf"}
-    if len(parts) != 1 or parts[0].keys() & rest.keys():
-        return schema
-    return {**parts[0], **rest}
 
 
 def _reference(schema: Json) -> Json:
     """Return a schema with an `allOf` if it has a reference beside members."""
-    if "$ref" not in schema or not schema.keys() & _OF_OBJECTS:
+    if "$ref" not in schema or not schema.keys() & _JOINED:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
     return {"allOf": [{"$ref": schema["$ref"]}, *schema.get("allOf", ()), rest]}

@@ -4,12 +4,13 @@ A published file has no facts of its own. It takes the facts of the revision it 
 those of its patches that fit.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.compare.plain_schemas import reworded
 from mcp_protogen.compare.reading import readable, with_deprecations
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive import methods
@@ -33,7 +34,8 @@ _UNNAMED = "draft"
 class Header:
     """An HTTP header of the Streamable HTTP or the older HTTP transport.
 
-    `when` is the case it applies to; empty if it always applies.
+    `when` is the case it applies to; empty if it always applies. If that is a kind of `message`,
+    each peer sends such messages; a situation may never come up.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Header:
     level: str
     when: str
     source: str
+    message: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class ComparedRevision:
 
     With an `extension` in it, it stands for that. `definitions` are those of the patched schema,
     without `allOf` and with inline objects in their places: paths through them are those of the
-    wire.
+    wire. `open_types` take undeclared members by intent. `facts` are as their files have them.
     """
 
     title: str
@@ -71,6 +74,8 @@ class ComparedRevision:
     ir: RevisionIR
     headers: tuple[Header, ...]
     notes: tuple[Problem, ...] = ()
+    open_types: frozenset[str] = frozenset()
+    facts: Json = field(default_factory=dict[str, Any])
     extension: ExtensionPart | None = None
 
 
@@ -93,10 +98,21 @@ def compared_file(
     notes: tuple[Problem, ...] = ()
     if given is not None:
         source, notes = as_given(source)
+    return compared_as(source, notes, title=title or revision, as_published=as_published)
+
+
+def compared_as(
+    source: RevisionSource,
+    notes: tuple[Problem, ...] = (),
+    *,
+    title: str,
+    as_published: bool = False,
+) -> ComparedRevision:
+    """Return a source as one side."""
     mended = source.patched()
     derived = derive_revision(untried(replace(source, schema=mended, ledger=())))
     compared = source.schema if as_published else mended
-    return compared_source(source, derived, compared, title=title or revision, notes=notes)
+    return compared_source(source, derived, compared, title=title, notes=notes)
 
 
 def compared_source(
@@ -117,6 +133,8 @@ def compared_source(
         ir=replace(derived.ir, rules=rules),
         headers=_headers(source.facts.document),
         notes=(*notes, *found),
+        open_types=source.facts.open_types,
+        facts=source.facts.document,
     )
 
 
@@ -124,12 +142,15 @@ def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...
     """Return a source as it is read if its schema is not the pinned one, with notes."""
     if source.facts.inherited:
         return source, tuple(sources.inherited_notice(source))
-    mended = ledger.mended(source.schema, source.ledger, source.ledger_place)
+    # Patches and methods are found by the words of the pinned schema.
+    known = sources.pinned(source.facts.revision, schema_folder()).schema
+    schema = reworded(source.schema, known)
+    mended = ledger.mended(schema, source.ledger, source.ledger_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
-    known = source.facts
-    document = facts.as_shown(schema_folder(), known.document, source.schema)
-    borrowed = replace(known, revision=f"{known.revision}-given", document=document)
-    return replace(source, ledger=mended.entries, facts=borrowed), mended.notes
+    stated = source.facts
+    document = facts.as_shown(schema_folder(), stated.document, schema)
+    borrowed = replace(stated, revision=f"{stated.revision}-given", document=document)
+    return replace(source, schema=schema, ledger=mended.entries, facts=borrowed), mended.notes
 
 
 def untried(source: RevisionSource) -> RevisionSource:
@@ -169,7 +190,14 @@ def inherited_basis(given: GivenFile) -> str:
 def _headers(document: Json) -> tuple[Header, ...]:
     headers: Json = document.get("headers", {})
     return tuple(
-        Header(name, direction, entry["level"], entry.get("when", ""), entry["source"])
+        Header(
+            name,
+            direction,
+            entry["level"],
+            entry.get("when", ""),
+            entry["source"],
+            entry.get("depends_on") == "message",
+        )
         for direction in ("request", "response")
         for name, entry in sorted(headers.get(direction, {}).items())
     )

@@ -65,6 +65,7 @@ class Category(StrEnum):
     ERROR = "error"
     META_KEY = "meta-key"
     HEADER = "header"
+    TRANSPORT = "transport"
     RULE = "rule"
     BEHAVIOUR = "behaviour"
     """The reaction of an implementation to a message; found by audits."""

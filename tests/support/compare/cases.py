@@ -26,6 +26,10 @@ from support.compare.made_up import (
 
 NOTHING = side()
 PLAIN = result(STRING)
+ANSWERING = side(types=(answer_type(),))
+OPEN = replace(ANSWERING, open_types=frozenset({"AskResult"}))
+MANDATORY = replace(NOTHING, facts={"methods": {"things/ask": {"mandatory": True}}})
+BY_POST = replace(NOTHING, facts={"transports": {"post": {"source": "x"}}})
 AT_MOST_3 = result({"type": "string", "maxLength": 3})
 NAMED = {"Named": record(a=STRING)}
 NEEDS = {"Named": record(("a",), a=STRING)}
@@ -133,8 +137,8 @@ TYPES = (
     ),
     one("type-changed", result(ref("Named"), NAMED), result(ref("Named"), {"Named": STRING})),
     one("type-changed-unsent", side({"Name": STRING}), side({"Name": {"type": "integer"}})),
-    one("type-opened", side(types=(answer_type(),)), side(types=(answer_type(open=True),))),
-    one("type-closed", side(types=(answer_type(open=True),)), side(types=(answer_type(),))),
+    one("type-opened", ANSWERING, OPEN),
+    one("type-closed", OPEN, ANSWERING),
     one(
         "type-deprecated", side(types=(answer_type(),)), side(types=(answer_type(deprecated=True),))
     ),
@@ -154,6 +158,9 @@ TYPES = (
 
 METHODS = (
     one("method-added", side(methods=()), NOTHING),
+    one("method-added-mandatory", side(methods=()), MANDATORY),
+    one("method-now-mandatory", NOTHING, MANDATORY),
+    one("method-now-voluntary", MANDATORY, NOTHING),
     one("method-removed", NOTHING, side(methods=())),
     one("method-sender-added", NOTHING, asking(senders=("client", "server"))),
     one("method-sender-removed", asking(senders=("client", "server")), NOTHING),
@@ -197,6 +204,7 @@ THE_REST = (
     one("error-added", NOTHING, side(errors=(error(),))),
     one("error-removed", side(errors=(error(),)), NOTHING),
     one("error-renumbered", side({"NoThing": no_thing(-3)}), side({"NoThing": no_thing(-21)})),
+    one("error-replaced", NOTHING, side(rules=replace(RULES, resource_not_found=-32602))),
     one("error-forbidden", side(errors=(error(),)), side(errors=(error(emit="never"),))),
     one("error-sender-changed", side(errors=(error(),)), side(errors=(error(emit="both"),))),
     one("error-data-changed", side(errors=(error(),)), side(errors=(error(data="AskResult"),))),
@@ -218,6 +226,8 @@ THE_REST = (
     one("header-removed", side(headers=(header("MUST"),)), NOTHING),
     one("header-now-required", side(headers=(header("MAY"),)), side(headers=(header("MUST"),))),
     one("header-level-changed", side(headers=(header("MUST"),)), side(headers=(header("MAY"),))),
+    one("transport-added", NOTHING, BY_POST),
+    one("transport-removed", BY_POST, NOTHING),
     one("era-changed", NOTHING, side(era="stateless")),
     one("rule-relaxed", NOTHING, side(rules=replace(RULES, send_batches=True))),
     one("rule-tightened", NOTHING, side(rules=replace(RULES, server_requests=False))),

@@ -172,9 +172,9 @@ def header(level: str, when: str = "", *, direction: str = "request") -> Header:
     return Header("x-thing", direction, level, when, "")
 
 
-def answer_type(*, open: bool = False, deprecated: bool = False) -> ObjectIR:
+def answer_type(*, deprecated: bool = False) -> ObjectIR:
     """`AskResult` as it is derived, without members."""
-    return ObjectIR(ClassName("AskResult"), (), (), open, "/$defs/AskResult", "", deprecated)
+    return ObjectIR(ClassName("AskResult"), (), (), False, "/$defs/AskResult", "", deprecated)
 
 
 def answer_with(

@@ -43,6 +43,9 @@ UNLISTED = frozenset(
         "meta-key-changed",
         "meta-key-now-required",
         "method-phase-changed",
+        "transport-added",
+        "transport-removed",
+        "error-replaced",
     }
 )
 
