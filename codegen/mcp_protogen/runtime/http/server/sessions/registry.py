@@ -24,6 +24,7 @@ from ....sharing.memory import MemoryEvents
 from ..asgi import require_room
 from ..options import quota_of
 from .event_log import StreamContext
+from .peers import key_of
 from .record import Choices, SessionCopy, SessionRecord
 from .servers import HttpServers
 from .streams import SessionStreams
