@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from support.http.fire import (
-    PATIENCE,
     Site,
     Wire,
     attacked,
@@ -19,6 +18,7 @@ from support.http.fire import (
     until,
     wire,
 )
+from support.patience import PATIENCE
 
 LISTEN = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
 MANY = 20

@@ -8,7 +8,6 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.http.fire import (
-    PATIENCE,
     STACKS,
     Answer,
     Site,
@@ -23,6 +22,7 @@ from support.http.fire import (
     wire,
 )
 from support.json_types import JsonObject
+from support.patience import PATIENCE
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, hello
 from support.tables import case, count
