@@ -938,7 +938,8 @@ class TestWhoseItIs:
             {"switched": [[1, 2, 3, 4]]},
         ]
         texts = [b"", b"{", b"null", b"[]", b"\xff", b"[" * 10_000, b'{"revision": "2025-11-25"}']
-        for members in (*wrong, *texts):
+        records: list[JsonObject | bytes] = [*wrong, *texts]
+        for members in records:
             with case(members):
                 engine = Engine()
                 async with workers(ours(), ours(), engine=engine) as (one, two):
