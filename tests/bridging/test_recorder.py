@@ -15,6 +15,7 @@ from mcp_protogen.connecting.traffic import read_lines
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from support.folders import ROOT
 from support.json_types import Json
+from support.running import Run
 from support.tables import case
 
 NOW = 1_800_000_000.0
@@ -107,3 +108,15 @@ def test_an_address_is_a_port_with_or_without_a_host() -> None:
     for said in ("", "x", "::1:80", "host:", "host:x", "70000", "a:b:1", "-1"):
         with case(said), pytest.raises(ProblemError, match="--http cannot be"):
             address(said)
+
+
+def test_bridge_names_the_line_at_fault_of_a_recording(mcp_gen: Run, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    for text, place in (("{}", f"{broken}:1: "), ('{"traffic": 1}\n[]', f"{broken}:2: ")):
+        broken.write_text(text, "utf-8")
+        with case(place):
+            ran = mcp_gen("bridge", "--replay", str(broken))
+            assert ran.code == 2
+            assert ran.err.startswith(f"error[bad-recording]: {place}"), ran.err
+    ran = mcp_gen("bridge", "--replay", str(tmp_path / "missing.jsonl"))
+    assert ran.err.startswith(f"error[bad-recording]: {tmp_path / 'missing.jsonl'}: "), ran.err
