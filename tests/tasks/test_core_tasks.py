@@ -51,6 +51,16 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
         assert "tasks" not in client.server_capabilities.to_wire()
 
 
+async def test_call_keeps_its_own_task_for_a_tool_that_is_always_a_task() -> None:
+    tapped = Tapped()
+    async with client_of(Jobs(), Client(), tap=keeping(tapped), options=OPTIONS) as client:
+        assert "needed" in [tool.name async for tool in client.iter_tools()]
+        created = await client.call_tool("needed", task=m.TaskMetadata(ttl=5000))
+        assert isinstance(created, m.CreateTaskResult)
+    (sent,) = (message for _, message in tapped if message.get("method") == "tools/call")
+    assert sent["params"]["task"] == {"ttl": 5000}
+
+
 @pytest.mark.shows("TC-06")
 async def test_a_server_that_has_no_tasks_passes_over_the_wish_for_one() -> None:
     async with served(Plain()) as hand:
