@@ -41,8 +41,8 @@ class Login:
             raise RuntimeError(step)
 
 
-async def sent(body: bytes, fails: str = "") -> list[object]:
-    """What happens to a request that is refused once."""
+async def send(body: bytes, fails: str = "") -> list[object]:
+    """Send a request that is refused once, and return the events in their order."""
     events: list[object] = []
     statuses = iter((401, 200))
 
@@ -66,9 +66,9 @@ async def test_request_is_held_while_its_user_logs_in_and_no_longer() -> None:
     for body, id in ((CALL, 7), (NOTE, None)):
         with case(body):
             first = [(id, True), "prepare", (id, False), "Bearer a"]
-            assert await sent(body) == [*first, (id, True), "again", (id, False), "Bearer a"]
+            assert await send(body) == [*first, (id, True), "again", (id, False), "Bearer a"]
 
 
 async def test_request_is_not_held_after_a_login_that_failed() -> None:
-    assert await sent(CALL, "prepare") == [(7, True), "prepare", (7, False)]
-    assert (await sent(CALL, "again"))[-3:] == [(7, True), "again", (7, False)]
+    assert await send(CALL, "prepare") == [(7, True), "prepare", (7, False)]
+    assert (await send(CALL, "again"))[-3:] == [(7, True), "again", (7, False)]

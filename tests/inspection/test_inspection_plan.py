@@ -1,4 +1,4 @@
-"""The steps of an inspection: what it asks a server, and what it leaves alone."""
+"""The steps of an inspection: its requests to a server, and the tools that it may call."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ READS: Json = {"readOnlyHint": True}
 
 
 def listing(*tools: Json, called: tuple[str, ...] = ()) -> Any:
-    """A session in which tools were listed, and some were called."""
+    """A session that listed tools, and called some of them."""
     calls = [
         exchange("tools/call", request("tools/call", {"name": name}), result()) for name in called
     ]

@@ -69,7 +69,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def one_change(kind: str, function: str) -> Mutation:
+def find_change(kind: str, function: str) -> Mutation:
     (found,) = (
         mutation
         for mutation in find_mutations(CODE, SOURCE)
@@ -171,9 +171,9 @@ def test_tests_notice_changes_or_not(project: Path, tmp_path: Path) -> None:
     judge = Judge(workshop, 20.0, {})
     # A test that fails with another text of the same meaning notices nothing.
     tests = [TEXT, SUMS, COUNTING]
-    assert judge.judge(one_change("flipped comparison", "is_small"), tests).killer == SUMS
-    assert judge.judge(one_change("boundary", "is_small"), tests) == (None, 2)
-    assert judge.judge(one_change("empty result", "count_down"), [SUMS]) == (None, 1)
+    assert judge.judge(find_change("flipped comparison", "is_small"), tests).killer == SUMS
+    assert judge.judge(find_change("boundary", "is_small"), tests) == (None, 2)
+    assert judge.judge(find_change("empty result", "count_down"), [SUMS]) == (None, 1)
     assert (project / CODE).read_text("utf-8") == SOURCE
 
 
@@ -181,9 +181,9 @@ def test_change_that_breaks_the_import_or_hangs_is_noticed(project: Path, tmp_pa
     workshop = Workshop(project, tmp_path / "workshop", patience=1.0)
     workshop.lay_out()
     judge = Judge(workshop, 20.0, {})
-    endless = replace(one_change("flipped comparison", "count_down"), replacement="True")
+    endless = replace(find_change("flipped comparison", "count_down"), replacement="True")
     assert judge.judge(endless, [SUMS, COUNTING]).killer == COUNTING
-    broken = replace(one_change("flipped comparison", "count_down"), replacement="]")
+    broken = replace(find_change("flipped comparison", "count_down"), replacement="]")
     assert judge.judge(broken, [SUMS]).killer == SUMS
 
 
@@ -193,7 +193,7 @@ def test_checkout_stays_as_it_is_when_a_run_is_killed(project: Path, tmp_path: P
         from support.mutants.trying import Workshop
         workshop = Workshop(Path({str(project)!r}), Path({str(tmp_path / "workshop")!r}))
         workshop.lay_out()
-        with workshop.changed({CODE!r}, "changed"):
+        with workshop.change({CODE!r}, "changed"):
             print("ready", flush=True)
             input()
         """
@@ -212,7 +212,7 @@ def test_checkout_stays_as_it_is_when_a_run_is_killed(project: Path, tmp_path: P
 
 def test_verdict_holds_until_the_code_or_the_test_changes(project: Path, tmp_path: Path) -> None:
     flipped, boundary = (
-        one_change(kind, "is_small") for kind in ("flipped comparison", "boundary")
+        find_change(kind, "is_small") for kind in ("flipped comparison", "boundary")
     )
     verdicts = Verdicts(tmp_path / "verdicts.json", project)
     verdicts.add(flipped, SUMS)
@@ -250,7 +250,7 @@ def test_closest_tests_come_before_those_named_alike_and_some_of_each_file() -> 
     many = [f"tests/test_b.py::test_{number}" for number in range(20)]
     naming = "tests/test_c.py::test_is_small_below_the_limit"
     few = ["tests/test_d.py::test_one", "tests/test_d.py::test_two"]
-    ordered = order_tests(one_change("boundary", "is_small"), [*closest, *many, naming, *few])
+    ordered = order_tests(find_change("boundary", "is_small"), [*closest, *many, naming, *few])
     assert ordered[:6] == [*closest, naming]
     # Nine of the many are taken as the closest of those whose names have nothing in common.
     assert ordered[15:18] == [few[0], few[1], many[9]]

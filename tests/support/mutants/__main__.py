@@ -2,7 +2,7 @@
 
 PYTHONPATH=tests python -m support.mutants [--seed N] [--of N] [--seconds N] [--area AREA ...]
 
-The checkout stays as it is: changes are made in a copy, `build/mutants/tree`. A run that was ended
+The checkout does not change: all is done in a copy, `build/mutants/tree`. A run that was ended
 goes on where it was. Changes that survived are tried again.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Final
 from support.folders import ROOT
 from support.mutants import sampling
 from support.mutants.mutations import Mutation
-from support.mutants.trying import Judge, Verdict, Workshop, one_at_a_time
+from support.mutants.trying import Judge, Verdict, Workshop, lock
 from support.quick.__main__ import files_naming
 from support.quick.record import DEFAULT, Record, load_record, test_file
 from support.quick.selection import closest_tests
@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
     record = load_record(DEFAULT)
     if record is None:
-        raise SystemExit("mutants: no record of which tests run a file; `make test RECORD=1` first")
+        raise SystemExit("mutants: build/quick.json is missing: run `make test RECORD=1` first")
     found = sampling.find_all(ROOT)
     areas = {
         area: sampling.sample(mutations, options.seed, options.of)
@@ -46,7 +46,7 @@ def main() -> None:
         if not options.area or area in options.area
     }
     uncounted = read_uncounted(found)
-    with one_at_a_time(FOLDER):
+    with lock(FOLDER):
         verdicts = Verdicts(FOLDER / "verdicts.json")
         try_all(areas, uncounted, record, verdicts, options.seconds)
     score = score_of(areas, uncounted, verdicts)
@@ -67,7 +67,7 @@ def read_uncounted(found: Mapping[str, Iterable[Mutation]]) -> dict[tuple[str, s
 
 
 class Verdicts:
-    """Verdicts of earlier runs: they hold while the changed file and the test stay as they are."""
+    """Verdicts of earlier runs: valid while the changed file and the test do not change."""
 
     def __init__(self, file: Path, root: Path = ROOT) -> None:
         self._file = file

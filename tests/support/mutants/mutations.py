@@ -1,7 +1,7 @@
 """Small changes of a module, each at one place: what `make mutants` tries the tests with.
 
 Places are functions, so that an entry of a record holds when lines move. Annotations, decorators,
-asserts and strings stay as they are.
+asserts and strings are left alone.
 """
 
 import ast
@@ -78,7 +78,7 @@ def find_mutations(path: str, source: str) -> list[Mutation]:
 
 
 class _Finder(ast.NodeVisitor):
-    """Walks a module, and remembers in which function it is."""
+    """Walks a module, and remembers the names of the functions around a node."""
 
     def __init__(self, path: str) -> None:
         self.found: list[Mutation] = []

@@ -29,9 +29,9 @@ def find_all(root: Path) -> dict[str, list[Mutation]]:
 
 
 def sample(mutations: Sequence[Mutation], seed: str, one_of: int) -> list[Mutation]:
-    """Return one of so many changes of an area, at least three, of as many kinds as there are.
+    """Return every so many changes of an area, at least three, and first one of each kind.
 
-    Each change has a rank of its own, so that a change elsewhere leaves the sample as it is.
+    The rank of a change depends on the change alone, so that edits elsewhere keep the sample.
     """
     turns: dict[str, int] = defaultdict(int)
     ordered: list[tuple[int, str, Mutation]] = []

@@ -55,7 +55,7 @@ class Run(NamedTuple):
 
 @dataclass
 class Workshop:
-    """A copy of a checkout, in which one change at a time is made, and tests run."""
+    """A copy of a checkout to change at one place at a time, and to run tests in."""
 
     root: Path
     folder: Path
@@ -89,7 +89,7 @@ class Workshop:
                 import_module(name)
 
     @contextmanager
-    def changed(self, path: str, source: str) -> Generator[None, None, None]:
+    def change(self, path: str, source: str) -> Generator[None, None, None]:
         """Have another source in a file and its copy in the generated package."""
         names = [name for name in (path, copy_of(path)) if name]
         files = [self.tree / name for name in names if (self.tree / name).is_file()]
@@ -105,9 +105,9 @@ class Workshop:
                 _write(file, content, when)
 
     def run(self, tests: Sequence[str], seconds: float, longest: float = 0.0) -> Run:
-        """Run tests in this order until one fails, or until they took so many seconds.
+        """Run tests in this order until one fails, or until their time is over.
 
-        Seconds are those of a processor. `longest` is what the longest test has taken before.
+        `seconds` are those of a processor. `longest` is what the longest test has taken before.
         """
         (self.folder / "tmp").mkdir(parents=True, exist_ok=True)
         reading, writing = os.pipe()
@@ -134,12 +134,12 @@ def _write(file: Path, content: bytes, when: float) -> None:
 
 
 @contextmanager
-def one_at_a_time(folder: Path) -> Generator[None, None, None]:
+def lock(folder: Path) -> Generator[None, None, None]:
     """Hold the lock of a folder, or raise `SystemExit`."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    with (folder / "lock").open("w") as file:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise SystemExit(f"mutants: another run is at work in {folder}; wait for it") from None
         yield
@@ -273,7 +273,7 @@ class Judge:
         ordered = order_tests(mutation, short)
         for batch in make_batches(ordered, self.recorded, self.seconds):
             while left > 0 and (fit := [test for test in batch if not self._is_unfit(test)]):
-                with self.workshop.changed(mutation.path, changed):
+                with self.workshop.change(mutation.path, changed):
                     run = self.workshop.run(fit, left, self._longest(fit))
                 if run.failed is None:
                     ran, left = ran + run.passed, left - run.seconds
@@ -293,7 +293,7 @@ class Judge:
     def _passes_unchanged(self, test: str, path: str, source: str) -> bool:
         """Return true if a test passes with another text of the same meaning."""
         if (test, path) not in self._fit:
-            with self.workshop.changed(path, f"{source}#\n"):
+            with self.workshop.change(path, f"{source}#\n"):
                 run = self.workshop.run([test], self.seconds, self._longest([test]))
             if run.failed is not None or not run.passed:
                 return False

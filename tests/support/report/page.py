@@ -56,6 +56,7 @@ def page(folder: Path = records.FOLDER) -> str:
         **_targets(found["targets"]),
         "sdk": _sdk(found["python-sdk"]),
         **_peers(found["peers"]),
+        "mutants": found["mutants"],
         "costs": _costs(),
         **_adoption(found["adoption"]),
         "unclear": list(unclear.grouped(places)),
