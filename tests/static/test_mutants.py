@@ -125,6 +125,10 @@ def test_annotations_strings_and_asserts_stay() -> None:
 
             def f(self, a: Literal[5]) -> Literal[6]:
                 assert a == 7
+
+            def g(self, a: bool = True) -> None:
+                """Text."""
+                ...
         ''')
 
 

@@ -125,9 +125,10 @@ class _Finder(ast.NodeVisitor):
         self._visit_function(node)
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._returns.append(ast.unparse(node.returns) if node.returns else "")
-        self._visit_body(node)
-        self._returns.pop()
+        if not _is_stub(node):
+            self._returns.append(ast.unparse(node.returns) if node.returns else "")
+            self._visit_body(node)
+            self._returns.pop()
 
     def _visit_body(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._names.append(node.name)
@@ -152,6 +153,11 @@ def _is_left_out(node: ast.AST) -> bool:
     if isinstance(node, ast.If):
         return ast.unparse(node.test) in ("TYPE_CHECKING", "__name__ == '__main__'")
     return isinstance(node, ast.Assert | ast.JoinedStr)
+
+
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return true for a method of a protocol, whose defaults are only read by type checkers."""
+    return ast.unparse(node.body[-1]) == "..."
 
 
 def _short(text: str) -> str:
