@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RELEASING := build/releasing
 
-.PHONY: help setup quick demo test test-all check golden conformance records report bench site release workflows clean
+.PHONY: help setup quick demo test test-all mutants check golden conformance records report bench site release workflows clean
 
 help: ## Show what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -38,6 +38,14 @@ test: $(READY) ## Run the suite, of large tables of peers a sample (RECORD=1: fo
 
 test-all: $(READY) ## Run the suite, all of every table
 	$(PYTEST) --all
+
+# Which sample, folders of the code alone, such as AREA=emit, and tests to run before all others.
+SEED ?= 0
+AREA ?=
+FIRST ?=
+
+mutants: $(READY) ## Change the code at sampled places, and record which changes tests notice
+	PYTHONPATH=tests:generated nice $(BIN)/python -m support.mutants --seed $(SEED) $(addprefix --area ,$(AREA)) --first $(FIRST)
 
 check: $(READY) ## Lint, format check and strict types of our own code
 	$(BIN)/ruff check codegen tests benchmarks examples docs/website .github/releasing

@@ -332,6 +332,16 @@ def test_a_responder_can_be_started_again_and_leaves_no_file_behind(
     assert list(temporary.iterdir()) == []
 
 
+def test_responder_answers_beside_modules_that_fail_to_import(tmp_path: Path) -> None:
+    package = tmp_path / "sdk"
+    target(package, ICON, "icons")
+    for name, text in (("__init__", ""), ("broken", "import no_such_dependency")):
+        (package / f"{name}.py").write_text(text)
+    asked: dict[str, Any] = {"id": "1", "type": "Icon", "value": {"src": "a"}}
+    (answer,) = converse(responder_command(str(package), REVISION), [asked])
+    assert answer["verdict"] == "accepted"
+
+
 def test_a_value_that_ends_the_target_is_no_end_of_the_audit(tmp_path: Path) -> None:
     source = f"""{PYDANTIC}
     from pydantic import field_validator
@@ -372,5 +382,6 @@ def converse(command: Sequence[str], asked: Sequence[Mapping[str, Any]]) -> list
     )
     hello, *answers = map(json.loads, done.stdout.splitlines())
     assert hello["responder"] == 1
+    assert "error" not in hello
     assert command[0] == sys.executable
     return answers

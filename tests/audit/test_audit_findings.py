@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.audit.expected import expected
+from mcp_protogen.audit.probe.expressions import expression
 from mcp_protogen.audit.severities import SEVERITIES
 from mcp_protogen.findings.change import Reader, Severity
 from support.audit.auditing import PYDANTIC, REVISION, audited, codes_about, findings
+from support.tables import case
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -187,6 +189,17 @@ CASES: dict[str, tuple[str, str, set[str]]] = {
         """,
         "TextContent",
         {"field-untyped"},
+    ),
+    "a constant that is optional and not filled in": (
+        """
+        class TextContent(BaseModel):
+            type: Literal["text"] | None = None
+            text: str
+            annotations: dict[str, Any] | None = None
+            meta: dict[str, Any] | None = Field(None, alias="_meta")
+        """,
+        "TextContent",
+        {"field-optional", "field-untyped"},
     ),
     "another constant": (
         """
@@ -395,6 +408,13 @@ def test_an_annotation_that_json_does_not_explain_is_shown_as_it_is(tmp_path: Pa
     """
     change = findings(audited(tmp_path, source))["field-extra", "Root.colours"]
     assert ".Colour'>]" in change.after
+
+
+def test_annotation_is_shown_up_to_200_characters() -> None:
+    for name in ("N" * 100, "N" * 200):
+        unknown = type(name, (), {})
+        with case(f"{len(name)} characters"):
+            assert expression(unknown, lambda _: None) == {"any": repr(unknown)[:200]}
 
 
 def test_severities_follow_who_sends_the_type(tmp_path: Path) -> None:

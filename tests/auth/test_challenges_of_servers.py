@@ -1,5 +1,6 @@
 """What a server answers whose token is missing, malformed, bad or bound to a key."""
 
+import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from itertools import product
@@ -252,6 +253,11 @@ def test_what_are_no_scopes_is_refused_at_once() -> None:
                 pkg.Authentication(verify=verify, method_scopes={"tools/call": wrong})  # type: ignore[dict-item]
             with pytest.raises(error):
                 pkg.InsufficientScope(wrong)  # type: ignore[arg-type]
+
+
+def test_settings_of_authentication_are_shown_without_what_follows_from_them() -> None:
+    names = "scopes", "resource", "method_scopes", "expand_scopes", "require_proofs"
+    assert re.findall(r"(\w+)=", repr(pkg.Authentication(verify=pkg.static_tokens({})))) == [*names]
 
 
 def test_no_secret_is_shown_of_what_authenticates() -> None:

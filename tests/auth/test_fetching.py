@@ -111,6 +111,14 @@ async def test_a_url_that_is_not_of_https_or_not_of_a_public_host_is_refused() -
             assert "secret" not in await refused(url)
 
 
+def test_ports_of_urls_end_at_65535() -> None:
+    for port in (1, 443, 65_535):
+        with case(port):
+            assert FetchPolicy().zone(httpx2.URL(f"https://{HOST}:{port}/")) == "public"
+    with pytest.raises(UnsafeUrl, match="impossible port"):
+        FetchPolicy().zone(httpx2.URL(f"https://{HOST}:65536/"))
+
+
 @pytest.mark.shows("SF-02")
 async def test_this_machine_is_fetched_only_where_the_policy_allows_it() -> None:
     site = Site()

@@ -225,6 +225,14 @@ def test_answers_that_are_none_are_refused() -> None:
         assert type(refused.value) is AuthorizationError, name
 
 
+def test_answer_of_a_mebibyte_is_read_and_a_larger_one_refused() -> None:
+    small = answered(access_token="a")
+    largest = replace(small, body=small.body.ljust(1024 * 1024))
+    assert tokens(largest).access_token == "a"
+    with pytest.raises(AuthorizationError, match="JSON object"):
+        tokens(replace(small, body=largest.body + b" "))
+
+
 def test_no_answer_does_more_than_give_tokens_or_be_refused() -> None:
     seeds = (
         {"access_token": "a", "token_type": "Bearer", "expires_in": 60, "scope": "a b"},

@@ -15,6 +15,7 @@ from mcp_protogen.connecting.traffic import read_lines
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from support.folders import ROOT
 from support.json_types import Json
+from support.running import Run
 from support.tables import case
 
 NOW = 1_800_000_000.0
@@ -122,3 +123,15 @@ def test_only_its_user_can_read_a_recording_that_was_open_to_others(tmp_path: Pa
     with pytest.raises(ProblemError, match="bad-recording"):
         recorder(other)
     assert other.stat().st_mode & 0o777 == 0o644
+
+
+def test_bridge_names_the_line_at_fault_of_a_recording(mcp_gen: Run, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    for text, place in (("{}", f"{broken}:1: "), ('{"traffic": 1}\n[]', f"{broken}:2: ")):
+        broken.write_text(text, "utf-8")
+        with case(place):
+            ran = mcp_gen("bridge", "--replay", str(broken))
+            assert ran.code == 2
+            assert ran.err.startswith(f"error[bad-recording]: {place}"), ran.err
+    ran = mcp_gen("bridge", "--replay", str(tmp_path / "missing.jsonl"))
+    assert ran.err.startswith(f"error[bad-recording]: {tmp_path / 'missing.jsonl'}: "), ran.err

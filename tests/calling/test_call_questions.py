@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import pytest
+from mcp_protogen.calling.calls import CallTimeout
 from mcp_protogen.calling.connections import ELICIT, ROOTS, SAMPLE
 from mcp_protogen.calling.questions import Questions
 from support.tables import case
@@ -230,3 +232,19 @@ def test_time_stands_still_while_a_person_thinks_and_questions_come_one_by_one()
 
     asyncio.run(both())
     assert events == ["begin", "end"] * 2
+
+
+@pytest.mark.skips_time
+async def test_time_of_a_call_stands_still_only_while_it_is_paused() -> None:
+    limit = CallTimeout(3)
+    seen = [limit.stands_still]
+
+    async def work() -> None:
+        seen.append(limit.stands_still)
+        with limit.paused():
+            await asyncio.sleep(10)
+            seen.append(limit.stands_still)
+        seen.append(limit.stands_still)
+
+    await limit.run(work, cast(Any, None))
+    assert [*seen, limit.stands_still] == [False, False, True, False, False]

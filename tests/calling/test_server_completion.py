@@ -264,6 +264,8 @@ BASH: dict[str, tuple[str, int, str, int, str]] = {
     "a URL": ("mcp-gen call http : //h : 1/x gr", 7, "mcp-gen call http://h:1/x gr", 3, ""),
     "in a URL": ("mcp-gen read s.py memo : //t", 5, "mcp-gen read s.py //t", 3, "memo:"),
     "words in quotes": ("mcp-gen call 'a b' x", 3, "mcp-gen call 'a b' x", 3, ""),
+    "a break as the first word": ("mcp-gen = x", 2, "mcp-gen x", 1, "="),
+    "words after the cursor": ("mcp-gen call s.py t", 2, "mcp-gen call s.py", 2, ""),
     "the next word": ("mcp-gen call s.py ", 3, "mcp-gen call s.py ''", 3, ""),
 }
 

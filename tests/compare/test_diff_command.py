@@ -247,6 +247,8 @@ def test_nothing_is_written_where_something_is_wrong(mcp_gen: Command, tmp_path:
         ("2025-11-25@zzzz", "unknown-publication"),
         ("2025-11-25@", "unknown-publication"),
         ("2025-11-25@1", "unknown-publication"),
+        ("2025-11-25@1ff", "unknown-publication"),
+        ("2025-11-25@1ffe", "no-source"),
         ("2025-11-25@1ffe4c55", "no-source"),
         ("nothing.json", "unreadable-source"),
         ("2025-11-25=nothing.json", "unreadable-source"),

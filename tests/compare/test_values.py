@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mcp_protogen.compare.members import members
 from mcp_protogen.compare.values import Relation, Values
 from support import tables
 from support.compare.made_up import record, ref
@@ -189,3 +190,16 @@ def test_types_that_branch_at_every_level_come_to_an_end() -> None:
 
     values = Values(tower("A"), tower("B"), {})
     assert values.relation(ref("A0"), ref("B0")) is Relation.SAME
+
+
+def test_choices_of_a_member_are_its_constants() -> None:
+    for schema, choices in (
+        ({"const": "a"}, {"a"}),
+        ({"enum": ["a", 1]}, {"a", "1"}),
+        (any_of({"const": "a"}, {"enum": ["b"]}), {"a", "b"}),
+        (any_of({"const": "a"}, STRING), set[str]()),
+        (STRING, set[str]()),
+    ):
+        with tables.case(schema):
+            (member,) = members({"T": record(x=schema)}, "T", message=False).values()
+            assert member.choices == choices

@@ -73,6 +73,7 @@ def test_the_table_of_habits_is_what_make_offers() -> None:
         "quick",
         "demo",
         "test",
+        "mutants",
         "check",
         "golden",
         "conformance",

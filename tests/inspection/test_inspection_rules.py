@@ -286,6 +286,24 @@ def test_a_request_without_the_version_header_need_not_be_answered_as_of_the_new
     assert codes(session(answered, transport=HTTP)) == set()
 
 
+def test_resumed_stream_of_several_strange_messages_is_one_breach() -> None:
+    stream: dict[str, Any] = {"status": 200, "answered": {"content-type": "text/event-stream"}}
+    first = exchange("ping", request("ping"), result(), events=("a-1",), **stream)
+    second = exchange("ping", request("ping", id=6), result(id=6), events=("b-1", "b-2"), **stream)
+    resumed = exchange(
+        *("GET with Last-Event-ID", None, result(id=6)),
+        events=("b-1", "b-2"),
+        headers={"last-event-id": "a-1"},
+        **stream,
+    )
+    (found,) = (
+        breach
+        for breach in judged([session(first, second, resumed)])
+        if breach.rule.code == "replayed-elsewhere"
+    )
+    assert found.number == 1
+
+
 def test_what_a_resumed_stream_sends_again_is_no_second_answer() -> None:
     _, kept = BROKEN_AND_KEPT["replayed-elsewhere"]
     assert codes(kept) == set()

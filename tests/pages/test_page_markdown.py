@@ -1,9 +1,10 @@
 """A comparison as a changelog in Markdown."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from mcp_protogen.findings.change import Comparison, Reader
+from mcp_protogen.findings.change import Comparison, Overview, Reader
 from mcp_protogen.findings.pages.markdown import code, prose, render
 from support import tables
 from support.pages.comparisons import HARM, NOTHING, REMOVED, SMALL, hostile
@@ -64,6 +65,25 @@ def test_what_does_not_concern_the_reader_is_left_out() -> None:
 
 def test_no_changes_are_said_in_a_line() -> None:
     assert render(NOTHING, reader=None) == "## 2025-03-26 → 2025-03-26\n\nNo changes.\n"
+
+
+def test_overview_is_a_list_a_table_and_remarks() -> None:
+    table = (("revision", "tools"), ("2025-03-26", "1"), ("2025-06-18", "2"))
+    head = (
+        "## 2025-03-26 → 2025-03-26\n"
+        "\n"
+        "- name: time\n"
+        "\n"
+        "| revision | tools |\n"
+        "|---|---|\n"
+        "| 2025-03-26 | 1 |\n"
+        "| 2025-06-18 | 2 |\n"
+        "\n"
+    )
+    for remarks, shown in ((), ""), (("It ended early.",), "- It ended early.\n\n"):
+        known = Overview((("name", "time"),), table, remarks)
+        page = render(replace(NOTHING, overview=known), reader=None)
+        assert page == f"{head}{shown}No changes.\n"
 
 
 TEXTS = (

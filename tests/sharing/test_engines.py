@@ -698,3 +698,13 @@ def test_an_engine_can_be_pickled_and_shows_no_password(remote: SharedEngine) ->
         assert "cret" not in text and "user" not in text
         assert str(url.hostname) in text and str(url.port) in text
     assert repr(pickle.loads(pickle.dumps(engine))) == repr(engine)
+
+
+@pytest.mark.skips_time
+async def test_session_in_memory_lapses_at_the_end_of_its_lifetime() -> None:
+    sessions = MemoryEngine().sessions
+    await sessions.save("a", "worker", b"", version=0, lifetime=10.0)
+    await asyncio.sleep(9.9)
+    assert await sessions.open("a", "worker") is not None
+    await sessions.refresh(["a"], 0.0)
+    assert await sessions.open("a", "worker") is None

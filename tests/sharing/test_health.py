@@ -6,6 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp_revisions._runtime.core.tasks import Tasks
+from mcp_revisions._runtime.http.server.sessions.peers import Peers
+from mcp_revisions._runtime.sharing.engine import Shared
+from mcp_revisions._runtime.sharing.memory import MemoryEngine
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, app_of, booted, calling, serving, text_in
 from support.revisions import STATELESS
@@ -141,3 +145,10 @@ async def test_an_engine_that_cannot_be_used_is_said_at_the_start() -> None:
         async with booted(app):
             pass
     assert "no client for it" in str(app.failure)
+
+
+async def test_worker_counts_on_nothing_before_it_has_an_engine() -> None:
+    tasks = Tasks()
+    assert Peers("a", None, 60.0, tasks).current
+    shared = Shared(engine=MemoryEngine())
+    assert not Peers("a", shared, 60.0, tasks).current

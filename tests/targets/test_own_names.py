@@ -10,8 +10,11 @@ from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive import recursion
 from mcp_protogen.derive.renaming import renamed
 from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.generate import generate
 from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.own_names import names_for
+from mcp_protogen.inputs.pins import load_extension_pins
 from mcp_protogen.ir import ObjectIR, RevisionIR
 from support.tables import case
 
@@ -139,3 +142,17 @@ def test_each_mistake_is_reported_with_its_place_in_the_file() -> None:
         with case(document):
             assert (problem.code, problem.place, problem.pointer) == (code, "names.json", pointer)
             assert hint in problem.hint
+
+
+def test_package_with_own_names_is_of_one_revision_without_extensions() -> None:
+    other = "2025-06-18"
+    kept = read_inputs(GenerationOptions((other,))).revisions
+    extension = next(iter(load_extension_pins()))
+    for name, options in {
+        "two revisions": _given(b"{}")._replace(revisions=(REVISION, other)),
+        "a kept revision": _given(b"{}")._replace(kept=kept),
+        "an extension": _given(b"{}")._replace(extensions={extension: None}),
+    }.items():
+        with case(name), pytest.raises(ProblemError) as refused:
+            generate(options)
+        assert [problem.code for problem in refused.value.problems] == ["conflicting-options"]

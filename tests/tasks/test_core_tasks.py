@@ -4,7 +4,7 @@ from asyncio import Event, create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, Options, TaskOptions, Toolkit, client_of
+from mcp_revisions import McpError, Options, TaskCalls, TaskOptions, Toolkit, client_of
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
 from support.revisions import OLD
@@ -49,6 +49,19 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
 
     async with client_of(Plain(), Client(), options=OPTIONS) as client:
         assert "tasks" not in client.server_capabilities.to_wire()
+
+
+async def test_call_keeps_its_own_task_for_a_tool_that_is_always_a_task() -> None:
+    class Caller(TaskCalls, Client):
+        """A client that calls tools as tasks by itself."""
+
+    tapped = Tapped()
+    async with client_of(Jobs(), Caller(), tap=keeping(tapped), options=OPTIONS) as client:
+        assert "needed" in [tool.name async for tool in client.iter_tools()]
+        created = await client.call_tool("needed", task=m.TaskMetadata(ttl=1234))
+        assert isinstance(created, m.CreateTaskResult)
+    (sent,) = (message for _, message in tapped if message.get("method") == "tools/call")
+    assert sent["params"]["task"] == {"ttl": 1234}
 
 
 @pytest.mark.shows("TC-06")

@@ -21,6 +21,7 @@ from mcp_revisions import (
     tool,
 )
 from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions._runtime.server.tasks.context import TaskContext
 from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 from support.http.serving import serving
@@ -170,3 +171,23 @@ async def test_a_server_that_lacks_the_extension_of_its_revision_does_not_start(
     with pytest.raises(TypeError, match="write TasksServer before the other bases of Forgetful"):
         async with client_of(Forgetful(), mcp.Client()):
             pass
+
+
+async def test_stream_of_a_call_is_closed_only_while_it_is_no_task() -> None:
+    closed: list[str] = []
+
+    class Origin:
+        async def close_stream(self) -> None:
+            closed.append("closed")
+
+    for name, id, origin, times in (
+        ("a plain call", None, Origin(), 1),
+        ("a plain call whose client has gone", None, None, 0),
+        ("a task", "t", Origin(), 0),
+    ):
+        closed.clear()
+        context: Any = object.__new__(TaskContext)
+        context.id, context.origin = id, origin
+        with case(name):
+            await context.close_stream()
+            assert len(closed) == times

@@ -435,6 +435,11 @@ def test_what_one_process_keeps_goes_by_a_clock_that_nobody_sets(
     assert 0 <= steady_time() - before < 3600
 
 
+def test_limits_of_tasks_have_these_defaults() -> None:
+    given = TaskOptions(ttl=3600, max_ttl=86_400, poll_interval=1, max_tasks=1000, lease=10)
+    assert TaskOptions() == given
+
+
 @pytest.mark.shows("TC-20", "TC-21", "TX-22")
 def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
     async def script() -> None:

@@ -327,3 +327,11 @@ def _key(id: str) -> str:
 
 TestTasks = Tasks.TestCase
 TestTasks.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+
+def test_result_that_a_task_has_noted_stays() -> None:
+    task = lifecycle.noted(a_task(), "a", 1)
+    assert lifecycle.noted(task, "a", 2) is task
+    assert lifecycle.noted(task, "b", 2).done == {"a": 1, "b": 2}
+    with pytest.raises(lifecycle.TaskEnded):
+        lifecycle.noted(lifecycle.completed(task, {}, 5.0), "c", 3)

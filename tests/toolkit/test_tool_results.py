@@ -254,6 +254,13 @@ def test_a_whole_result_goes_out_as_it_is() -> None:
     assert answered(result, ...) == result.to_wire()
 
 
+def test_tool_of_a_plain_type_may_return_a_result_of_its_own() -> None:
+    failed = m.CallToolResult(content=[], is_error=True)
+    for annotation in (str, int, bool):
+        with case(annotation):
+            assert answered(failed, annotation) == failed.to_wire()
+
+
 def test_a_whole_result_beside_a_type_is_held_to_its_schema() -> None:
     annotation = Forecast | m.CallToolResult
     schema = listed_tools(returning(None, annotation))["function"]["outputSchema"]

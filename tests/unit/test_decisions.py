@@ -528,6 +528,15 @@ def test_what_a_person_wrote_against_the_schema_is_told_and_the_rest_is_drafted(
     assert check(NEXT, schema).problems[0] == found
 
 
+def test_leniency_that_the_schema_no_longer_allows_is_drafted_as_gone(tmp_path: Path) -> None:
+    document = made_up()
+    document["$defs"]["CacheableResult"]["properties"]["cacheScope"] = {"type": "integer"}
+    schema = copied(tmp_path)
+    add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
+    gone = {name for name, fact in drafted(schema)["leniency"].items() if fact is None}
+    assert gone == {"absent-cache-scope"}
+
+
 def test_a_method_that_the_schema_has_is_gone_nowhere(schema: Path) -> None:
     put(schema, "facts", {"inherits": NEWEST, "methods": {"tools/list": None}})
     report = write(NEXT, schema)

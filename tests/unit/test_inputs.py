@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.canonical import digest_files, sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
@@ -45,6 +45,20 @@ def change(file: Path, **members: Any) -> None:
 def moved(before: RevisionInputs, after: RevisionInputs) -> set[str]:
     names = RevisionInputs._fields
     return {name for name in names if getattr(before, name) != getattr(after, name)}
+
+
+def test_digest_of_files_depends_on_their_paths_and_contents(tmp_path: Path) -> None:
+    for place, content in (("1/a", b"x"), ("2/a", b"y"), ("3/b", b"x"), ("4/b/a", b"x")):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_bytes(content)
+    shutil.copytree(tmp_path / "1", tmp_path / "5")
+    folders = [tmp_path / name for name in "12345"]
+    digests = [
+        digest_files(folder, (file for file in folder.rglob("*") if file.is_file()))
+        for folder in folders
+    ]
+    assert digests[0] == digests[4]
+    assert len(set(digests)) == 4
 
 
 def test_a_pinned_revision_is_known_by_its_pin(folder: Path) -> None:

@@ -121,6 +121,8 @@ def test_what_the_user_saves_during_the_swap_is_not_lost(
 
     def save_first(staged: Path, target: Path) -> bool:
         (target / "new.txt").write_text("just made")
+        (target / "made" / "below").mkdir(parents=True)
+        (target / "made" / "below" / "new.txt").write_text("just made")
         (target / "saving").write_text("just saved")
         os.replace(target / "saving", target / "mine.txt")
         return exchange(staged, target)
@@ -131,6 +133,7 @@ def test_what_the_user_saves_during_the_swap_is_not_lost(
     put(NEW, out)
     assert (out / "mine.txt").read_text() == "just saved"
     assert (out / "new.txt").read_text() == "just made"
+    assert (out / "made" / "below" / "new.txt").read_text() == "just made"
 
 
 def test_leftovers_that_cannot_be_removed_are_a_warning(

@@ -115,7 +115,7 @@ def _opener(options: BridgeOptions) -> Opener:
     try:
         return replaying(options.replay)
     except RecordingError as error:
-        place = f"{options.replay}:{error.line}" if error.line else str(options.replay)
+        place = f"{options.replay}:{error.line}"
         raise ProblemError(Problem("bad-recording", error.reason, place)) from error
     except OSError as error:
         raise ProblemError(

@@ -30,7 +30,7 @@ def rejoin(environment: MutableMapping[str, str]) -> None:
     for number, token in enumerate(tokens[: place + 1]):
         is_break = _BREAK.fullmatch(token) is not None
         # What stands alone between two words is none of them.
-        if words and (glued or is_break) and number > 1:
+        if (glued or is_break) and number > 1:
             cut = words[-1] + token if is_break else words[-1]
             words[-1] += token
         else:

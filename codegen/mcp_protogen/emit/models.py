@@ -169,9 +169,9 @@ def _generate(types: Sequence[TypeIR], templates: Path) -> str:
 def _skeleton(types: Sequence[TypeIR]) -> Json:
     """Return the types as datamodel-code-generator should read them.
 
-    It needs only members, and the references in cycles. There, classes come before aliases, because
-    Python evaluates the right-hand side of an alias at once. All other types are in their final
-    order, and show no references: the tool spends most of its time on them.
+    It needs only members, and the references of aliases in cycles. There, classes come before
+    aliases, because Python evaluates the right-hand side of an alias at once. All other types are
+    in their final order, and show no references: the tool spends most of its time on them.
     """
     graph = recursion.graph_of(types)
     circular = recursion.circular(types)
@@ -206,19 +206,12 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
 
 
 def _outline(type_: TypeIR, known: Collection[str]) -> Json:
-    """Return a type as the tool reads it, with its references to the types in `known`."""
+    """Return a type as the tool reads it; an alias has its references to the types in `known`."""
     if not isinstance(type_, ObjectIR):
         return _references(one for one in recursion.uses(type_) if one in known)
     return {
         "type": "object",
-        "properties": {
-            str(field.name): (
-                _references(one for one in recursion.names_in(field.type) if one in known)
-                if known
-                else True
-            )
-            for field in type_.own_fields
-        },
+        "properties": {str(field.name): True for field in type_.own_fields},
         "required": [str(field.name) for field in type_.own_fields if field.required],
     }
 

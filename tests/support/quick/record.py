@@ -20,6 +20,11 @@ def original(path: str) -> str:
     return _ORIGINAL + path.removeprefix(_COPY) if path.startswith(_COPY) else path
 
 
+def copy_of(path: str) -> str | None:
+    """Return the path of the copy of a file of the runtime."""
+    return _COPY + path.removeprefix(_ORIGINAL) if path.startswith(_ORIGINAL) else None
+
+
 def plain_id(test: str) -> str:
     """Return the id of a test without the phase that pytest and the group that xdist append."""
     return re.sub(r"@[^\]@]*$", "", re.sub(r" \((setup|call|teardown)\)$", "", test))

@@ -57,6 +57,7 @@ def page(folder: Path = records.FOLDER) -> str:
         "sdk": _sdk(found["python-sdk"]),
         "typescript_sdk": _sdk(found["typescript-sdk"]),
         **_peers(found["peers"]),
+        "mutants": found["mutants"],
         "costs": _costs(),
         **_adoption(found["adoption"]),
         "unclear": list(unclear.grouped(places)),

@@ -21,6 +21,7 @@ MADE_BY: Final = {
     "differential": "make records",
     "peers": "make records",
     "targets": "make records",
+    "mutants": "make mutants",
     "python-sdk": "hand, from what examples/python-sdk/prove.py reports",
     "typescript-sdk": "hand, from what examples/typescript-sdk/prove.py reports",
     "adoption": "hand, with a clock, while a revision is adopted",

@@ -1,0 +1,65 @@
+"""The steps of an inspection: its requests to a server, and the tools that it may call."""
+
+from typing import Any
+
+from mcp_protogen.inspection.plan import MISTAKES, READING
+from mcp_protogen.inspection.steps import STATELESS, SessionClient
+from mcp_protogen.inspection.transcript import UNKNOWN_REVISION
+from support.inspection.sessions import exchange, request, result, session
+from support.tables import case
+
+Json = dict[str, Any]
+READS: Json = {"readOnlyHint": True}
+
+
+def listing(*tools: Json, called: tuple[str, ...] = ()) -> Any:
+    """A session that listed tools, and called some of them."""
+    calls = [
+        exchange("tools/call", request("tools/call", {"name": name}), result()) for name in called
+    ]
+    listed = exchange("tools/list", request("tools/list"), result({"tools": [*tools]}))
+    return session(listed, *calls, capabilities={"tools": {}})
+
+
+def called_tool(client: SessionClient) -> Any:
+    """The tool that the next call is for."""
+    (probe,) = (probe for probe in READING if probe.name == "tools/call")
+    step = probe.make(client)
+    return None if step is None else step.messages[0]["params"]["name"]
+
+
+def test_inspection_calls_only_tools_that_are_named_or_read_without_arguments() -> None:
+    needy = {"inputSchema": {"required": ["x"]}}
+    for name, tool, reading, expected in (
+        ("read-only", {"annotations": READS}, True, "t"),
+        ("reading is off", {"annotations": READS}, False, None),
+        ("not read-only", {"annotations": {"readOnlyHint": False}}, True, None),
+        ("text for true", {"annotations": {"readOnlyHint": "true"}}, True, None),
+        ("no such annotation", {"annotations": {"title": "T"}}, True, None),
+        ("annotations are a list", {"annotations": ["readOnlyHint"]}, True, None),
+        ("without annotations", {}, True, None),
+        ("arguments are required", {"annotations": READS, **needy}, True, None),
+    ):
+        with case(name):
+            listed = listing({"name": "t", **tool})
+            assert called_tool(SessionClient(listed, reading=reading)) == expected
+            named = SessionClient(listed, calls={"t": {"x": 1}}, reading=reading)
+            assert called_tool(named) == "t"
+
+
+def test_inspection_calls_each_tool_once_and_skips_tools_without_names() -> None:
+    tools = [{"name": name, "annotations": READS} for name in (5, "a", "b")]
+    for called, expected in (((), "a"), (("a",), "b"), (("a", "b"), None)):
+        with case(called):
+            client = SessionClient(listing(*tools, called=called), reading=True)
+            assert called_tool(client) == expected
+
+
+def test_inspection_asks_stateless_servers_in_an_unknown_revision() -> None:
+    (probe,) = (probe for probe in MISTAKES if probe.name == "unknown revision in _meta")
+    step = probe.make(SessionClient(session(revision=STATELESS)))
+    assert step is not None and step.waits
+    (message,) = step.messages
+    assert message["method"] == "server/discover"
+    revisions = {value for value in message["params"]["_meta"].values() if isinstance(value, str)}
+    assert revisions == {UNKNOWN_REVISION} == set((step.headers or {}).values())

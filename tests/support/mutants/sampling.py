@@ -1,0 +1,58 @@
+"""Samples of changes, by area: a seed chooses them, and other changes of the code do not."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from support.mutants.mutations import Mutation, find_mutations
+
+CODE: Final = "codegen/mcp_protogen"
+_FEWEST: Final = 3
+
+
+def area_of(path: str) -> str:
+    """Return the folder of the map of the house that a file is in: "emit", "runtime/http"."""
+    *folders, _ = PurePosixPath(path).relative_to(CODE).parts
+    depth = 2 if folders[:1] == ["runtime"] else 1
+    return "/".join(folders[:depth]) or "modules"
+
+
+def find_all(root: Path) -> dict[str, list[Mutation]]:
+    """Return all changes of the code of a checkout, by area."""
+    by_area = defaultdict[str, list[Mutation]](list)
+    for file in sorted((root / CODE).rglob("*.py")):
+        path = file.relative_to(root).as_posix()
+        by_area[area_of(path)] += find_mutations(path, file.read_text("utf-8"))
+    return dict(by_area)
+
+
+def sample(mutations: Sequence[Mutation], seed: str, one_of: int) -> list[Mutation]:
+    """Return every so many changes of an area, at least three, and first one of each kind.
+
+    The rank of a change depends on the change alone, so that edits elsewhere keep the sample.
+    """
+    turns: dict[str, int] = defaultdict(int)
+    ordered: list[tuple[int, str, Mutation]] = []
+    for mutation in sorted(mutations, key=lambda mutation: _rank(mutation, seed)):
+        ordered.append((turns[mutation.kind], _rank(mutation, seed), mutation))
+        turns[mutation.kind] += 1
+    ordered.sort(key=lambda entry: entry[:2])
+    return [mutation for _, _, mutation in ordered[: max(_FEWEST, len(mutations) // one_of)]]
+
+
+def _rank(mutation: Mutation, seed: str) -> str:
+    return sha256(f"{seed} {mutation.place} {mutation.change}".encode()).hexdigest()
+
+
+def missing_changes(
+    entries: Iterable[Mapping[str, str]], areas: Mapping[str, Iterable[Mutation]]
+) -> list[str]:
+    """Return the changes of a list of entries that the code no longer allows."""
+    known = {(found.place, found.change) for area in areas.values() for found in area}
+    return [
+        f"{entry['place']} {entry['change']}"
+        for entry in entries
+        if (entry["place"], entry["change"]) not in known
+    ]
