@@ -15,6 +15,7 @@ import pytest
 from mcp_protogen.cache import entries
 from support.auth import browsing
 from support.folders import ROOT
+from support.patience import PATIENCE
 from support.peers import visits
 from support.peers.oauth_visits import guarded
 from support.peers.places import PROGRAMS, Command, node_modules, python_with
@@ -142,13 +143,15 @@ async def test_it_ends_in_order_when_it_is_told_to() -> None:
         while b"waiting" not in await one.stderr.readline():
             pass
         one.send_signal(signal.SIGTERM)
-        out, err = await asyncio.wait_for(one.communicate(), 30)
+        out, err = await asyncio.wait_for(one.communicate(), PATIENCE)
         assert (one.returncode, out) == (0, b""), err.decode()
 
 
 async def test_a_host_sees_that_there_is_no_server_and_its_user_sees_why() -> None:
     async with started("--to", "/nowhere/server") as one:
-        out, errors = await asyncio.wait_for(one.communicate(json.dumps(hello()).encode()), 30)
+        out, errors = await asyncio.wait_for(
+            one.communicate(json.dumps(hello()).encode()), PATIENCE
+        )
     answer = json.loads(out)
     assert answer["error"] == {"code": -32603, "message": "The server cannot be reached"}
     assert one.returncode == 2

@@ -16,8 +16,6 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, build_opener
 
-from support.patience import PATIENCE
-
 _FORM: Final = re.compile(r"<form[^>]*action=\"([^\"]+)\".*?</form>", re.DOTALL)
 _INPUT: Final = re.compile(r"<input[^>]*name=\"([^\"]+)\"(?:[^>]*value=\"([^\"]*)\")?")
 _CANCEL: Final = re.compile(r"href=\"([^\"]+/abort)\"")
@@ -29,6 +27,7 @@ COMMAND: Final = f"{sys.executable} {__file__} %s &"
 _MOST: Final = 20
 
 # Seconds for which a program may take to listen, after it has opened a browser.
+_PATIENCE: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class Browser:
             return page, response.headers["location"]
 
     def _opened(self, request: Request) -> Any:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + _PATIENCE
         while True:
             try:
                 return self._opener.open(request, timeout=30)
