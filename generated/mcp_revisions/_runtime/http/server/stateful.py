@@ -3,6 +3,7 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from logging import getLogger
 from typing import Final
@@ -73,7 +74,10 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        self._state.check_streams(exchange)
+        with self._state.stream_to(exchange):
+            await self._stream(exchange, session)
+
+    async def _stream(self, exchange: HttpExchange, session: HttpSession) -> None:
         response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
@@ -189,9 +193,12 @@ class StatefulHttp:
             check_room(endpoint.jobs)
         # Answers and cancellations take no place: they are what others wait for.
         methods = [call.method for call in calls if call.method != CANCELLED]
-        if not asks and not connection.handlers.keys().isdisjoint(methods):
+        takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
+        if takes_place and not asks:
             check_room()
-        work = self._take_in(message, endpoint, response, session, asks=asks)
+        # Counted from now on, for an engine may be asked before anything is handled.
+        place = self._state.work_on(exchange) if takes_place else nullcontext()
+        work = self._take_in(message, endpoint, response, session, place, asks=asks)
         if not scopes.asks(connection):
             return work
         return self._state.after(
@@ -204,11 +211,15 @@ class StatefulHttp:
         endpoint: Endpoint,
         response: HttpResponse,
         session: HttpSession | None,
+        place: AbstractContextManager[None],
         *,
         asks: bool,
     ) -> None:
         """Deal with what is no single request, here and where else it is for."""
-        if session is not None and await self._state.sessions.share(session, message):
+        with place:
+            sessions = self._state.sessions
+            is_elsewhere = session is not None and await sessions.share(session, message)
+        if is_elsewhere:
             await response.exchange.respond(202)
         elif asks:
             await response.serve(response.attend(endpoint, message))
