@@ -42,7 +42,7 @@ class HttpState(HttpServers):
         super().__init__(servers, revisions, options, http)
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
         self.streams = quota_of(http, "max_streams")
-        """The number of open streams, without those of requests that are being worked on."""
+        """The number of open streams, without those of POST requests."""
         of_bodies = quota_of(http, "max_bodies", at_least=http.max_body)
         self.bodies = Bodies(http.max_body, of_bodies, http.body_timeout)
         self.sessions = SessionRegistry(self) if http.shared is None else SharedSessions(self)
@@ -76,10 +76,7 @@ class HttpState(HttpServers):
 
     @contextmanager
     def stream_to(self, exchange: HttpExchange) -> Generator[None, None, None]:
-        """Count a stream until it ends; raise `HttpRefusal` if too many are open.
-
-        It counts before anything is written, for which an engine may be asked first.
-        """
+        """Count a stream until it ends; raise `HttpRefusal` if too many are open."""
         owner = exchange.principal_id
         require_room(self.streams, owner)
         self.streams.take(owner)

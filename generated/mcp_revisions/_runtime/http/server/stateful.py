@@ -3,7 +3,7 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from logging import getLogger
 from typing import Final
@@ -196,9 +196,7 @@ class StatefulHttp:
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
         if takes_place and not asks:
             check_room()
-        # Counted from now on, for an engine may be asked before anything is handled.
-        place = self._state.work_on(exchange) if takes_place else nullcontext()
-        work = self._take_in(message, endpoint, response, session, place, asks=asks)
+        work = self._take_in(message, endpoint, response, session, asks, takes_place)
         if not scopes.asks(connection):
             return work
         return self._state.after(
@@ -211,14 +209,14 @@ class StatefulHttp:
         endpoint: Endpoint,
         response: HttpResponse,
         session: HttpSession | None,
-        place: AbstractContextManager[None],
-        *,
         asks: bool,
+        takes_place: bool,
     ) -> None:
         """Deal with what is no single request, here and where else it is for."""
-        with place:
-            sessions = self._state.sessions
-            is_elsewhere = session is not None and await sessions.share(session, message)
+        state = self._state
+        # An engine may be asked before anything is handled.
+        with state.work_on(response.exchange) if takes_place else nullcontext():
+            is_elsewhere = session is not None and await state.sessions.share(session, message)
         if is_elsewhere:
             await response.exchange.respond(202)
         elif asks:
