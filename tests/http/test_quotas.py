@@ -12,7 +12,8 @@ from support.http.serving import Session as Client
 from support.http.serving import app_of, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import hello, pkg, runtime, tools
+from support.sessions.talking import hello, notification, pkg, request, runtime, tools
+from support.sharing.faults import Engine, shared_by
 from support.tables import case
 
 QUOTAS = runtime("core.quotas")
@@ -36,9 +37,10 @@ class Waiting:
             await asyncio.sleep(0.005)
 
 
-def serve(revision: str, waiting: Waiting | None = None, **chosen: Any) -> Any:
-    """Serve a server whose clients show tokens."""
-    server = tools(revision, (waiting or Waiting()).call)
+def serve(server: Any, waiting: Waiting | None = None, **chosen: Any) -> Any:
+    """Serve a server, or that of a revision, whose clients show tokens."""
+    if isinstance(server, str):
+        server = tools(server, (waiting or Waiting()).call)
     return serving(server, authentication=GUARD, **chosen)
 
 
@@ -137,6 +139,30 @@ class TestRequests:
             assert [(await task).text for task in (first, second)] == ["ada", "ben"]
         await app.close()
 
+    async def test_calls_count_while_the_engine_is_asked_before_they_begin(self) -> None:
+        engine, waiting = Engine(), Waiting()
+        server = tools(OLD, waiting.call, on_roots_list_changed=ignore)
+        chosen: JsonObject = {"shared": shared_by(engine), "revisions": pkg.REVISIONS}
+        async with serve(server, max_requests_per_principal=1, **chosen) as site:
+            session = await site.initialize("2025-03-26", headers=ADA)
+            changed = notification("notifications/roots/list_changed")
+            call = request("tools/call", 1, name="x")
+            for message, taken in ((changed, 202), ([changed, call], 200)):
+                with case(taken):
+                    engine.calls.clear()
+                    held = engine.hold("sessions.save")
+                    first = asyncio.create_task(session.post(message))
+                    while "sessions.save" not in engine.calls:
+                        await asyncio.sleep(0.005)
+                    check_refused(await session.post(message), "max_requests_per_principal")
+                    del engine.held["sessions.save"]
+                    held.set()
+                    assert (await first).status_code == taken
+
+
+async def ignore(*_: object) -> None:
+    """Handle a notification, which says nothing."""
+
 
 class TestSessions:
     async def test_new_session_ends_the_idle_one_of_the_same_principal(self) -> None:
@@ -216,6 +242,43 @@ class TestStreams:
                 assert refused.response.status_code == 429
             async with second.get() as events:
                 assert events.response.status_code == 200
+
+    async def test_streams_count_while_the_engine_is_asked_before_they_begin(self) -> None:
+        engine = Engine()
+        async with serve(OLD, max_streams_per_principal=1, shared=shared_by(engine)) as site:
+            first, second = [await site.initialize(headers=ADA) for _ in range(2)]
+            held = engine.hold("sessions.claim")
+            async with asyncio.TaskGroup() as tasks, AsyncExitStack() as stack:
+                opened = tasks.create_task(stack.enter_async_context(first.get()))
+                while "sessions.claim" not in engine.calls:
+                    await asyncio.sleep(0.005)
+                async with second.get() as refused:
+                    assert refused.response.status_code == 429
+                held.set()
+                assert (await opened).response.status_code == 200
+
+    async def test_listen_streams_count_while_middleware_runs_before_they_begin(self) -> None:
+        begun, go = asyncio.Event(), asyncio.Event()
+
+        async def slow(call: Any, go_on: Any) -> Any:
+            begun.set()
+            await go.wait()
+            return await go_on(call)
+
+        server = tools(STATELESS, Waiting().call, middleware=(slow,))
+        wanted = {"notifications": {"toolsListChanged": True}}
+        async with serve(server, max_streams_per_principal=1) as site:
+
+            def listen() -> Any:
+                return site.modern_stream("subscriptions/listen", headers=ADA, **wanted)
+
+            async with asyncio.TaskGroup() as tasks, AsyncExitStack() as stack:
+                opened = tasks.create_task(stack.enter_async_context(listen()))
+                await begun.wait()
+                async with listen() as refused:
+                    assert refused.response.status_code == 429
+                go.set()
+                assert (await opened).response.status_code == 200
 
     async def test_listen_streams_are_limited_for_each_principal(self) -> None:
         async with serve(STATELESS, max_streams_per_principal=1) as site, AsyncExitStack() as stack:

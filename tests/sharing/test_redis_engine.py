@@ -281,6 +281,21 @@ async def test_keys_of_another_type_are_made_anew(
         await tasks.delete("t")
 
 
+async def test_tasks_whose_versions_cannot_be_read_are_unknown_alone(
+    engine: RedisEngine, redis_server: RedisServer, place: str
+) -> None:
+    async with working(engine, "a") as a:
+        tasks = a.connection.tasks
+        for key in "tuv":
+            assert await tasks.create(key, b"record", owner="o", ends_at=None, lease=-1.0, most=10)
+        redis_server.command("HSET", f"{place}:{{tasks}}:t", "v", "x")
+        redis_server.command("HSET", f"{place}:{{tasks}}:u", "v", "0x1")
+        assert await tasks.versions(["t", "u", "v"]) == {"v": 1}
+        assert [await tasks.get(key) for key in "tu"] == [None, None]
+        assert [task.key for task in await tasks.page("o", "", 10)] == ["v"]
+        assert [task.key for task in await tasks.take_overdue(1.0, 10)] == ["v"]
+
+
 async def test_entries_that_somebody_else_has_put_there_are_taken_in_once(
     engine: RedisEngine, redis_server: RedisServer, place: str
 ) -> None:

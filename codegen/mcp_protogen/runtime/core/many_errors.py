@@ -110,12 +110,8 @@ def has_long_paths(value: Any) -> bool:
     while left and total <= _PATHS:
         inner, length = left.pop()
         total += len(inner) * length
-        if is_object(inner):
-            left += [
-                (item, length + len(name))
-                for name, item in inner.items()
-                if isinstance(item, dict | list)
-            ]
-        else:
-            left += [(item, length) for item in inner if isinstance(item, dict | list)]
+        items = inner.items() if is_object(inner) else (("", item) for item in inner)
+        left += [
+            (item, length + len(name)) for name, item in items if isinstance(item, dict | list)
+        ]
     return total > _PATHS

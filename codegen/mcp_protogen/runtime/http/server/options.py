@@ -20,7 +20,7 @@ _POSITIVE: Final = (
 _UNNAMED: Final = frozenset(("*", "null"))
 # The usual port of a scheme may be left out, as browsers do (RFC 6454, section 6.2).
 _ORIGIN: Final = re.compile(
-    r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE | re.ASCII
 )
 
 

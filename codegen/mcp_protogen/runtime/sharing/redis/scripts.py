@@ -354,10 +354,11 @@ local function write(key, record, version, owner, ends, lease)
     put_into(KEYS[1], clock() + lease, key, ends)
   end
 end
+local function is_version(text) return string.match(text or '', '^%d+$') end
 local function stored(key)
   local kept = read(key, 'r', 'v')
   local at = string.format('%.6f', now() / 1000000)
-  return kept[1] and tonumber(kept[2] or '') and {key, kept[1], kept[2], at}
+  return kept[1] and is_version(kept[2]) and {key, kept[1], kept[2], at}
 end
 """
 
@@ -382,7 +383,7 @@ GET_TASK: Final = _script(_TASKS + "return stored(ARGV[1])")
 # ARGV: keys
 VERSIONS: Final = _script(_TASKS + """
 local found = {}
-for i, key in ipairs(ARGV) do found[i] = read(key, 'v')[1] end
+for i, key in ipairs(ARGV) do found[i] = is_version(read(key, 'v')[1]) or false end
 return found
 """)
 

@@ -4,7 +4,6 @@ from asyncio import FIRST_COMPLETED, Future, TimerHandle, create_task, get_runni
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...core.quotas import Quota
 from ...core.tasks import Tasks
 from .. import headers
 from .asgi import Field, HttpExchange
@@ -32,10 +31,6 @@ class EventResponse:
     open: bool = True
     ended: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
     """Done once the response is over."""
-
-    @property
-    def principal_id(self) -> str | None:
-        return self._exchange.principal_id
 
     async def write(self, data: bytes) -> None:
         """Write a piece after the header; it is lost if the client is gone."""
@@ -99,11 +94,9 @@ class EventResponse:
 class KeepAlive:
     """A timer that keeps all event responses alive, every `interval` seconds."""
 
-    def __init__(self, interval: float, tasks: Tasks, quota: Quota) -> None:
+    def __init__(self, interval: float, tasks: Tasks) -> None:
         self._interval = interval
         self.tasks = tasks
-        self.quota: Final = quota
-        """The number of responses."""
         self._responses: dict[EventResponse, None] = {}
         self._timer: TimerHandle | None = None
 
@@ -112,14 +105,11 @@ class KeepAlive:
 
     def add(self, response: EventResponse) -> None:
         self._responses[response] = None
-        self.quota.take(response.principal_id)
         if self._timer is None:
             self._timer = get_running_loop().call_later(self._interval, self._comment)
 
     def remove(self, response: EventResponse) -> None:
-        if response in self._responses:
-            del self._responses[response]
-            self.quota.give_back(response.principal_id)
+        self._responses.pop(response, None)
         if not self._responses and self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -48,8 +48,11 @@ class LegacySse:
     async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
+        with self._state.stream_to(exchange):
+            await self._serve(exchange)
+
+    async def _serve(self, exchange: HttpExchange) -> None:
         state = self._state
-        state.check_streams(exchange)
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
         id = new_id()

@@ -40,7 +40,9 @@ class HttpState(HttpServers):
         http: HttpOptions,
     ) -> None:
         super().__init__(servers, revisions, options, http)
-        self.keep_alive = KeepAlive(http.keep_alive, self.tasks, quota_of(http, "max_streams"))
+        self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
+        self.streams = quota_of(http, "max_streams")
+        """The number of open streams, without those of POST requests."""
         of_bodies = quota_of(http, "max_bodies", at_least=http.max_body)
         self.bodies = Bodies(http.max_body, of_bodies, http.body_timeout)
         self.sessions = SessionRegistry(self) if http.shared is None else SharedSessions(self)
@@ -72,9 +74,16 @@ class HttpState(HttpServers):
         if jobs and jobs.busy:
             raise HttpRefusal.for_now("Too many requests at once")
 
-    def check_streams(self, exchange: HttpExchange) -> None:
-        """Raise `HttpRefusal` if too many streams are open."""
-        require_room(self.keep_alive.quota, exchange.principal_id)
+    @contextmanager
+    def stream_to(self, exchange: HttpExchange) -> Generator[None, None, None]:
+        """Count a stream until it ends; raise `HttpRefusal` if too many are open."""
+        owner = exchange.principal_id
+        require_room(self.streams, owner)
+        self.streams.take(owner)
+        try:
+            yield
+        finally:
+            self.streams.give_back(owner)
 
     @contextmanager
     def work_on(self, exchange: HttpExchange) -> Generator[None, None, None]:

@@ -3,6 +3,7 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
+from contextlib import nullcontext
 from functools import partial
 from logging import getLogger
 from typing import Final
@@ -73,7 +74,10 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        self._state.check_streams(exchange)
+        with self._state.stream_to(exchange):
+            await self._stream(exchange, session)
+
+    async def _stream(self, exchange: HttpExchange, session: HttpSession) -> None:
         response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
@@ -189,9 +193,10 @@ class StatefulHttp:
             check_room(endpoint.jobs)
         # Answers and cancellations take no place: they are what others wait for.
         methods = [call.method for call in calls if call.method != CANCELLED]
-        if not asks and not connection.handlers.keys().isdisjoint(methods):
+        takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
+        if takes_place and not asks:
             check_room()
-        work = self._take_in(message, endpoint, response, session, asks=asks)
+        work = self._take_in(message, endpoint, response, session, asks, takes_place)
         if not scopes.asks(connection):
             return work
         return self._state.after(
@@ -204,11 +209,15 @@ class StatefulHttp:
         endpoint: Endpoint,
         response: HttpResponse,
         session: HttpSession | None,
-        *,
         asks: bool,
+        takes_place: bool,
     ) -> None:
         """Deal with what is no single request, here and where else it is for."""
-        if session is not None and await self._state.sessions.share(session, message):
+        state = self._state
+        # An engine may be asked before anything is handled.
+        with state.work_on(response.exchange) if takes_place else nullcontext():
+            is_elsewhere = session is not None and await state.sessions.share(session, message)
+        if is_elsewhere:
             await response.exchange.respond(202)
         elif asks:
             await response.serve(response.attend(endpoint, message))

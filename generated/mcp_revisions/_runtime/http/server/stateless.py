@@ -160,18 +160,18 @@ class StatelessHttp:
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         """Serve a listen stream, which hears by itself of what the server publishes."""
         state = self._state
-        state.check_streams(exchange)
-        # Such a request lasts long, so all that its message says has a limit of its own.
-        problems = state.options.of_stream.problems("", {"the message": call.message})
-        if problems:
-            raise HttpRefusal(413, problems[0].message, id=call.id)
-        state.bodies.done(exchange)
-        # A listen stream does not count as a request.
-        state.requests.give_back(exchange.principal_id)
-        state.listening += 1
-        try:
-            with single_request(exchange, state, bound_server, STATELESS) as (connection, response):
-                await self._answer(connection, call, response)
-        finally:
-            state.listening -= 1
-            state.requests.take(exchange.principal_id)
+        with state.stream_to(exchange):
+            # Such a request lasts long, so all that its message says has a limit of its own.
+            problems = state.options.of_stream.problems("", {"the message": call.message})
+            if problems:
+                raise HttpRefusal(413, problems[0].message, id=call.id)
+            state.bodies.done(exchange)
+            # A listen stream does not count as a request.
+            state.requests.give_back(exchange.principal_id)
+            state.listening += 1
+            try:
+                with single_request(exchange, state, bound_server, STATELESS) as (own, response):
+                    await self._answer(own, call, response)
+            finally:
+                state.listening -= 1
+                state.requests.take(exchange.principal_id)
