@@ -59,7 +59,7 @@ def pattern_of(mutation: Mutation, reasons: Iterable[str] = UNREPORTED) -> str |
 def test_comparison_reports_every_mutation(revision: str) -> None:
     side = mutable(revision)
     every = mutations(side.schema)
-    for mutation in tables.some(every, 14, f"mutations of {revision}"):
+    for mutation in tables.some(every, 12, f"mutations of {revision}"):
         with tables.case(mutation):
             assert bool(side.changes(mutation)) is (pattern_of(mutation) is None)
 
@@ -83,7 +83,7 @@ def first_of(pattern: str, revisions: Sequence[str]) -> tuple[str, Mutation]:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_comparison_finds_no_change_in_other_words(revision: str) -> None:
     side = mutable(revision)
-    for mutation in tables.some(neutral(side.schema), 8, f"other words of {revision}"):
+    for mutation in tables.some(neutral(side.schema), 7, f"other words of {revision}"):
         with tables.case(mutation):
             assert side.changes(mutation) == ()
 
@@ -92,7 +92,7 @@ def test_comparison_finds_no_change_in_other_words(revision: str) -> None:
 def test_comparison_reports_every_mutation_of_facts(revision: str) -> None:
     side = mutable(revision)
     read = [one for one in fact_mutations(side.facts) if pattern_of(one, UNREAD) is None]
-    for mutation in tables.some(read, 14, f"mutations of facts of {revision}"):
+    for mutation in tables.some(read, 12, f"mutations of facts of {revision}"):
         with tables.case(mutation):
             assert side.changes_of_facts(mutation)
 
