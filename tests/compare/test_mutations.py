@@ -20,7 +20,7 @@ UNREPORTED = {
         "These lists name types that are reported by themselves: messages for their methods, and "
         "results for the methods that have them. Their own names are in no message."
     ),
-    r"^default( null)? added at /\$defs/\w+(Notification|Request)/anyOf/\d+$": (
+    r"^(default( \w+)?|\w+Only|x-unknown) added at /\$defs/\w+(Notification|Request)/anyOf/\d+$": (
         "Lists of messages: each arm has its members already."
     ),
     r"^required (removed|shrunk) at /\$defs/\w+/properties/error/allOf/\d+$": (
@@ -31,6 +31,7 @@ UNREPORTED = {
 UNREAD = {
     "/source$": "The page that says so is not a part of the protocol.",
     "^changed at /inherits$": "Where the facts come from says nothing of what they are.",
+    "/types/open/[^/]+/described$": "How the schema says it; that a type is open counts.",
     "/projects/": "Our choice for new projects.",
     "/methods/[^/]+/order/|/order$": "The order of arguments in generated code.",
     "/(since|removed|deprecated)$": "The day: that a method comes, goes or is deprecated counts.",
@@ -58,7 +59,7 @@ def pattern_of(mutation: Mutation, reasons: Iterable[str] = UNREPORTED) -> str |
 def test_comparison_reports_every_mutation(revision: str) -> None:
     side = mutable(revision)
     every = mutations(side.schema)
-    for mutation in tables.some(every, 25, f"mutations of {revision}"):
+    for mutation in tables.some(every, 12, f"mutations of {revision}"):
         with tables.case(mutation):
             assert bool(side.changes(mutation)) is (pattern_of(mutation) is None)
 
@@ -82,7 +83,7 @@ def first_of(pattern: str, revisions: Sequence[str]) -> tuple[str, Mutation]:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_comparison_finds_no_change_in_other_words(revision: str) -> None:
     side = mutable(revision)
-    for mutation in tables.some(neutral(side.schema), 12, f"other words of {revision}"):
+    for mutation in tables.some(neutral(side.schema), 7, f"other words of {revision}"):
         with tables.case(mutation):
             assert side.changes(mutation) == ()
 
@@ -91,7 +92,7 @@ def test_comparison_finds_no_change_in_other_words(revision: str) -> None:
 def test_comparison_reports_every_mutation_of_facts(revision: str) -> None:
     side = mutable(revision)
     read = [one for one in fact_mutations(side.facts) if pattern_of(one, UNREAD) is None]
-    for mutation in tables.some(read, 25, f"mutations of facts of {revision}"):
+    for mutation in tables.some(read, 12, f"mutations of facts of {revision}"):
         with tables.case(mutation):
             assert side.changes_of_facts(mutation)
 

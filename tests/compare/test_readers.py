@@ -261,3 +261,33 @@ def test_member_of_one_of_several_unnamed_params_is_compared() -> None:
     assert change.item == "AskRequest.params.c"
     bounded = version(c={"type": "string", "maxLength": 3})
     assert the_one(version(c=STRING), bounded, "bound-tightened").item == "AskRequest.params.c"
+
+
+def test_bounds_of_one_member_in_two_params_are_both_reported() -> None:
+    def version(shortest: int, longest: int) -> ComparedRevision:
+        arms = {"A": {"minLength": shortest}, "B": {"maxLength": longest}}
+        types = {name: record(**{name: STRING}, v={**STRING, **arms[name]}) for name in arms}
+        return side({**types, "AskRequestParams": {"anyOf": [ref("A"), ref("B")]}})
+
+    changes = compare_revisions(version(1, 9), version(2, 8)).changes
+    assert {(one.code, one.item, one.after, one.pointer) for one in changes} == {
+        ("bound-tightened", "AskRequest.params.v", f"{keyword} {limit}", f"{place}/{keyword}")
+        for keyword, limit, place in (
+            ("minLength", 2, "/$defs/A/properties/v"),
+            ("maxLength", 8, "/$defs/B/properties/v"),
+        )
+    }
+
+
+def test_new_member_that_one_of_several_params_requires_breaks_the_sender() -> None:
+    def version(*required: str, **more: Any) -> ComparedRevision:
+        types = {"A": record(a=STRING), "B": record(required, b=STRING, **more)}
+        return side({**types, "AskRequestParams": {"anyOf": [ref("A"), ref("B")]}})
+
+    change = the_one(version(), version("c", c=STRING), "field-added-required")
+    assert to_client_and_server(change) == (BREAKING, INFO)
+    assert (change.item, change.after) == ("AskRequest.params.c", "required string")
+    # What a new alternative requires is not required of those who send the old one.
+    alone = side({"A": record(a=STRING), "AskRequestParams": {"anyOf": [ref("A")]}})
+    changes = compare_revisions(alone, version("c", c=STRING)).changes
+    assert "field-added-required" not in {change.code for change in changes}

@@ -9,6 +9,7 @@ import pytest
 from mcp_protogen.base.printable import page as shown
 from mcp_protogen.findings.change import PROTOCOL, Category, Comparison, Reader
 from mcp_protogen.findings.pages import PageFormat, render
+from mcp_protogen.findings.pages.ranking import CATEGORIES
 from mcp_protogen.findings.pages.text import WIDTH
 from mcp_protogen.findings.pages.text import render as text
 from support import tables
@@ -202,3 +203,7 @@ def test_every_form_ends_its_last_line_and_is_the_same_again() -> None:
             assert once.endswith("\n") and not once.endswith("\n\n")
             shuffled = replace(SMALL, changes=SMALL.changes[::-1])
             assert render(form, shuffled, reader=Reader.CLIENT) == once
+
+
+def test_every_category_has_a_heading() -> None:
+    assert set(CATEGORIES) == set(Category)

@@ -30,6 +30,17 @@ class Described(m.Tool):
     """Not this."""
 
 
+class Outer:
+    class Inner(m.Tool):
+        depth: int
+        """How deep it is."""
+
+
+class WithInit(m.Tool):
+    def __init__(self, first: str, **members: Any) -> None:
+        super().__init__(name=first, **members)
+
+
 def models_of(revision: str) -> Iterator[Any]:
     module = import_module(f"{PACKAGE.name}.v{revision.replace('-', '_')}.models")
     for name in module.__all__:
@@ -104,3 +115,42 @@ def test_import_of_models_makes_no_signatures_and_texts() -> None:
         f"m.Tool.model_fields\nassert '{maker}' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(GENERATED)}, check=True)
+
+
+def test_help_for_one_model_leaves_the_signatures_of_the_others() -> None:
+    code = (
+        f"import inspect, pydoc; import {PACKAGE.name}.v2026_07_28.models as m\n"
+        "from mcp_revisions import WireModel\n"
+        "for show in (pydoc.render_doc, inspect.signature, lambda cls: cls.model_rebuild()):\n"
+        "    show(m.Tool); show(WireModel)\n"
+        "    assert 'name' in inspect.signature(m.Tool).parameters\n"
+        "    assert not inspect.signature(WireModel).parameters\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(GENERATED)}, check=True)
+
+
+def test_subclass_inside_a_class_or_function_has_its_texts() -> None:
+    class Local(m.Tool):
+        size: int
+        """How large it is."""
+
+    assert Outer.Inner.model_fields["depth"].description == "How deep it is."
+    assert Local.model_fields["size"].description == "How large it is."
+
+
+def test_subclass_with_its_own_init_has_that_signature() -> None:
+    assert [*inspect.signature(WithInit).parameters] == ["first", "members"]
+    assert WithInit("a", input_schema={}).name == "a"
+
+
+def test_descriptions_that_were_asked_for_change_no_schema() -> None:
+    class Before(m.Tool):
+        pass
+
+    schema = Before.model_json_schema()
+    assert m.Tool.model_fields["name"].description
+
+    class After(m.Tool):
+        pass
+
+    assert After.model_json_schema()["properties"] == schema["properties"]

@@ -215,6 +215,17 @@ def test_a_comparison_is_judged_for_a_reader_and_shown_side_by_side(page: Page) 
     assert texts(page, ".count") == [f"{len(breaking)} of {len(changes)} changes"]
 
 
+def test_error_with_another_code_leads_to_the_new_one(page: Page) -> None:
+    go(page, "#/compare/2026-07-28/2025-11-25")
+    until(page, "document.querySelector('.changes')")
+    changes = data("2025-11-25..2026-07-28")["changes"]
+    (code,) = (one["after"] for one in changes if one["code"] == "error-replaced")
+    assert page.evaluate(
+        "[...document.querySelectorAll('.changes a')]"
+        ".find((link) => link.textContent === 'resource not found').hash"
+    ).startswith(f"#/errors/{code}")
+
+
 def test_a_pasted_message_has_a_verdict_of_every_revision(page: Page) -> None:
     go(page, "#/judge")
     message = '{\n "jsonrpc": "2.0", "id": 1,\n "method": "tools/call",\n "params": {"name": 3}}'

@@ -17,9 +17,9 @@ from mcp_protogen.normalise.intersection import same
 
 Json = dict[str, Any]
 
-# Other parts of a schema, which are compared separately, and annotations without a change.
+# Other parts of a schema, which are compared separately, and a text.
 _NOT_A_BOUND = frozenset(
-    {"const", "deprecated", "enum", "readOnly", "required", "title", "type", "writeOnly"}
+    {"const", "deprecated", "enum", "required", "title", "type"}
     | {"$defs", "$ref", "anyOf", "items", "properties", EMBEDDED}
 )
 CHOICE = "choice"
@@ -138,7 +138,7 @@ def _bounds(schema: Json) -> Iterator[tuple[str, Bound]]:
         elif keyword in _STRICT:
             closed, sign = _STRICT[keyword]
             yield closed, Bound(keyword, value, _beyond(value, sign, schema.get("type")))
-        elif keyword not in _NOT_A_BOUND and value is not False:
+        elif keyword not in _NOT_A_BOUND:
             yield keyword, Bound(keyword, value, value)
 
 

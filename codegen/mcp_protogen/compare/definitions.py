@@ -215,7 +215,8 @@ def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Differe
     for path in sorted({*was, *now}):
         before, after = was.get(path), now.get(path)
         inside = _along(before, was, now) or _along(after, now, was)
-        pair = fields.MemberPair(path, before, after, (old, new), inside)
+        known = _arms_beside(after, was) if before is None else frozenset[str]()
+        pair = fields.MemberPair(path, before, after, (old, new), inside, known)
         unreported = _codes_not_reported(types, pair)
         every = fields.changes(pair, types.values, moved, who)
         found = [change for change in every if change.code not in unreported]
@@ -297,6 +298,12 @@ def _error_code_path(types: Types, old: str, new: str) -> str:
 def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str, Member]) -> bool:
     """Return whether the object around a member exists only `here`, like the member."""
     return member is not None and member.holder in here and member.holder not in there
+
+
+def _arms_beside(member: Member | None, side: _Members) -> frozenset[str]:
+    """Return the alternatives around a member that its object has on a side."""
+    beside = (one for one in side.values() if member and one.steps[:-1] == member.steps[:-1])
+    return frozenset(name for one in beside for name in one.arms)
 
 
 def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:

@@ -8,6 +8,7 @@ from typing import Any
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.compare.bounds import CHOICE, Bound, bound_pairs
 from mcp_protogen.compare.members import Member
+from mcp_protogen.compare.plain_schemas import OF_KIND
 from mcp_protogen.compare.reading import EMBEDDED
 from mcp_protogen.compare.spelling import ANY
 from mcp_protogen.compare.values import Relation, Values
@@ -23,7 +24,7 @@ class MemberPair:
     """One member on both sides; None on a side that does not have it.
 
     `names` are those of its type, before and after. `inside` says that it was added or removed
-    together with the object around it.
+    together with the object around it; `known` are the alternatives that this object had before.
     """
 
     path: str
@@ -31,6 +32,7 @@ class MemberPair:
     after: Member | None
     names: tuple[str, str]
     inside: bool = False
+    known: frozenset[str] = frozenset()
 
     @property
     def pointer(self) -> str:
@@ -85,20 +87,19 @@ def changes(
         yield _came_or_went(pair, moved, who)
         return
     arms = [*_same_arms(pair, pair.before, pair.after)]
-    met: set[str] = set()
-    for change in _whole(pair, values, who, has_arms=bool(arms)):
-        met.add(change.code)
-        yield change
-    for arm in arms:
-        found = [one for one in changes(arm, values, moved, who) if one.code not in met]
-        met.update(change.code for change in found)
-        yield from found
+    whole = [*_whole(pair, values, who, has_arms=bool(arms))]
+    yield from whole
+    met = {change.code for change in whole}
+    distinct: dict[tuple[str, str, str], Difference] = {}
+    for change in (change for arm in arms for change in changes(arm, values, moved, who)):
+        distinct.setdefault((change.code, change.before, change.after), change)
+    yield from (change for change in distinct.values() if change.code not in met)
 
 
 def _same_arms(pair: MemberPair, before: Member, after: Member) -> Iterator[MemberPair]:
-    for name in before.arms.keys() & after.arms.keys():
-        was, now = before.arms[name], after.arms[name]
-        if was is not None or now is not None:
+    for name, was in before.arms.items():
+        now = after.arms.get(name)
+        if name in after.arms and (was or now):
             yield replace(pair, before=was, after=now)
 
 
@@ -149,17 +150,24 @@ _ARMS = {
 def _came_or_went(pair: MemberPair, moved: MovedMembers, who: Senders) -> Difference:
     at = (pair.path, pair.pointer)
     if pair.after is not None:
+        after = _strictest(pair.after, pair.known)
         if moved.had_before(pair):
-            return Difference("field-moved-out-of-type", *at, "", pair.after.text, who)
-        need = "required" if pair.after.required else "optional"
+            return Difference("field-moved-out-of-type", *at, "", after.text, who)
+        need = "required" if after.required else "optional"
         code = f"field-added-{'inside' if pair.inside else need}"
-        return Difference(code, *at, "", pair.after.text, who)
+        return Difference(code, *at, "", after.text, who)
     assert pair.before is not None
     if moved.has_after(pair):
         return Difference("field-moved-into-type", *at, pair.before.text, "", who)
     code = "field-removed-required" if pair.before.required else "field-removed"
     code = "field-removed-inside" if pair.inside else code
     return Difference(code, *at, pair.before.text, "", who)
+
+
+def _strictest(member: Member, arms: frozenset[str]) -> Member:
+    """Return a member as required if one of some alternatives requires it."""
+    found = (arm for name, arm in member.arms.items() if name in arms)
+    return replace(member, required=member.required or any(arm and arm.required for arm in found))
 
 
 def _choices(pair: MemberPair, who: Senders) -> Iterator[Difference]:
@@ -219,9 +227,15 @@ _UPPER = frozenset(
 _LOWER = frozenset(
     {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"}
 )
-# https://json-schema.org/draft/2020-12/json-schema-validation: sections 7 and 8, where both are
-# annotations unless somebody asks for more.
+# https://json-schema.org/draft/2020-12/json-schema-validation: sections 7 to 9; and
+# https://json-schema.org/draft/2020-12/json-schema-core, section 6.5, for unknown keywords.
 _ANNOTATIONS = frozenset({"contentEncoding", "contentMediaType", "contentSchema", "format"})
+_RESTRICTIONS = (
+    frozenset({"allOf", "anyOf", "else", "if", "not", "oneOf", "then", CHOICE}).union(
+        *OF_KIND.values()
+    )
+    - _ANNOTATIONS
+)
 
 
 def bound_change(keyword: str, was: Any, now: Any) -> str | None:
@@ -232,7 +246,7 @@ def bound_change(keyword: str, was: Any, now: Any) -> str | None:
     if was == now:
         return None
     name = keyword.rpartition("/")[2]
-    if name in _ANNOTATIONS:
+    if name not in _RESTRICTIONS:
         return "field-format-changed"
     # With an alternative more, more is allowed; an object that is not closed has any other members.
     gives_room = name == CHOICE

@@ -1,12 +1,12 @@
 """Schemas without the words that change nothing: two that accept the same look the same.
 
-Left out are bounds that every value of the type keeps, and keywords of other types. What
-remains has one form: one type is not a list, and one constant is not an
-enumeration.
+Left out are bounds that every value of the type keeps, and keywords of other types. The rest has
+one form: one type is not a list, and one constant is not an enumeration.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
 from typing import Any
 
 from mcp_protogen.base.canonical import canonical
@@ -25,7 +25,7 @@ _UNORDERED = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
 _PROSE = frozenset({"$comment", "description", "examples", "title"})
 # https://json-schema.org/draft/2020-12/json-schema-validation, section 6, and
 # https://json-schema.org/draft/2020-12/json-schema-core, section 10.3: keywords ignore other types.
-_OF_KIND: Mapping[str, frozenset[str]] = {
+OF_KIND: Mapping[str, frozenset[str]] = {
     "number": frozenset(
         {"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"}
     ),
@@ -37,15 +37,23 @@ _OF_KIND: Mapping[str, frozenset[str]] = {
     | {"maxProperties", "minProperties", "patternProperties", "properties", "propertyNames"}
     | {"required", "unevaluatedProperties"},
 }
+# Of listed values, those outside of these limits are left out.
+_LIMITS: Mapping[type, Mapping[str, Callable[[float, float], bool]]] = {
+    int: {"exclusiveMaximum": lt, "exclusiveMinimum": gt, "maximum": le, "minimum": ge},
+    str: {"maxLength": le, "minLength": ge},
+}
+# False refuses; of anything else, it is a schema that no value satisfies.
+_CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 _NOTHING: Json = {"enum": []}
 _BINDS_NOTHING: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("minItems", "minLength", "minProperties"), (0,)),
     **dict.fromkeys(("deprecated", "readOnly", "uniqueItems", "writeOnly"), (False,)),
     **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum"), (False,)),
-    **dict.fromkeys(_SINGLE - {"contains", "else", "if", "not", "then"}, ({},)),
+    **dict.fromkeys(_SINGLE - {"contains", "if", "not"}, ({},)),
     **dict.fromkeys(("dependentRequired", "patternProperties", "properties"), ({},)),
-    **dict.fromkeys(("allOf", "dependentSchemas", "required"), ([], {})),
+    **dict.fromkeys(("allOf", "dependentSchemas", "prefixItems", "required"), ([], {})),
     "not": (_NOTHING,),
+    "propertyNames": ({}, {"type": "string"}),
     "pattern": ("", "^", "$", ".*", "^.*", ".*$"),
 }
 
@@ -92,7 +100,7 @@ def _inside(keyword: str, value: Any) -> Any:
     if keyword in _LISTS and is_array(value):
         return [plain(arm) for arm in value]
     if keyword in _SINGLE and not is_array(value):
-        return False if value is False and keyword == "additionalProperties" else plain(value)
+        return False if value is False and keyword in _CLOSING else plain(value)
     return value
 
 
@@ -125,7 +133,7 @@ def without_lone_arms(schema: Json) -> Json:
 
 
 def _values(schema: Json) -> Json:
-    """Return a schema whose constants are all of its type, which is left out."""
+    """Return a schema whose constants are all of its type and limits, which are left out."""
     if "const" not in schema and not is_array(schema.get("enum")):
         return schema
     values: list[Any] = [schema["const"]] if "const" in schema else schema["enum"]
@@ -133,11 +141,22 @@ def _values(schema: Json) -> Json:
     distinct = {
         canonical(value): value
         for value in values
-        if kinds is None or is_object(value) or is_array(value) or of_type(value, kinds)
+        if (kinds is None or is_object(value) or is_array(value) or of_type(value, kinds))
+        and _is_within(value, schema)
     }
-    rest = {key: value for key, value in schema.items() if key not in ("const", "enum", "type")}
+    left_out = {"const", "enum", "type"}.union(*_LIMITS.values())
+    rest = {key: value for key, value in schema.items() if key not in left_out}
     found = list(distinct.values())
+    if distinct.keys() == {b"false", b"true"}:
+        return {**rest, "type": "boolean"}
     return {**rest, "const": found[0]} if len(found) == 1 else {**rest, "enum": found}
+
+
+def _is_within(value: Any, limits: Json) -> bool:
+    """Return whether a scalar is within the limits of a schema."""
+    kind, size = (str, len(value)) if isinstance(value, str) else (int, value)
+    known = _LIMITS[kind].items() if _is_number(size) else ()
+    return all(holds(size, limits[key]) for key, holds in known if _is_number(limits.get(key)))
 
 
 def _kind(schema: Json) -> Json:
@@ -154,7 +173,7 @@ def _of_own_kind(schema: Json) -> Json:
         return schema
     listed = kinds if is_array(kinds) else [kinds]
     known = {"number" if kind == "integer" else kind for kind in listed}
-    foreign = {key for kind, keys in _OF_KIND.items() if kind not in known for key in keys}
+    foreign = {key for kind, keys in OF_KIND.items() if kind not in known for key in keys}
     return {key: value for key, value in schema.items() if key not in foreign}
 
 
@@ -184,6 +203,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _binding(schema: Json) -> Json:
+    schema = _demanding(schema)
     kept = {
         key: value
         for key, value in schema.items()
@@ -193,6 +213,22 @@ def _binding(schema: Json) -> Json:
         kept = {key: kept[key] for key in kept.keys() - {"contains", "maxContains", "minContains"}}
     if "if" not in kept or not {"then", "else"} & kept.keys():
         kept = {key: kept[key] for key in kept.keys() - {"if", "then", "else"}}
-    if "required" in kept and is_array(kept["required"]):
-        kept["required"] = list(dict.fromkeys(kept["required"]))
     return {key: kept[key] for key in schema if key in kept}
+
+
+def _demanding(schema: Json) -> Json:
+    """Return a schema that demands each member once, and none that is required anyway."""
+    done, listed = dict(schema), schema.get("required")
+    required = dict.fromkeys(listed if is_array(listed) else ())
+    if required:
+        done["required"] = list(required)
+    if is_object(demands := schema.get("dependentRequired")):
+        done["dependentRequired"] = {
+            name: names for name, names in demands.items() if not required.keys() >= {*names}
+        }
+    if is_object(demands := schema.get("dependentSchemas")):
+        done["dependentSchemas"] = {name: inner for name, inner in demands.items() if inner}
+    least = schema.get("minProperties")
+    if least is not None and _is_number(least) and least <= len(required):
+        del done["minProperties"]
+    return done

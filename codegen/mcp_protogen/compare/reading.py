@@ -86,6 +86,8 @@ class _ReadableSchemas:
         for keyword in _LISTS:
             if keyword in done:
                 done[keyword] = [self.schema(arm, path) for arm in done[keyword]]
+        if len(done.get("allOf", ())) > 1:
+            done["allOf"] = [_reference(part, is_part=True) for part in done["allOf"]]
         if "anyOf" not in done and "oneOf" in done:
             done["anyOf"] = done.pop("oneOf")
         return _reference(without_lone_arms(done))
@@ -104,9 +106,12 @@ class _ReadableSchemas:
         return self.schema(value, path)
 
 
-def _reference(schema: Json) -> Json:
-    """Return a schema with an `allOf` if it has a reference beside members."""
-    if "$ref" not in schema or not schema.keys() & _JOINED:
+def _reference(schema: Json, *, is_part: bool = False) -> Json:
+    """Return a schema with an `allOf` if it has a reference beside members.
+
+    In a part of an intersection, anything beside a reference is joined.
+    """
+    if "$ref" not in schema or not (schema.keys() & _JOINED or (is_part and len(schema) > 1)):
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
     return {"allOf": [{"$ref": schema["$ref"]}, *schema.get("allOf", ()), rest]}

@@ -30,14 +30,17 @@ _ADDED: Mapping[str, Mapping[str, Any]] = {
     "integer": {"minimum": 1, "maximum": 7, "exclusiveMinimum": 1, "exclusiveMaximum": 7},
     "number": {"minimum": 1, "maximum": 7, "exclusiveMinimum": 1, "multipleOf": 2},
     "array": {"minItems": 1, "maxItems": 7, "uniqueItems": True, "contains": STRING},
-    "object": {"minProperties": 1, "maxProperties": 7, "propertyNames": {"pattern": "^a"}},
+    "object": {"minProperties": 9, "maxProperties": 7, "propertyNames": {"pattern": "^a"}},
 }
 _NEUTRAL: Mapping[str, Mapping[str, Any]] = {
     "string": {"minLength": 0, "pattern": ""},
     "integer": {"multipleOf": 1},
     "array": {"minItems": 0, "uniqueItems": False},
-    "object": {"minProperties": 0, "propertyNames": True, "patternProperties": {}},
+    "object": {"minProperties": 0, "propertyNames": STRING, "patternProperties": {}}
+    | {"dependentRequired": {NAME: []}, "dependentSchemas": {NAME: True}},
 }
+# Any value is accepted, whatever its type.
+_OF_ANY: Json = {"if": STRING, "then": True, "else": {}}
 # Facts that may only be one of some words.
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "depends_on": ("situation", "message"),
@@ -133,8 +136,11 @@ def _changed(place: Json, names: list[str]) -> Iterator[tuple[str, Json]]:
             if keyword not in place and "const" not in place and "enum" not in place:
                 yield f"{keyword} added", {**place, keyword: value}
     if "default" not in place:
-        yield "default added", {**place, "default": "x"}
-        yield "default null added", {**place, "default": None}
+        for name, value in {"": "x", "null ": None, "false ": False, "empty ": ""}.items():
+            yield f"default {name}added", {**place, "default": value}
+    if "properties" not in place:
+        for keyword in ("readOnly", "writeOnly", "x-unknown"):
+            yield f"{keyword} added", {**place, keyword: True}
     if "const" not in place and "enum" not in place and "properties" not in place:
         yield "enum added", {**place, "enum": ["x", "y"]}
     if kinds == "object":
@@ -211,7 +217,21 @@ def _reworded(place: Json) -> Iterator[tuple[str, Any]]:
     for keyword in ("allOf", "anyOf", "oneOf"):
         yield f"{keyword} around it", {keyword: [place]}
     yield "empty allOf", {**place, "allOf": [*place.get("allOf", ()), {}]}
+    yield "if without effect", {**place, **_OF_ANY}
+    if {"const", "enum"} & place.keys():
+        yield "limits kept by each value", {
+            **place,
+            "minLength": 1,
+            "maxLength": 99,
+            "minimum": -1e9,
+        }
     kind = place.get("type")
+    if kind == "boolean" and not {"const", "enum"} & place.keys():
+        yield "both values listed", {**place, "enum": [True, False]}
+    if kind == "object" and place.get("required"):
+        required = place["required"]
+        yield "minProperties of required", {**place, "minProperties": len(required)}
+        yield "dependentRequired of required", {**place, "dependentRequired": {NAME: required}}
     if isinstance(kind, str):
         yield "type as a list", {**place, "type": [kind]}
         if "const" not in place and "enum" not in place:

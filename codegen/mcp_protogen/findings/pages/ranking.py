@@ -25,6 +25,7 @@ CATEGORIES: Mapping[Category, str] = {
     Category.ERROR: "error codes",
     Category.META_KEY: "_meta keys",
     Category.HEADER: "HTTP headers",
+    Category.TRANSPORT: "transports",
     Category.RULE: "rules",
     Category.BEHAVIOUR: "behaviour",
     Category.SERVER: "server",

@@ -219,8 +219,7 @@ class WireModel(BaseModel):
                         setrecursionlimit(usual)
                 finally:
                     _under_way.discard(cls)
-                    if "__signature__" in vars(cls):  # that of Pydantic, by wire names
-                        del cls.__signature__
+                    cls.__signature__ = _SIGNATURE  # in place of Pydantic's, by wire names
 
         @classmethod
         def __get_pydantic_core_schema__(
@@ -252,7 +251,7 @@ class _OnDemand:
 
 if not TYPE_CHECKING:
     # In the body of the class, Pydantic would take them for members.
-    WireModel.__signature__ = _OnDemand("signature")
+    WireModel.__signature__ = _SIGNATURE = _OnDemand("signature")
     WireModel.model_fields = _OnDemand("described")
 
 _shared: dict[type, WireModel] = {}

@@ -27,7 +27,7 @@ const NAMES = {
   field: typeOf,
   union: typeOf,
   enum: typeOf,
-  error: ({ item }) => item.split(" ")[0] ?? "",
+  error: (change) => codesOf(change).at(-1) ?? "",
   header: ({ item }) => item.split(":").reverse().join(":"),
 };
 
@@ -55,6 +55,14 @@ export function itemLink(change) {
   if (!view) return name;
   const target = (NAMES[change.category] ?? plainName)(change);
   return el("a", { href: address(view, target) }, name);
+}
+
+/**
+ * The codes of an error that a change is about; its item is a name if the code has changed.
+ * @param {Change} change
+ */
+export function codesOf({ item, before, after }) {
+  return /^-?\d/.test(item) ? item.split(" ").slice(0, 1) : [before ?? "", after ?? ""];
 }
 
 /** @param {Change} change */

@@ -4,7 +4,7 @@ import { address } from "../address.js";
 import * as data from "../data.js";
 import { el } from "../dom.js";
 import { markOf, marked } from "../marks.js";
-import { changeLine } from "./change.js";
+import { changeLine, codesOf } from "./change.js";
 
 /** @import {Mark} from "../marks.js" */
 /** @import {KindText} from "../kinds.js" */
@@ -94,7 +94,7 @@ const CATEGORIES = {
  */
 function isAbout(kind, name, change) {
   if (!CATEGORIES[kind.kind]?.includes(change.category)) return false;
-  if (kind.kind === "errors") return change.item.split(" ")[0] === name;
+  if (kind.kind === "errors") return codesOf(change).includes(name);
   if (kind.kind === "headers") return change.item === name.split(":").reverse().join(":");
   if (kind.kind !== "types") return change.item === name;
   const place = `/$defs/${name}`;

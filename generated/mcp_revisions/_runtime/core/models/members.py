@@ -4,6 +4,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import cache
 from inspect import Parameter, Signature
 from itertools import pairwise
@@ -15,6 +16,8 @@ from pydantic.fields import FieldInfo
 def signature(cls: type[BaseModel]) -> Signature:
     """Return the signature of a model; `...` is an object of usual values."""
     cls.model_rebuild(raise_errors=False)
+    if not hasattr(cls.__init__, "__pydantic_base_init__"):  # that of a user
+        return inspect.signature(cls.__init__.__get__(cls))
     return Signature([_parameter(name, field) for name, field in cls.__pydantic_fields__.items()])
 
 
@@ -25,12 +28,13 @@ def _parameter(name: str, field: FieldInfo) -> Parameter:
 
 
 def described(cls: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model, with the docstrings of members as descriptions."""
+    """Return copies of the fields, with the docstrings of members as descriptions."""
     cls.model_rebuild(raise_errors=False)
-    fields, texts = cls.__pydantic_fields__, dict[str, str]()
+    texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if issubclass(base, BaseModel) and vars(base).get("__pydantic_fields__"):
             texts |= _texts(base.__module__).get(base.__qualname__, {})
+    fields = {name: copy(field) for name, field in cls.__pydantic_fields__.items()}
     for name, field in fields.items():
         field.description = field.description or texts.get(name)
     return fields
@@ -43,8 +47,19 @@ def _texts(module: str) -> Mapping[str, Mapping[str, str]]:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (KeyError, OSError, TypeError):
         return {}
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return {node.name: dict(_docstrings(node.body)) for node in classes}
+    return dict(_classes(tree))
+
+
+def _classes(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Mapping[str, str]]]:
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.ClassDef(name):
+                yield prefix + name, dict(_docstrings(node.body))
+                yield from _classes(node, f"{prefix}{name}.")
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
+                yield from _classes(node, f"{prefix}{name}.<locals>.")
+            case _:
+                yield from _classes(node, prefix)
 
 
 def _docstrings(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
