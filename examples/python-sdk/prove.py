@@ -66,7 +66,7 @@ def main() -> int:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--report", type=Path, help="a folder for report.json and report.md")
-    wanted = parser.parse_args()
+    wanted = parser.parse_intermixed_args()
     for needed in (SCRIPT, TYPES, Path(".venv/bin/python")):
         if not (wanted.checkout / needed).exists():
             parser.error(

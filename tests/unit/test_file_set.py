@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import pytest
@@ -28,6 +29,7 @@ from mcp_protogen.package import Package
 from mcp_protogen.scaffold import create as scaffold
 from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import project_name
+from mcp_protogen.typed_clients import making as typed_client
 from mcp_protogen.typed_clients.lock import lock_of, read_client_lock
 from mcp_protogen.typed_clients.making import causes, write
 from mcp_protogen.update.adoption import Origin, add
@@ -364,3 +366,31 @@ def test_second_run_waits_for_first(pair: Mapping[Path, bytes], tmp_path: Path) 
             assert lead.read_bytes() == b"first"
         second.result()
     assert contents(tmp_path) == {"a": b"new", "sub": None, "sub/b": b"new"}
+
+
+def test_client_that_another_run_is_writing_is_not_taken_for_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, is_made = tmp_path / "weather.py", Event()
+    original = typed_client.made
+
+    def make(*given: Any) -> Any:
+        done = original(*given)
+        is_made.set()
+        return done
+
+    (tmp_path / "after").mkdir()
+    client(("after",), tmp_path / "after")
+    client(("before",), tmp_path)
+    monkeypatch.setattr(typed_client, "made", make)
+    with ThreadPoolExecutor(1) as pool:
+        with holding(module):
+            shutil.copy(tmp_path / "after" / module.name, module)
+            second = pool.submit(client, ("last",), tmp_path)
+            is_made.wait()
+            with pytest.raises(TimeoutError):
+                second.result(0.1)
+            shutil.copy(lock_of(tmp_path / "after" / module.name), lock_of(module))
+        second.result()
+    read_client(tmp_path)
+    assert "last" in module.read_text()

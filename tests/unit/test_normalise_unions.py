@@ -4,6 +4,7 @@ from typing import Any
 
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import unions
+from support import tables
 from support.unit.schemas import STRING, Json, record, ref, union
 
 A = record(("type",), type={"const": "a"})
@@ -109,3 +110,29 @@ def test_a_tagged_union_inside_a_member_gets_a_name() -> None:
     found = unions.tagged({**TYPES, "T": record(x={"type": "array", "items": union("A", "B")})}, ())
     assert found["T"]["properties"]["x"]["items"] == ref("TX")
     assert found["TX"]["discriminator"] == {"propertyName": "type"}
+
+
+def test_unions_within_unions_lead_to_each_type_once() -> None:
+    null: Json = {"type": "null"}
+    definitions: Json = {"A4": STRING, "B4": record(x=STRING)}
+    for level in range(4):
+        inner = union(f"A{level + 1}", f"B{level + 1}")
+        definitions |= {f"A{level}": inner, f"B{level}": {"anyOf": [*inner["anyOf"], null]}}
+    found = unions.distinct(definitions)
+    assert found["A3"] == union("A4", "B4")
+    for name in ("A2", "A1", "A0"):
+        with tables.case(name):
+            arms = found[name]["anyOf"]
+            assert len(arms) == 3 and all(arm in arms for arm in (ref("A4"), ref("B4"), null))
+
+
+def test_unions_without_common_types_stay_within_unions() -> None:
+    definitions: Json = {
+        **TYPES,
+        "D": OPTIONAL,
+        "Both": union("Left", "Right"),
+        "Left": union("A", "B"),
+        "Right": union("C", "D"),
+        "Name": ref("Both"),
+    }
+    assert unions.distinct(definitions) == definitions

@@ -1,7 +1,9 @@
 """Sources on the web: any server, GitHub, proxies, and the cache of answers."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -153,7 +155,11 @@ def test_a_token_goes_to_the_api_and_not_where_that_redirects(
     assert sent == ["Bearer secret", None, None]
 
 
-def test_what_has_not_changed_is_taken_from_the_cache(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("umask", [0o022, 0o002])
+def test_what_has_not_changed_is_taken_from_the_cache(
+    umask: int, site: Site, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(partial(os.umask, os.umask(umask)))
     source = opened(site, tmp_path / "new" / "cache")
     first = content(source)
     assert content(source) == first

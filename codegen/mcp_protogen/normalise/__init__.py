@@ -38,7 +38,7 @@ def normalise(
     definitions = lift.lifted(definitions, marks=marks)
     definitions = metadata.shared(definitions, named)
     definitions = references.spelled_out(definitions, marks=marks)
-    definitions = unions.ordered(definitions, facts, keep)
+    definitions = unions.distinct(unions.ordered(definitions, facts, keep))
     definitions = unions.tagged(definitions, facts.content_kinds)
     return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}, loosened
 

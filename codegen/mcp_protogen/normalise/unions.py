@@ -3,6 +3,8 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from mcp_protogen.base import graph
+from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import pascal
 from mcp_protogen.inputs.facts import Facts
@@ -44,6 +46,31 @@ def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
             }
             done[name] = _rewrite(schema, name, _Renaming(usable, facts))
     return done
+
+
+def distinct(definitions: Json) -> Json:
+    """Return definitions in which no union leads to a type in several ways.
+
+    Models try each of them for a value, and unions within unions double their number each time.
+    """
+    done = dict(definitions)
+    arms = {name: _arms(schema) for name, schema in definitions.items()}
+    within = {name: [target(arm["$ref"]) for arm in arms[name] if "$ref" in arm] for name in arms}
+    ways: dict[str, int] = {}
+    for name in graph.targets_first(within):
+        found = arms_within(name, definitions)
+        leaves = {canonical(leaf): leaf for inner in found for leaf in arms[inner] or [to(inner)]}
+        different = [leaf for leaf in leaves.values() if not arms.get(target(leaf.get("$ref", "")))]
+        ways[name] = len(different)
+        inline = len(arms[name]) - len(within[name])
+        if inline + sum(map(ways.__getitem__, within[name])) > len(different):
+            done[name] = {"anyOf": different} if different[1:] else different[0]
+    return done
+
+
+def _arms(schema: Json) -> list[Json]:
+    arms: list[Json] = schema.get("anyOf", [schema] if "$ref" in schema else [])
+    return [] if "properties" in schema else arms
 
 
 def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:

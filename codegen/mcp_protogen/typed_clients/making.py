@@ -1,12 +1,13 @@
 """A module and its lock: made, written, and compared with what is there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.file_set import finish, write_files
+from mcp_protogen.base.file_set import finish, holding, write_files
+from mcp_protogen.base.files import writing
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.output.drift import Cause, DriftKind
 from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_lock
@@ -45,19 +46,33 @@ def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[P
     says that it may go, and `cannot-write`.
     """
     content, problems = made(lock, module)
-    finish(module)
-    found = _read(module)
-    before = read_client_lock(lock_of(module)) if not force else None
-    own = before is None or found is None or before.module != sha256(found)
-    if found not in (None, content) and own and not force:
-        message = "this file is not as mcp-gen wrote it, and is not overwritten"
-        hint = "keep your own code in another file, or give it up with --force"
-        raise ProblemError(Problem("edited-file", message, str(module), hint=hint))
     new = replace(lock, module=sha256(content), generator=__version__)
     files = {module: content, lock_of(module): new.content()}
-    stale = {path: one for path, one in files.items() if _read(path) != one}
-    write_files(stale, module)
+    finish(module)
+    if not _stale(files):
+        write_files({}, module)
+        return False, problems
+    with writing(module), holding(module) as held:  # another run may be between the two files
+        if not force:
+            _refuse_edited(module, content)
+        stale = _stale(files)
+        held.write(stale)
     return bool(stale), problems
+
+
+def _stale(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
+    return {path: content for path, content in files.items() if _read(path) != content}
+
+
+def _refuse_edited(module: Path, content: bytes) -> None:
+    """Raise `ProblemError` (`edited-file`) for a module that mcp-gen has not written."""
+    found = _read(module)
+    before = read_client_lock(lock_of(module))
+    if found in (None, content) or (before is not None and before.module == sha256(found)):
+        return
+    message = "this file is not as mcp-gen wrote it, and is not overwritten"
+    hint = "keep your own code in another file, or give it up with --force"
+    raise ProblemError(Problem("edited-file", message, str(module), hint=hint))
 
 
 def causes(lock: ClientLock | None, module: Path) -> Iterator[Cause]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import write_files
+from mcp_protogen.base.files import writing
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.private_files import read_private
 from mcp_protogen.upstream.upstream import FetchedFile, NotThere, Question, ask, without_secrets
@@ -54,7 +55,9 @@ def _keep(entry: Path, url: str, etag: str, content: bytes) -> None:
     said = {"etag": etag, "sha256": sha256(content), "url": without_secrets(url)}
     files = {entry: json.dumps(said).encode() + b"\n" + content}
     hint = "name another folder with --cache, or leave the option out"
-    write_files(files, entry.with_name("entries"), hint=hint)
+    with writing(entry, hint):  # a folder or file in which others can write is not read again
+        entry.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_files(files, entry.with_name("entries"), hint=hint, mode=0o600)
 
 
 def _is_sendable(etag: str) -> bool:
