@@ -1,8 +1,8 @@
 """Values with very many mistakes, of which only the first are looked for.
 
-Pydantic builds the errors of a value all at once, and copies into each the names of all members
-around it. So a message of some megabytes could take seconds and gigabytes. The models of the
-protocol stop at the first error of a list; types that users write report all of them.
+Pydantic builds all errors of a value at once, and copies into each the names of all members around
+it: a message of some megabytes could take seconds and gigabytes. The models of the protocol stop at
+the first error of a list, types of users do not.
 """
 
 from collections.abc import Callable
@@ -12,18 +12,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from .json import is_array, is_object
-from .models.validation_errors import (
-    ABSENT,
-    Problem,
-    problem_of,
-    problems,
-    steps_of,
-    value_at,
-)
+from .models.validation_errors import ABSENT, Problem, problem_of, problems, steps_of, value_at
 
 MANY: Final = 10_000
 """The most errors that are built."""
-# How many values are looked at where there are more errors: of the double, half were right.
+# The numbers of values that are tried where there are more errors.
 _PARTS: Final = (1_000, 2_000, 4_000, 8_000)
 TOO_MUCH: Final = "Too much is wrong to list it"
 # The size of all names in the errors, if each value were wrong.
@@ -102,10 +95,7 @@ def _is_cut(place: _Steps, value: Any, part: Any, end: _Steps) -> bool:
 
 
 def has_long_paths(value: Any) -> bool:
-    """Return whether errors about all values in `value` would take far more memory than it.
-
-    Pydantic copies into each error the names of all members around the value.
-    """
+    """Return whether errors about all values in `value` would take far more memory than it."""
     left, total = [(value, 0)], 0
     while left and total <= _PATHS:
         inner, length = left.pop()

@@ -262,7 +262,8 @@ class MemoryEvents:
         owner = self._owners.get(place[0])
         events = [Event(number + index, message) for index, message in enumerate(messages)]
         kept.events += events
-        kept.last = number + len(events) - 1
+        if events:
+            kept.last = events[-1].number
         self._quota.take(owner, _size_of(events))
         for listed in {owner, None}:
             self._orders[listed][place] = kept

@@ -23,13 +23,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject, count_values, is_object, json_text, read_json
-from ..core.many_errors import (
-    MANY,
-    TOO_MUCH,
-    first_problems,
-    has_long_paths,
-    problems_within,
-)
+from ..core.many_errors import MANY, TOO_MUCH, first_problems, has_long_paths, problems_within
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import (
     ABSENT,

@@ -5,12 +5,14 @@ the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from types import NoneType
+from functools import cache
 from typing import Any, Final
 
-from ...core.json import JSONObject, json_text, read_json
+from pydantic import TypeAdapter
+
+from ...core.json import JSONObject, json_text
 from ...rules.task_forms import TaskForm
 
 LAPSED_FOR: Final = 60.0
@@ -88,17 +90,6 @@ class Task:
 
 _MEMBERS: Final = [one.name for one in fields(Task) if one.name != "version"]
 
-_TYPES: Final[tuple[tuple[tuple[type, ...], tuple[str, ...]], ...]] = (
-    ((str,), ("id", "form", "revision", "method")),
-    ((str, NoneType), ("principal_id", "status_message", "worker")),
-    ((int, float), ("created_at", "updated_at", "poll_interval")),
-    ((int, float, NoneType), ("ttl", "due")),
-    ((dict,), ("params", "declared", "questions", "answers", "done")),
-    ((dict, NoneType), ("result", "error")),
-    ((list, tuple), ("scopes",)),
-    ((bool,), ("cancel_asked", "again")),
-)
-
 
 def to_record(task: Task) -> bytes:
     """Return a task as bytes to keep; its version is kept beside them."""
@@ -106,12 +97,10 @@ def to_record(task: Task) -> bytes:
 
 
 def from_record(record: bytes, version: int) -> Task:
-    """Return the task that was kept; raise `ValueError` or `TypeError` for what is none."""
-    members: JSONObject = read_json(record)
-    members["status"] = Status(members["status"])
-    task = Task(**members, version=version)
-    for kinds, names in _TYPES:
-        for name in names:
-            if not isinstance(getattr(task, name), kinds):
-                raise TypeError(f"{name} of a stored task is of another type")
-    return task
+    """Return the task that was kept; raise `ValueError` if the record is not that of a task."""
+    return replace(_reader().validate_json(record, strict=True), version=version)
+
+
+@cache
+def _reader() -> TypeAdapter[Task]:
+    return TypeAdapter(Task)
