@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Generator
 from inspect import iscoroutinefunction, signature
@@ -47,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     behind.configure(config)
     # Processes that tests start would compile all that they import, each time anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # A shell ignores it for what runs in the background, and so would the processes of tests.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Tests say themselves what earlier runs have left.
     os.environ["MCP_GEN_CACHE"] = ""
     if not hasattr(config, "workerinput"):

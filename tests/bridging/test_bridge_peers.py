@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -123,11 +123,17 @@ def test_the_user_logs_in_once_for_a_client_that_cannot(peers: Peers, tmp_path: 
     assert (tmp_path / "tokens.json").stat().st_mode & 0o077 == 0
 
 
+# So does a shell start what runs in the background.
+IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+
+
 @asynccontextmanager
-async def started(*arguments: str) -> AsyncGenerator[asyncio.subprocess.Process, None]:
+async def started(
+    *arguments: str, by: Sequence[str] = ()
+) -> AsyncGenerator[asyncio.subprocess.Process, None]:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *BRIDGE, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ}
+        *by, *BRIDGE, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ}
     )
     try:
         yield process
@@ -137,8 +143,10 @@ async def started(*arguments: str) -> AsyncGenerator[asyncio.subprocess.Process,
         await process.communicate()
 
 
-async def test_it_ends_in_order_when_it_is_told_to() -> None:
-    async with started("--to", line(sys.executable, "-c", "input()"), "--log-level", "info") as one:
+@pytest.mark.parametrize("by", [(), IN_BACKGROUND], ids=["foreground", "background"])
+async def test_it_ends_in_order_when_it_is_told_to(by: Sequence[str]) -> None:
+    server = line(sys.executable, "-c", "input()")
+    async with started("--to", server, "--log-level", "info", by=by) as one:
         assert one.stderr is not None
         while b"waiting" not in await one.stderr.readline():
             pass

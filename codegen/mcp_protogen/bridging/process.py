@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -149,9 +149,12 @@ def _run_stdio(
     asyncio.run(run())
 
 
-def _interrupt(*_: object) -> None:
+def _interrupt(_: int, frame: FrameType | None) -> None:
     """End in order, as with Ctrl-C, together with the server."""
-    signal.raise_signal(signal.SIGINT)
+    handle = signal.getsignal(signal.SIGINT)
+    if not callable(handle):  # a shell that starts this in the background has SIGINT ignored
+        raise KeyboardInterrupt
+    handle(signal.SIGINT, frame)
 
 
 def _run_http(
