@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
+from mcp_protogen.typed_clients.dialects import is_ambiguous
 from mcp_protogen.typed_clients.faults import Kind
 from support import tables
 from support.tables import case
@@ -324,6 +325,45 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
     for narrow, wide in cases:
         with case((narrow, wide)):
             assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
+
+
+def test_schema_is_ambiguous_outside_the_versions_that_know_its_keywords() -> None:
+    drafts = [f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 6, 7)]
+    versions = [*drafts, "https://json-schema.org/draft/2019-09/schema", NEWEST]
+    cases: tuple[tuple[Any, range], ...] = (
+        ({"contains": STRING}, range(1, 5)),
+        ({"if": STRING}, range(2, 5)),
+        ({"dependentRequired": {}}, range(3, 5)),
+        ({"prefixItems": []}, range(4, 5)),
+        ({"dependencies": {}}, range(3)),
+        ({"additionalItems": False}, range(4)),
+        ({"$recursiveRef": "#"}, range(3, 4)),
+        ({"$ref": "#/definitions/n", "minimum": 1}, range(3, 5)),
+        ({"$ref": "#/definitions/n", "description": "A number."}, range(5)),
+        ({"minimum": 1}, range(5)),
+        ({"items": [STRING]}, range(4)),
+        ({"items": STRING}, range(5)),
+        ({"type": []}, range(0)),
+        ({"type": ["string", 1]}, range(0)),
+        ({"type": ["string", "null"]}, range(5)),
+        ({"exclusiveMaximum": True}, range(0)),
+        ({"exclusiveMinimum": False}, range(0)),
+        ({"exclusiveMinimum": 1}, range(5)),
+        ({"$id": "http://example.com/n"}, range(0)),
+    )
+    for schema, clear in cases:
+        with case(schema):
+            found = [
+                number
+                for number, version in enumerate(versions)
+                if not is_ambiguous({"$schema": version, "properties": {"a": schema}})
+            ]
+            assert found == [*clear]
+    for version in ("http://example.com/schema", 4):
+        with case(version):
+            assert is_ambiguous({"$schema": version})
+    assert not is_ambiguous({"$id": "http://example.com/n"})
+    assert is_ambiguous({"items": [STRING]})
 
 
 def test_same_reference_leads_to_the_same_only_out_of_both_documents() -> None:
