@@ -12,12 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
@@ -270,7 +268,7 @@ class Judge:
             if self.recorded.get(test, 0.0) < self.seconds and not test.startswith(_INSTALLING)
         ]
         ran, left = 0, self.seconds
-        ordered = order_tests(mutation, short)
+        ordered = order_tests(mutation, short, self.recorded)
         for batch in make_batches(ordered, self.recorded, self.seconds):
             while left > 0 and (fit := [test for test in batch if not self._is_unfit(test)]):
                 with self.workshop.change(mutation.path, changed):
@@ -301,16 +299,15 @@ class Judge:
         return True
 
 
-def order_tests(mutation: Mutation, tests: Sequence[str]) -> list[str]:
-    """Return the closest tests, those named like the changed code, then some of each test file."""
+def order_tests(
+    mutation: Mutation, tests: Sequence[str], recorded: Mapping[str, float]
+) -> list[str]:
+    """Return the closest tests, those named like the changed code, then the others by duration."""
     words = _words(f"{mutation.function} {mutation.before}")
-    others = tests[_CLOSEST:]
+    closest, others = tests[:_CLOSEST], tests[_CLOSEST:]
     named = sorted(others, key=lambda test: -len(words & _words(test)))[:_NAMED]
-    by_file = defaultdict[str, list[str]](list)
-    for test in others:
-        by_file[test_file(test)].append(test)
-    turns = chain.from_iterable(zip_longest(*by_file.values()))
-    return [*dict.fromkeys(filter(None, (*tests[:_CLOSEST], *named, *turns)))]
+    quickest = sorted(others, key=lambda test: recorded.get(test, 0.0))
+    return [*dict.fromkeys((*closest, *named, *quickest))]
 
 
 def _words(text: str) -> set[str]:
