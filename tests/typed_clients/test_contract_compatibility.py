@@ -178,6 +178,27 @@ def test_a_union_with_a_gap_or_an_overlap_is_a_fault() -> None:
             assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
 
 
+def test_alternatives_that_cannot_be_told_apart_are_a_fault() -> None:
+    def nested(depth: int, constant: str) -> Any:
+        if not depth:
+            return {"const": constant}
+        return properties({"a": nested(depth - 1, constant)}, "a")
+
+    rows: list[tuple[Any, Any, bool]] = [
+        (STRING, False, True),
+        (STRING, INTEGER, True),
+        (STRING, STRING, False),
+        (STRING, {"maxLength": 1}, False),
+        (STRING, OUTSIDE, False),
+        # They are looked into five levels deep.
+        *((nested(depth, "a"), nested(depth, "b"), depth < 5) for depth in range(1, 8)),
+    ]
+    for first, second, apart in rows:
+        with case((first, second)):
+            found = faults(first, {"oneOf": [first, second]}, ARGUMENTS)
+            assert ({one.kind for one in found} <= HARMLESS) is apart
+
+
 def test_what_says_nothing_is_no_fault() -> None:
     numbers = {"type": "array", "uniqueItems": False}
     cases: tuple[tuple[Any, Any], ...] = (
