@@ -59,11 +59,12 @@ class Workshop:
     folder: Path
     patience: float = 20.0
     """Seconds that a test may be silent, beside what was recorded."""
-    tree: Path = field(init=False)
     _clock: int = field(default=1_000_000_000, init=False)
 
-    def __post_init__(self) -> None:
-        self.tree = self.folder / "tree"
+    @property
+    def tree(self) -> Path:
+        """The copy."""
+        return self.folder / "tree"
 
     def lay_out(self) -> None:
         """Copy the files that git knows or would take, in place of what an earlier run left."""
