@@ -249,7 +249,7 @@ def test_score_lists_what_survived_and_what_does_not_count(project: Path, tmp_pa
     assert [entry["reason"] for entry in area["uncounted"]] == ["nothing can notice it"]
 
 
-def test_closest_tests_come_before_those_named_alike_and_then_quick_ones() -> None:
+def test_closest_tests_come_before_those_named_alike_and_slow_ones_last() -> None:
     closest = [f"tests/test_a.py::test_{number}" for number in range(5)]
     many = [f"tests/test_b.py::test_{number}" for number in range(20)]
     naming = "tests/test_c.py::test_is_small_below_the_limit"

@@ -12,10 +12,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
@@ -36,6 +38,8 @@ _REST: Final = 20
 _CLOSEST: Final = 5
 _NAMED: Final = 10
 _FILES: Final = 6
+# Seconds of a slow test.
+_SLOW: Final = 1.5
 RECORDED: Final = 2
 """How much longer tests take in a recorded run."""
 
@@ -303,12 +307,19 @@ class Judge:
 def order_tests(
     mutation: Mutation, tests: Sequence[str], recorded: Mapping[str, float]
 ) -> list[str]:
-    """Return the closest tests, those named like the changed code, then the others by duration."""
+    """Return the closest tests, those named like the changed code, then of each file in turn.
+
+    Slow tests are the last ones.
+    """
     words = _words(f"{mutation.function} {mutation.before}")
     closest, others = tests[:_CLOSEST], tests[_CLOSEST:]
     named = sorted(others, key=lambda test: -len(words & _words(test)))[:_NAMED]
-    quickest = sorted(others, key=lambda test: recorded.get(test, 0.0))
-    return [*dict.fromkeys((*closest, *named, *quickest))]
+    by_file = defaultdict[str, list[str]](list)
+    for test in others:
+        by_file[test_file(test)].append(test)
+    turns = filter(None, chain.from_iterable(zip_longest(*by_file.values())))
+    by_duration = sorted(turns, key=lambda test: recorded.get(test, 0.0) > _SLOW)
+    return [*dict.fromkeys((*closest, *named, *by_duration))]
 
 
 def _words(text: str) -> set[str]:
