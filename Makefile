@@ -39,13 +39,12 @@ test: $(READY) ## Run the suite, of large tables of peers a sample (RECORD=1: fo
 test-all: $(READY) ## Run the suite, all of every table
 	$(PYTEST) --all
 
-# Which sample, folders of the code alone, such as AREA=emit, and tests to run before all others.
+# Which sample, and folders of the code alone, such as AREA=emit.
 SEED ?= 0
 AREA ?=
-FIRST ?=
 
 mutants: $(READY) ## Change the code at sampled places, and record which changes tests notice
-	PYTHONPATH=tests:generated nice $(BIN)/python -m support.mutants --seed $(SEED) $(addprefix --area ,$(AREA)) --first $(FIRST)
+	PYTHONPATH=tests:generated nice $(BIN)/python -m support.mutants --seed $(SEED) $(addprefix --area ,$(AREA))
 
 check: $(READY) ## Lint, format check and strict types of our own code
 	$(BIN)/ruff check codegen tests benchmarks examples docs/website .github/releasing

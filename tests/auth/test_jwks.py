@@ -262,6 +262,7 @@ def test_the_intervals_of_a_set_have_an_order() -> None:
     for wrong in wrongs:
         with case(wrong), pytest.raises(ValueError, match="min_interval"):
             JwksUri(JWKS, **wrong)
+    JwksUri(JWKS, min_interval=1, lifetime=1, max_stale=1)
 
 
 def test_keys_can_be_read_in_one_loop_after_another() -> None:

@@ -415,6 +415,13 @@ def test_a_tool_is_shown_as_a_signature() -> None:
     assert signature({"name": "none"}) == "none()"
 
 
+def test_signature_shows_four_choices() -> None:
+    for number, shown in ((1, "1"), (4, "1 | 2 | 3 | 4"), (5, "1 | 2 | 3 | 4 | …")):
+        with case(str(number)):
+            schema = {"properties": {"n": {"enum": [*range(1, number + 1)]}}, "required": ["n"]}
+            assert signature({"name": "t", "inputSchema": schema}) == f"t(n: {shown})"
+
+
 def test_arguments_of_arms_are_in_the_signature() -> None:
     arms = [
         {"properties": {"op": {"const": name}, name: {"type": "integer", "default": 1}}}

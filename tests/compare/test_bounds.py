@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from mcp_protogen.compare.engine import compare_revisions
 from mcp_protogen.compare.fields import bound_change
 from support import tables
+from support.compare.made_up import result
 
 TIGHTENED, LOOSENED, CHANGED = "bound-tightened", "bound-loosened", "bound-changed"
 
@@ -27,6 +29,28 @@ def test_the_one_that_allows_less_is_tighter() -> None:
             assert bound_change(keyword, more, less) == TIGHTENED
             assert bound_change(keyword, less, more) == LOOSENED
             assert bound_change(keyword, less, less) is None
+
+
+def test_bound_is_shown_with_the_place_of_its_schema() -> None:
+    text: dict[str, Any] = {"type": "string"}
+    short: dict[str, Any] = {**text, "maxLength": 3}
+    for schema, bounded, shown in (
+        (text, short, "maxLength 3"),
+        (text, {**text, "default": "x"}, '"x"'),
+        ({"type": "array", "items": text}, {"type": "array", "items": short}, "items/maxLength 3"),
+        (
+            {"type": "array", "items": text},
+            {"type": "array", "items": {**text, "default": "x"}},
+            'items/default "x"',
+        ),
+    ):
+        with tables.case(shown):
+            for before, after, texts in (
+                (schema, bounded, ("", shown)),
+                (bounded, schema, (shown, "")),
+            ):
+                (change,) = compare_revisions(result(before), result(after)).changes
+                assert (change.before, change.after) == texts
 
 
 def test_what_has_no_order_has_changed() -> None:

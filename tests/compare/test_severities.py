@@ -9,6 +9,7 @@ from mcp_protogen.findings.change import PROTOCOL, Severity
 from mcp_protogen.findings.severities import severities
 from support import tables
 from support.compare.cases import CASES
+from support.compare.made_up import result
 
 
 def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None:
@@ -22,6 +23,20 @@ def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None
             assert said == (row.category, row.message, row.why)
             assert set(change.severity) == set(PROTOCOL)
             assert change.item
+
+
+def test_choices_in_place_of_a_type_change_the_type() -> None:
+    text, choices, fewer = (
+        result(schema) for schema in ({"type": "string"}, {"enum": ["a", "b"]}, {"enum": ["a"]})
+    )
+    for before, after, code in (
+        (choices, text, "field-type-widened"),
+        (text, choices, "field-type-narrowed"),
+        (choices, fewer, "enum-member-removed"),
+        (fewer, choices, "enum-member-added"),
+    ):
+        with tables.case(code):
+            assert [change.code for change in compare_revisions(before, after).changes] == [code]
 
 
 def test_nothing_has_changed_between_a_version_and_itself() -> None:

@@ -1,10 +1,13 @@
 """The steps of an inspection: its requests to a server, and the tools that it may call."""
 
+from dataclasses import replace
 from typing import Any
 
+from mcp_protogen.inspection.http_plan import OF_HTTP
 from mcp_protogen.inspection.plan import MISTAKES, READING
 from mcp_protogen.inspection.steps import STATELESS, SessionClient
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION
+from mcp_protogen.runtime.http import headers
 from support.inspection.sessions import exchange, request, result, session
 from support.tables import case
 
@@ -53,6 +56,22 @@ def test_inspection_calls_each_tool_once_and_skips_tools_without_names() -> None
         with case(called):
             client = SessionClient(listing(*tools, called=called), reading=True)
             assert called_tool(client) == expected
+
+
+def test_inspection_resumes_a_stream_that_has_more_after_its_first_event() -> None:
+    (probe,) = (probe for probe in OF_HTTP if probe.name == "GET with Last-Event-ID")
+
+    def answered(*events: str) -> Any:
+        return replace(exchange("ping", request("ping"), result()), events=events)
+
+    for exchanges, resumed in (
+        ((answered("a"), answered("b", "c"), answered("d", "e", "f")), "b"),
+        ((answered("a"), answered("b")), "a"),
+        ((answered(), replace(answered("a", "b"), messages=())), None),
+    ):
+        with case(resumed):
+            step = probe.make(SessionClient(session(*exchanges)))
+            assert (step and step.headers[headers.LAST_EVENT_ID]) == resumed
 
 
 def test_inspection_asks_stateless_servers_in_an_unknown_revision() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from mcp_protogen.inspection.intake import Clock, Intake
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
 from mcp_protogen.inspection.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
-from mcp_protogen.inspection.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION
+from mcp_protogen.inspection.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION, Exchange
 from support.folders import ROOT
 from support.inspection.broken_rules import (
     BROKEN_AND_KEPT,
@@ -102,6 +102,36 @@ def test_message_that_clients_repair_is_judged_as_they_read_it() -> None:
     broken = json.dumps(result({"tools": [tool(description=5)]})).encode("utf-8-sig")
     listed = exchange("tools/list", request("tools/list"), broken)
     assert codes(session(listed)) == {"byte-order-mark", "invalid-message"}
+
+
+def test_only_what_asks_for_an_answer_is_unanswered() -> None:
+    ping, listening = request("ping"), request("subscriptions/listen")
+    for sent, unanswered in (
+        ((ping,), True),
+        (("no JSON", ping), True),
+        ((note("notifications/none"), ping), False),
+        ((listening,), False),
+        (([ping], ping), False),
+        (({"id": 1},), False),
+        ((), False),
+    ):
+        with case(sent):
+            messages = tuple(
+                message("client", b"{" if value == "no JSON" else value) for value in sent
+            )
+            silent = Exchange(probe="ping", messages=messages, outcome=TIMEOUT)
+            assert ("no-answer" in codes(session(silent))) is unanswered
+
+
+def test_metadata_count_only_with_status_200() -> None:
+    named = {"authorization_servers": ["https://issuer.example"]}
+    challenge = {"www-authenticate": "Bearer"}
+    first = exchange("open", request("initialize"), status=401, answered=challenge)
+    for status, missing in ((200, False), (199, True), (201, True), (404, True)):
+        with case(status):
+            known = exchange("resource metadata", None, named, status=status, answered=JSON)
+            found = codes(session(known, opening=first, transport=HTTP))
+            assert ("resource-metadata" in found) is missing
 
 
 def test_error_may_have_id_of_text_that_is_not_json() -> None:

@@ -1,5 +1,6 @@
 """What conversions change, and what they report as lost."""
 
+from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.core.losses import Loss, Report
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS, Here
 from support import tables
@@ -25,3 +26,35 @@ def test_total_of_suggestions_stays_as_it_was_said() -> None:
     value = {"values": ["a"] * 101, "total": 5_000}
     found = CONVERSIONS["at_most_100_values"](value, Here(None, Report([]), "why"))
     assert found["total"] == 5_000
+
+
+def test_titled_choices_of_a_text_get_their_titles_beside_them() -> None:
+    choices = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
+    text: JSONObject = {"type": "string", "oneOf": choices}
+    moved = [Loss("/oneOf", "moved", "why", True)]
+    rows: list[tuple[JSONObject, JSONObject, list[Loss]]] = [
+        (text, {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]}, moved),
+        *(
+            (field, field, [])
+            for field in (
+                {**text, "enum": ["a"]},
+                {"type": "string"},
+                {"type": "number", "oneOf": choices},
+                {**text, "oneOf": {"const": "a", "title": "A"}},
+                {**text, "oneOf": [*choices, {"const": "c"}]},
+                {**text, "oneOf": [*choices, {"const": 1, "title": "C"}]},
+                {**text, "oneOf": [*choices, "c"]},
+                {"type": "boolean", "default": True},
+            )
+        ),
+        (
+            {"type": "string", "default": "a"},
+            {"type": "string"},
+            [Loss("/default", "dropped", "why", False)],
+        ),
+    ]
+    for field, expected, losses in rows:
+        with tables.case(str(field)):
+            report = Report([])
+            assert CONVERSIONS["plain_fields"](field, Here(None, report, "why")) == expected
+            assert report.losses == losses

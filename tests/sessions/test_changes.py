@@ -13,8 +13,10 @@ from support.revisions import HANDSHAKE, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
     META,
+    Accepting,
     Hand,
     client,
+    discovered,
     hello,
     models,
     modern,
@@ -213,6 +215,34 @@ async def test_a_client_hears_of_changes_and_of_the_end() -> None:
         side.abort(pkg.Disconnected("stopping"))
         ended = await stream
         assert heard == [ended.meta.subscription_id]
+
+
+async def test_client_waits_a_second_for_the_result_of_an_ended_stream() -> None:
+    m = models(STATELESS)
+    params = m.SubscriptionsListenRequestParams(notifications=m.SubscriptionFilter())
+    for answers in (True, False):
+        with case(str(answers)):
+
+            async def play(hand: Hand, answers: bool = answers) -> None:
+                await hand.send(discovered((await hand.take())["id"]))
+                asked = await hand.take()
+                await hand.send(notification("notifications/cancelled", requestId=asked["id"]))
+                if answers:
+                    await asyncio.sleep(0.9)
+                    listened = {"resultType": "complete", "_meta": {ID: asked["id"]}}
+                    await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": listened})
+                await hand.take()
+
+            ours = cast(stateless.Client, client(STATELESS))
+            async with pkg.connect(Accepting(play), ours):
+                began = asyncio.get_running_loop().time()
+                if answers:
+                    ended = await ours.subscriptions_listen(params)
+                    assert ended.meta.subscription_id
+                else:
+                    with pytest.raises(pkg.Disconnected, match="the peer ended the request"):
+                        await ours.subscriptions_listen(params)
+                    assert asyncio.get_running_loop().time() - began == pytest.approx(1.0)
 
 
 @pytest.mark.shows("S1-18")

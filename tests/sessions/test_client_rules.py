@@ -144,6 +144,8 @@ class TestHandshake:
         assert [message["method"] for message in heard] == ["notifications/initialized"]
 
     async def test_a_server_may_ping_and_log_before_it_answers(self) -> None:
+        heard: list[Any] = []
+
         async def play(hand: Hand) -> None:
             first = await hand.take()
             await hand.send(
@@ -154,10 +156,12 @@ class TestHandshake:
             assert (await hand.take()) == {"jsonrpc": "2.0", "id": 5, "result": {}}
             assert (await hand.take())["error"]["code"] == -32600
             await hand.send(welcome(first["id"]))
-            await to_the_end(hand)
+            heard.extend(await to_the_end(hand))
 
         async with connect(Accepting(play), OLD):
             pass
+        # Nothing is said about the notification.
+        assert [message.get("method") for message in heard] == ["notifications/initialized"]
 
     async def test_what_comes_with_the_answer_is_not_lost(self) -> None:
         heard: list[Any] = []

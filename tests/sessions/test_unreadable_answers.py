@@ -398,6 +398,18 @@ class TestOverHttp:
             with pytest.raises(pkg.RemoteError, match=r"NaN is not JSON.*answer to tools/call"):
                 calling(Handshaking(call))
 
+    def test_values_that_are_not_objects_are_not_errors_without_id(self) -> None:
+        for value in (b'["error"]', b'"error"', b"5"):
+            with case(value):
+
+                async def call(request: Request, reply: Reply, value: bytes = value) -> None:
+                    await reply.stream()
+                    await reply.raw(b"data: " + value + b"\n\n")
+                    await reply.raw(b"data: " + text_of(request.id) + b"\n\n")
+                    await reply.gone()
+
+                assert text_over_http(call) == "t"
+
     def test_error_without_id_in_a_stream_is_that_of_the_request(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()

@@ -8,12 +8,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from typing import Any
+from unittest.mock import AsyncMock
 
 import psycopg
 import pytest
 from mcp_protogen.runtime.sharing.engine import Change, EngineUnavailable, Event, Events, Letter
 from mcp_protogen.runtime.sharing.postgres.engine import PostgresConnection, PostgresEngine
 from mcp_protogen.runtime.sharing.postgres.statements import Schema
+from mcp_protogen.runtime.sharing.postgres.stores import PostgresEvents
 from support import tables
 from support.engines import PostgresServer, SlowProxy
 from support.sharing.workers import PATIENCE, Worker, answered, until, working
@@ -442,6 +444,32 @@ async def test_numbers_and_names_that_no_database_can_have_are_refused(make: Mak
 
 
 # Options, and secrets.
+
+
+async def test_events_are_known_only_without_a_gap_after_those_that_were_read() -> None:
+    # Whether the session has ended, the last event of the stream, whether that has ended.
+    open_, over = (False, 3, False), (False, 3, True)
+    second, third = (2, b"b"), (3, b"c")
+    rows: tuple[tuple[int, list[tuple[Any, ...]], Events | None], ...] = (
+        (0, [], Events((), False)),
+        (1, [], None),
+        (0, [(False, -1, False, None, None)], Events((), False)),
+        (0, [(True, 3, False, None, None)], Events((), True)),
+        (1, [(True, 3, False, None, None)], None),
+        (3, [(*open_, None, None)], Events((), False)),
+        (3, [(*over, None, None)], Events((), True)),
+        (4, [(*open_, None, None)], None),
+        (1, [(*open_, None, None)], None),
+        (1, [(*open_, *second), (*open_, *third)], Events([Event(*second), Event(*third)], False)),
+        (2, [(*over, *third)], Events([Event(*third)], True)),
+        (1, [(*open_, *third)], None),
+        (0, [(*open_, *second), (*open_, *third)], None),
+        (-1, [(False, 1, False, 1, b"a")], Events([Event(1, b"a")], False)),
+    )
+    for after, found, expected in rows:
+        with tables.case(f"{after} {found}"):
+            call = AsyncMock(return_value=found)
+            assert await PostgresEvents(call, 10).read("key", "s", after) == expected
 
 
 def test_options_that_cannot_be_meant_are_refused(make: Make) -> None:

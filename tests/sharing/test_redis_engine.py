@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Collection, Generator
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -18,7 +19,9 @@ from mcp_protogen.runtime.sharing.engine import (
     StoredSession,
 )
 from mcp_protogen.runtime.sharing.redis import listener, stores
+from mcp_protogen.runtime.sharing.redis.connection import Connection
 from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
+from redis import exceptions
 from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
 from support.ports import free_port
@@ -556,6 +559,44 @@ def test_what_cannot_be_meant_is_said_at_once_without_the_password() -> None:
     for options in wrong:
         with tables.case(options), pytest.raises(ValueError):
             RedisEngine(url, **options)
+
+
+class Failing:
+    """A connection of redis-py that fails with an error, or takes a minute, as it is opened."""
+
+    is_connected = False
+
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+
+    async def connect(self) -> None:
+        if self.error is not None:
+            raise self.error
+        await asyncio.sleep(60)
+
+    async def disconnect(self, *, nowait: bool) -> None:
+        """There is nothing to close."""
+
+
+@pytest.mark.skips_time
+async def test_reason_of_a_failure_has_nothing_of_what_the_server_says() -> None:
+    late, secret = "Redis does not answer in time", "wrong password: secret"
+    rows: tuple[tuple[Exception | None, str], ...] = (
+        (None, late),
+        (TimeoutError(), late),
+        (exceptions.TimeoutError("Timeout reading from secret"), late),
+        (exceptions.ConnectionError("no route"), "Redis is away: no route"),
+        (exceptions.AuthenticationError(secret), "Redis is away: AuthenticationError"),
+        (exceptions.ResponseError(secret), "Redis is away: ResponseError"),
+        (ConnectionRefusedError("no server"), "Redis is away: no server"),
+        (ValueError(secret), "Redis is away: ValueError"),
+    )
+    for error, reason in rows:
+        with tables.case(reason):
+            connection = Connection(partial(Failing, error), timeout=5.0)
+            with pytest.raises(EngineUnavailable) as raised:
+                await connection.run([])
+            assert str(raised.value) == reason
 
 
 def test_without_redis_py_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

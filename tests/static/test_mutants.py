@@ -14,7 +14,7 @@ from support import tables
 from support.folders import ROOT, environment
 from support.mutants.__main__ import Verdicts, read_uncounted, score_of
 from support.mutants.mutations import Mutation, find_mutations
-from support.mutants.sampling import area_of, find_all, missing_changes, sample
+from support.mutants.sampling import area_of, find_all, sample
 from support.mutants.trying import Judge, Workshop, make_batches, order_tests
 
 CODE: Final = "codegen/mcp_protogen/base/sums.py"
@@ -165,8 +165,8 @@ def test_areas_are_those_of_the_map_of_the_house() -> None:
 def test_changes_that_do_not_count_are_in_the_code_and_have_reasons() -> None:
     reasons = read_uncounted(find_all(ROOT))
     assert all(len(reason.split()) > 3 for reason in reasons.values())
-    gone = {"place": f"{CODE}::f", "change": "limit + 1: 1 -> 2"}
-    assert missing_changes([gone], {}) == [f"{CODE}::f limit + 1: 1 -> 2"]
+    with pytest.raises(SystemExit, match="has what the code no longer has"):
+        read_uncounted({})
 
 
 def test_tests_notice_changes_or_not(project: Path, tmp_path: Path) -> None:
@@ -249,16 +249,19 @@ def test_score_lists_what_survived_and_what_does_not_count(project: Path, tmp_pa
     assert [entry["reason"] for entry in area["uncounted"]] == ["nothing can notice it"]
 
 
-def test_closest_tests_come_before_those_named_alike_and_some_of_each_file() -> None:
+def test_closest_tests_come_before_those_named_alike_and_slow_ones_last() -> None:
     closest = [f"tests/test_a.py::test_{number}" for number in range(5)]
     many = [f"tests/test_b.py::test_{number}" for number in range(20)]
     naming = "tests/test_c.py::test_is_small_below_the_limit"
-    few = ["tests/test_d.py::test_one", "tests/test_d.py::test_two"]
-    ordered = order_tests(find_change("boundary", "is_small"), [*closest, *many, naming, *few])
+    quick, slow = "tests/test_d.py::test_quick", "tests/test_d.py::test_slow"
+    tests = [*closest, *many, naming, slow, quick]
+    recorded = {**dict.fromkeys(tests, 1.0), quick: 0.1, slow: 9.0}
+    ordered = order_tests(find_change("boundary", "is_small"), tests, recorded)
     assert ordered[:6] == [*closest, naming]
     # Nine of the many are taken as the closest of those whose names have nothing in common.
-    assert ordered[15:18] == [few[0], few[1], many[9]]
-    assert len(ordered) == 28
+    assert ordered[15:17] == [quick, many[9]]
+    assert ordered[-1] == slow
+    assert len(ordered) == len(tests)
 
 
 def test_tests_run_in_batches_of_few_files() -> None:

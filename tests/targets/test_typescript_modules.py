@@ -223,6 +223,14 @@ def test_a_name_that_modules_themselves_need_is_refused() -> None:
     assert {"wire.ts", "wire/models.ts"} <= {str(file.path) for file in inside}
 
 
+def test_deprecated_methods_are_struck_through_in_editors() -> None:
+    ir = derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
+    _, file = TARGET.files((ir,), TargetOptions("typescript", layers=("models", "methods")))
+    tagged = '@deprecated\n   */\n  "{}": {{\n'
+    assert tagged.format("roots/list") in file.text
+    assert tagged.format("tools/list") not in file.text
+
+
 def test_index_exports_folder_that_is_not_an_identifier_by_our_name() -> None:
     ir = derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
     files = TARGET.files((replace(ir, module=ModuleName("spec.types-1")),), PACKAGE)

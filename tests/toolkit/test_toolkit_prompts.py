@@ -1,7 +1,7 @@
 """Prompts and completions."""
 
 from collections.abc import Iterator, Mapping
-from enum import Enum
+from enum import Enum, IntEnum
 from itertools import count
 from typing import Annotated, Any, Literal
 
@@ -88,6 +88,58 @@ def test_texts_are_read_as_the_types_of_the_parameters() -> None:
     answer = got(kit(pack=pack)(), "pack", OLD, place="[", **given, **{"from": "there"})
     text = answer["messages"][0]["content"]["text"]
     assert text == "[ 7 long ['a', 'b'] False there 1"
+
+
+Number = Enum("Number", {"NONE": 0, "ONE": 1, "HALF": 0.5})
+Level = IntEnum("Level", {"LOW": 0, "HIGH": 1})
+Answer = Enum("Answer", {"YES": True, "MANY": 2})
+Tenfold = Annotated[int | None, AfterValidator(lambda number: number and 10 * number)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "expected"),
+    [
+        (Number, "1", "<Number.ONE: 1>"),
+        (Number, "0.5", "<Number.HALF: 0.5>"),
+        (Number | None, "null", "None"),
+        (Number, "true", None),
+        (Number, "false", None),
+        (Number | None, "true", None),
+        (Level, "1", "<Level.HIGH: 1>"),
+        (Level, "true", None),
+        (Level, "false", None),
+        (Literal[1, "one"], "1", "1"),
+        (Literal[1, "one"], "one", "'one'"),
+        (Literal[1, "one"], "true", None),
+        (Literal[0] | None, "false", None),
+        (int | None, "true", None),
+        (float | None, "false", None),
+        (Tenfold, "1", "10"),
+        (Tenfold, "true", None),
+        (Answer, "true", "<Answer.YES: True>"),
+        (Answer, "2", "<Answer.MANY: 2>"),
+        (Literal[True], "true", "True"),
+        (bool | None, "true", "True"),
+        (bool | None, "false", "False"),
+        (bool, "1.0", None),
+        (list[int] | None, "[1, 2]", "[1, 2]"),
+        (list[int] | None, '["x"]', None),
+    ],
+)
+def test_text_is_read_as_json_where_its_type_asks_for_it(
+    annotation: Any, text: str, expected: str | None
+) -> None:
+    def ask(self: object, given: object) -> str:
+        """Ask."""
+        return repr(given)
+
+    ask.__annotations__["given"] = annotation
+    answer = got(kit(ask=prompt(ask))(), "ask", OLD, given=text)
+    if expected is None:
+        assert isinstance(answer, Refused)
+        assert answer.data["problems"][0]["pointer"].startswith("/params/arguments/given")
+    else:
+        assert answer["messages"][0]["content"]["text"] == expected
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mcp_protogen.typed_clients.compatibility import ARGUMENTS, RESULTS, faults
+from mcp_protogen.typed_clients.dialects import is_ambiguous
 from mcp_protogen.typed_clients.faults import Kind
 from support import tables
 from support.tables import case
@@ -177,6 +178,27 @@ def test_a_union_with_a_gap_or_an_overlap_is_a_fault() -> None:
             assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
 
 
+def test_alternatives_that_cannot_be_told_apart_are_a_fault() -> None:
+    def nested(depth: int, constant: str) -> Any:
+        if not depth:
+            return {"const": constant}
+        return properties({"a": nested(depth - 1, constant)}, "a")
+
+    rows: list[tuple[Any, Any, bool]] = [
+        (STRING, False, True),
+        (STRING, INTEGER, True),
+        (STRING, STRING, False),
+        (STRING, {"maxLength": 1}, False),
+        (STRING, OUTSIDE, False),
+        # They are looked into five levels deep.
+        *((nested(depth, "a"), nested(depth, "b"), depth < 5) for depth in range(1, 8)),
+    ]
+    for first, second, apart in rows:
+        with case((first, second)):
+            found = faults(first, {"oneOf": [first, second]}, ARGUMENTS)
+            assert ({one.kind for one in found} <= HARMLESS) is apart
+
+
 def test_what_says_nothing_is_no_fault() -> None:
     numbers = {"type": "array", "uniqueItems": False}
     cases: tuple[tuple[Any, Any], ...] = (
@@ -326,6 +348,45 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
             assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
 
 
+def test_schema_is_ambiguous_outside_the_versions_that_know_its_keywords() -> None:
+    drafts = [f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 6, 7)]
+    versions = [*drafts, "https://json-schema.org/draft/2019-09/schema", NEWEST]
+    cases: tuple[tuple[Any, range], ...] = (
+        ({"contains": STRING}, range(1, 5)),
+        ({"if": STRING}, range(2, 5)),
+        ({"dependentRequired": {}}, range(3, 5)),
+        ({"prefixItems": []}, range(4, 5)),
+        ({"dependencies": {}}, range(3)),
+        ({"additionalItems": False}, range(4)),
+        ({"$recursiveRef": "#"}, range(3, 4)),
+        ({"$ref": "#/definitions/n", "minimum": 1}, range(3, 5)),
+        ({"$ref": "#/definitions/n", "description": "A number."}, range(5)),
+        ({"minimum": 1}, range(5)),
+        ({"items": [STRING]}, range(4)),
+        ({"items": STRING}, range(5)),
+        ({"type": []}, range(0)),
+        ({"type": ["string", 1]}, range(0)),
+        ({"type": ["string", "null"]}, range(5)),
+        ({"exclusiveMaximum": True}, range(0)),
+        ({"exclusiveMinimum": False}, range(0)),
+        ({"exclusiveMinimum": 1}, range(5)),
+        ({"$id": "http://example.com/n"}, range(0)),
+    )
+    for schema, clear in cases:
+        with case(schema):
+            found = [
+                number
+                for number, version in enumerate(versions)
+                if not is_ambiguous({"$schema": version, "properties": {"a": schema}})
+            ]
+            assert found == [*clear]
+    for version in ("http://example.com/schema", 4):
+        with case(version):
+            assert is_ambiguous({"$schema": version})
+    assert not is_ambiguous({"$id": "http://example.com/n"})
+    assert is_ambiguous({"items": [STRING]})
+
+
 def test_same_reference_leads_to_the_same_only_out_of_both_documents() -> None:
     def document(schema: Any, kind: Any, **more: Any) -> Any:
         members = {"a": schema, "b": {"$ref": "#/$defs/B"}}
@@ -419,3 +480,19 @@ def test_work_without_end_is_given_up_with_a_fault(monkeypatch: pytest.MonkeyPat
     for narrow, schema in cases:
         with case(str(schema)[:80]):
             assert {one.kind for one in faults(narrow, schema, ARGUMENTS)} - HARMLESS
+
+
+def test_work_of_telling_alternatives_apart_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = properties({"kind": A}, "kind")
+    arms = [properties({"kind": {"const": number}}, "kind") for number in range(9)]
+
+    def least_work(keyword: str) -> int:
+        for work in range(1, 1_000):
+            monkeypatch.setattr("mcp_protogen.typed_clients.compatibility._BUDGET", work)
+            found = faults(narrow, {keyword: [*arms, narrow]}, ARGUMENTS)
+            if {one.kind for one in found} <= HARMLESS:
+                return work
+        raise AssertionError(keyword)
+
+    # For each: all alternatives are compared to the end, and an object and its member told apart.
+    assert least_work("oneOf") - least_work("anyOf") >= 3 * len(arms)

@@ -232,6 +232,21 @@ def test_each_change_of_a_tool_is_named_once_at_its_place() -> None:
             assert len(found) == len(wanted)
 
 
+def test_arguments_of_any_name_come_and_go_in_any_form_of_schema() -> None:
+    texts: Json = {"type": "object", "additionalProperties": STRING}
+    named: Json = {"$ref": "#/$defs/texts", "$defs": {"texts": texts}}
+    grouped: list[Json] = [{keyword: [texts]} for keyword in ("allOf", "anyOf", "oneOf")]
+    empty: list[Json] = [{}, {"properties": {}}]
+    for schema in (texts, named, *grouped):
+        for without in empty:
+            with case((schema, without)):
+                none = contract_of({"name": "look", "inputSchema": without})
+                some = contract_of({"name": "look", "inputSchema": schema})
+                assert [change.code for change in changes(none, some)] == ["argument-type-widened"]
+                assert [change.code for change in changes(some, none)] == ["argument-type-narrowed"]
+                assert changes(some, some) == []
+
+
 def test_each_change_of_a_server_is_named_once() -> None:
     one = contract_of(ECHO)
     cases = (

@@ -59,6 +59,19 @@ def test_results_without_a_schema_are_the_content_and_wrapped_ones_are_unwrapped
     )
 
 
+def test_result_is_unwrapped_if_it_is_the_only_member_and_required() -> None:
+    for members, required, unwrapped in (
+        ({"result": COUNT}, ["result"], True),
+        ({"result": COUNT}, [], False),
+        ({"result": COUNT, "unit": TEXT}, ["result"], False),
+        ({"sum": COUNT}, ["sum"], False),
+    ):
+        with case((members, required)):
+            returns = {"type": "object", "properties": members, "required": required}
+            method = signature(module_of(tool(returns=returns)), "look")
+            assert method.endswith("-> int") is unwrapped
+
+
 def test_both_classes_have_the_same_methods() -> None:
     module = usual_module()
     for name in ("get_forecast", "add", "echo", "free", "grow"):

@@ -77,6 +77,7 @@ def test_whatever_a_package_depends_on_makes_another(
 
     unchanged: Callable[[], None] = lambda: None  # noqa: E731
     schema = GivenFile("draft.json", b'{"$defs": {"A": {"type": "string"}}}')
+    renamed = schema._replace(name="other.json")
     other = schema._replace(content=b'{"$defs": {"A": {"type": "number"}}}')
     cases: tuple[tuple[str, GenerationOptions, Callable[[], None]], ...] = (
         ("the first", OPTIONS, unchanged),
@@ -87,7 +88,9 @@ def test_whatever_a_package_depends_on_makes_another(
         ("another that it may include", templated, template("x = 3\n", "__pycache__/a.jinja")),
         ("a schema", OPTIONS._replace(schemas={"2025-11-25": schema}), unchanged),
         ("another schema", OPTIONS._replace(schemas={"2025-11-25": other}), unchanged),
+        ("another name", OPTIONS._replace(schemas={"2025-11-25": renamed}), unchanged),
         ("rules", OPTIONS._replace(rules={"2025-11-25": GivenFile("a", b"{}")}), unchanged),
+        ("their name", OPTIONS._replace(rules={"2025-11-25": GivenFile("b", b"{}")}), unchanged),
         ("a tool", OPTIONS, upgrade),
     )
     for number, (name, options, change) in enumerate(cases, 1):

@@ -579,3 +579,18 @@ def test_states_of_the_draft_lead_to_facts_that_agree_with_them(
     if not stray:
         warnings = derive_revision(sources.pinned(NEXT, schema)).warnings
         assert {one.code for one in warnings} <= {"to-decide"}
+
+
+def test_names_of_codes_are_those_of_their_types_without_error(tmp_path: Path) -> None:
+    document, schema = made_up(), copied(tmp_path)
+    for name, code in (("GadgetMissingError", -32091), ("TinError", -32092)):
+        members = {"code": {"const": code}, "message": {"type": "string"}}
+        document["$defs"][name] = {
+            "type": "object",
+            "properties": members,
+            "required": [*members],
+        }
+    add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
+    codes = drafted(schema)["errors"]
+    assert codes["-32091"]["name"] == "GADGET_MISSING"
+    assert codes["-32092"]["name"] == "TIN"

@@ -2,6 +2,7 @@
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.normalise import flatten
 from mcp_protogen.normalise.flatten import flattened
 from support import tables
 from support.unit.schemas import STRING, Json, record, ref
@@ -50,6 +51,19 @@ def test_a_part_that_only_requires_does_not_loosen_the_member() -> None:
 def test_what_annotates_alternatives_leaves_them_alternatives() -> None:
     union = {"anyOf": [ref("Base"), STRING], "default": "x"}
     assert flat(A=record(y=union)) == record(y=union)
+
+
+def test_intersections_of_all_definitions_together_have_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = {name: {"allOf": [ref("Base"), record(y=STRING)]} for name in "ABC"}
+    definitions = {"Base": BASE, **parts}
+    monkeypatch.setattr(flatten, "_MOST_SCHEMAS", 0)
+    with pytest.raises(ProblemError) as raised:
+        flattened(definitions, "x.json")
+    (problem,) = raised.value.problems
+    assert problem.code == "unsupported-schema"
+    assert "multiply into too many schemas" in problem.message
 
 
 def test_inner_schemas_are_joined_too() -> None:

@@ -1,17 +1,21 @@
 """Whatever a program does: a finding or one clear problem, and nothing is left running."""
 
+import asyncio
+import json
 import os
 import re
 import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from threading import Thread
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.vectors import program
+from mcp_protogen.vectors import program, running
 from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.findings import comparison
-from mcp_protogen.vectors.outcome import VectorResult, Verdict
+from mcp_protogen.vectors.outcome import VectorResult, VectorRun, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import VectorSet
 from support import tables
@@ -113,6 +117,53 @@ def test_a_program_that_never_answers_is_given_up_after_its_time() -> None:
             name = "the hello" if where == "hello" else few(1).vectors[0].id
             code, message, _ = problem("hang", where, timeout=1.0)
             assert (code, message) == ("responder-silent", f"no answer to {name} within 1 seconds")
+
+
+def play(monkeypatch: pytest.MonkeyPatch, script: str) -> VectorRun:
+    """Ask a program about a vector for each letter: it answers, hangs or ends."""
+    ways = iter(script)
+
+    class Playing(program.Program):
+        async def answer(self, line: bytes) -> bytes:
+            asked = json.loads(line)
+            if "id" not in asked:
+                return b'{"responder": 1}'
+            match next(ways):
+                case "h":
+                    raise TimeoutError
+                case "e":
+                    raise asyncio.IncompleteReadError(b"", None)
+                case _:
+                    return json.dumps({"id": asked["id"], "verdict": "unknown"}).encode()
+
+        async def ending(self) -> str:
+            return "ended"
+
+    @asynccontextmanager
+    async def start(_: program.Start) -> AsyncGenerator[program.Program, None]:
+        yield Playing(1)
+
+    monkeypatch.setattr(running, "started", start)
+    return run_vectors(["odd"], few(len(script)))
+
+
+def test_program_is_given_up_after_a_silent_start_or_ten_failures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for script in ("ah", "eh", "ea", "aeh", "e" * 9 + "a", "ae" + "h" * 8, "a" * 12):
+        with tables.case(script):
+            assert len(play(monkeypatch, script).results) == len(script)
+    for script, asked in (
+        ("h", 1),
+        ("ha", 1),
+        ("e" * 12, 10),
+        ("a" + "h" * 12, 11),
+        ("aah" + "e" * 12, 12),
+    ):
+        with tables.case(script), pytest.raises(ProblemError) as caught:
+            play(monkeypatch, script)
+        (found,) = caught.value.problems
+        assert few(len(script)).vectors[asked - 1].id in found.message
 
 
 def test_a_program_that_ends_at_once_is_no_program_to_try() -> None:

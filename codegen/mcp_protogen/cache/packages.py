@@ -40,7 +40,7 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 
 
 @contextmanager
-def making(options: GenerationOptions, *, cached: bool = True) -> Generator[Package, None, None]:
+def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, None, None]:
     """Give the same while its last modules are tried; raise `ProblemError` at the end."""
     if not cached or options.runtime is not None or options.distribution:
         with _made(options) as package:

@@ -1,7 +1,7 @@
 """Samples of changes, by area: a seed chooses them, and other changes of the code do not."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -44,15 +44,3 @@ def sample(mutations: Sequence[Mutation], seed: str, one_of: int) -> list[Mutati
 
 def _rank(mutation: Mutation, seed: str) -> str:
     return sha256(f"{seed} {mutation.place} {mutation.change}".encode()).hexdigest()
-
-
-def missing_changes(
-    entries: Iterable[Mapping[str, str]], areas: Mapping[str, Iterable[Mutation]]
-) -> list[str]:
-    """Return the changes of a list of entries that the code no longer allows."""
-    known = {(found.place, found.change) for area in areas.values() for found in area}
-    return [
-        f"{entry['place']} {entry['change']}"
-        for entry in entries
-        if (entry["place"], entry["change"]) not in known
-    ]

@@ -38,6 +38,8 @@ _REST: Final = 20
 _CLOSEST: Final = 5
 _NAMED: Final = 10
 _FILES: Final = 6
+# Seconds of a slow test.
+_SLOW: Final = 1.5
 RECORDED: Final = 2
 """How much longer tests take in a recorded run."""
 
@@ -61,11 +63,12 @@ class Workshop:
     folder: Path
     patience: float = 20.0
     """Seconds that a test may be silent, beside what was recorded."""
-    tree: Path = field(init=False)
     _clock: int = field(default=1_000_000_000, init=False)
 
-    def __post_init__(self) -> None:
-        self.tree = self.folder / "tree"
+    @property
+    def tree(self) -> Path:
+        """The copy."""
+        return self.folder / "tree"
 
     def lay_out(self) -> None:
         """Copy the files that git knows or would take, in place of what an earlier run left."""
@@ -270,7 +273,7 @@ class Judge:
             if self.recorded.get(test, 0.0) < self.seconds and not test.startswith(_INSTALLING)
         ]
         ran, left = 0, self.seconds
-        ordered = order_tests(mutation, short)
+        ordered = order_tests(mutation, short, self.recorded)
         for batch in make_batches(ordered, self.recorded, self.seconds):
             while left > 0 and (fit := [test for test in batch if not self._is_unfit(test)]):
                 with self.workshop.change(mutation.path, changed):
@@ -301,16 +304,22 @@ class Judge:
         return True
 
 
-def order_tests(mutation: Mutation, tests: Sequence[str]) -> list[str]:
-    """Return the closest tests, those named like the changed code, then some of each test file."""
+def order_tests(
+    mutation: Mutation, tests: Sequence[str], recorded: Mapping[str, float]
+) -> list[str]:
+    """Return the closest tests, those named like the changed code, then of each file in turn.
+
+    Slow tests are the last ones.
+    """
     words = _words(f"{mutation.function} {mutation.before}")
-    others = tests[_CLOSEST:]
+    closest, others = tests[:_CLOSEST], tests[_CLOSEST:]
     named = sorted(others, key=lambda test: -len(words & _words(test)))[:_NAMED]
     by_file = defaultdict[str, list[str]](list)
     for test in others:
         by_file[test_file(test)].append(test)
-    turns = chain.from_iterable(zip_longest(*by_file.values()))
-    return [*dict.fromkeys(filter(None, (*tests[:_CLOSEST], *named, *turns)))]
+    turns = filter(None, chain.from_iterable(zip_longest(*by_file.values())))
+    by_duration = sorted(turns, key=lambda test: recorded.get(test, 0.0) > _SLOW)
+    return [*dict.fromkeys((*closest, *named, *by_duration))]
 
 
 def _words(text: str) -> set[str]:

@@ -49,10 +49,10 @@ def word_for(path: str) -> str:
 
 
 def matches_name(path: str, test: str) -> bool:
-    """Return true if a test file is named after a module, or a parameter is a part of the path."""
+    """Return true if a test file has the name of a module, or a parameter is a part of the path."""
     if path.endswith(".py"):
         stem = word_for(test_file(test)).removeprefix("test_")
-        return f"{stem}_".startswith(f"{word_for(path)}_")
+        return f"_{word_for(path)}_" in f"_{stem}_"
     parameter = test.partition("[")[2].removesuffix("]")
     return parameter in {*path.split("/"), PurePosixPath(path).stem}
 

@@ -101,7 +101,7 @@ def _unanswered(session: Session) -> Iterator[Fault]:
         return
     for exchange in session.exchanges:
         # After broken JSON, only the ping that is sent with it wants an answer.
-        first = exchange.request or next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
+        first = next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
         method = first.get("method")
         # A subscription is not answered as long as it is open.
         asked = "id" in first and method not in (None, "subscriptions/listen")

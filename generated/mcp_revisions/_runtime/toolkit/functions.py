@@ -407,12 +407,13 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
             decoded = read_json(text)
         except ValueError:
             decoded = text
-        if isinstance(decoded, str) or (
+        if isinstance(decoded, str | bool) or (
             isinstance(decoded, dict | list) and has_long_paths(decoded)
         ):
-            # Nobody who types a text puts it in quotes.
+            # A typed text has no quotes. `true` has been read where it is a value: Pydantic would
+            # take it for the member 1 of an enumeration, because True == 1.
             raise
-        # For a member of an enumeration, or null: strict, or `true` would be read as 1.
+        # For a member of an enumeration, or null: strict, or 1.0 would be read as true.
         return adapter.validate_json(
             to_json(decoded), strict=None if isinstance(decoded, dict | list) else True
         )

@@ -157,9 +157,9 @@ class TranslatingTable(MethodTable):
         method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
         translate = self._inward.message(method, "result")
-        forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
-        if translate is None and forgive is None and len(native.results) == 1 and not claims:
+        if translate is None and check is validator_of(native.results[0]):
             return read
+        forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
         show = self._untranslated.read.get(method)
         kinds = {one: self._kind(spec, one) for one in native.results[1:]}
 

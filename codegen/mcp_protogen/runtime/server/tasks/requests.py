@@ -60,7 +60,7 @@ class Requests:
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         """Return the result of any request, which may be a task in its place."""
-        request, form = job.request, self._form
+        request = job.request
         if request.spec.method in self.handlers:
             # Another worker may have begun all tasks so far.
             begin(connection.state)
@@ -70,14 +70,14 @@ class Requests:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
         mode = await self._runtime.task_mode(request.raw, context.session())
-        wanted = self._is_wanted(request)
+        wanted = self._wanted_form(request)
         if mode is not None:
             self._check(mode, wanted, request)
-        if mode is None or not mode.choice or not wanted or form is None:
+        if mode is None or not mode.choice or wanted is None:
             return await connection.answer_to(job)
-        call = TaskCall(connection, context, request, form, mode)
+        call = TaskCall(connection, context, request, wanted, mode)
         with _reached(request):
-            if mode.choice == "deferred" and form == "extension":
+            if mode.choice == "deferred" and wanted == "extension":
                 return await call.begin(job)
             return written(await call.start(), mode)
 
@@ -90,22 +90,20 @@ class Requests:
         """
         if self._form != "extension":
             return ()
-        if not self._is_wanted(request):
+        if self._wanted_form(request) is None:
             raise needs_extension("Tasks are of an extension")
         return await followed(connection, request, ids)
 
-    def _is_wanted(self, request: Request[Any]) -> bool:
-        """Return whether the sender of a request can have a task for it."""
-        if self._form is None:
-            return False
+    def _wanted_form(self, request: Request[Any]) -> TaskForm | None:
+        """Return the form of a task that the sender of a request can have for it."""
         if self._form == "core":
-            return is_object(request.raw.get("task"))
-        return declares_tasks(request.meta)
+            return self._form if is_object(request.raw.get("task")) else None
+        return self._form if declares_tasks(request.meta) else None
 
-    def _check(self, mode: TaskMode, wanted: bool, request: Request[Any]) -> None:
+    def _check(self, mode: TaskMode, wanted: TaskForm | None, request: Request[Any]) -> None:
         """Raise the error for a call that cannot be as it is."""
         name = request.raw.get("name")
-        if wanted and self._form == "core" and not mode.choice:
+        if wanted == "core" and not mode.choice:
             # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
             raise McpError(METHOD_NOT_FOUND, f"{name} cannot be run as a task")
         if wanted or mode.choice != "required":

@@ -98,8 +98,11 @@ class SharedSessions(SessionRegistry):
         record = None if stored is None else self._understood(stored)
         # Only a worker that had a copy before can be late.
         late = self._sessions.get(id)
-        after = _copy_of(late).letters if late else 0
-        letters = await self._peers.read_stored(key_of(id), after) if late and record else ()
+        letters = (
+            await self._peers.read_stored(key_of(id), _copy_of(late).letters)
+            if late and record
+            else ()
+        )
         session = self._sessions.get(id)
         if stored is None or record is None:
             if session is not None:

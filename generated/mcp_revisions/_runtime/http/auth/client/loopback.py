@@ -86,7 +86,8 @@ class LoopbackReceiver:
         waiting = _Waiting(self._open, self._timeout)
         ports = [self._port] if self._port else [*self._ports(registered), 0]
         server = await _listen(waiting, ports)
-        port = server.sockets[0].getsockname()[1]
+        (socket,) = server.sockets
+        port = socket.getsockname()[1]
         waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
         try:
             yield waiting

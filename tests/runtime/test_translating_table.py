@@ -1,0 +1,51 @@
+"""Results that come from another revision, where nothing is translated."""
+
+from typing import Any
+
+from mcp_revisions._runtime.core.losses import LossReport
+from mcp_revisions._runtime.core.spec import Lenient, Rules
+from mcp_revisions._runtime.messages.method_table import MethodTable
+from mcp_revisions._runtime.translation.table import TranslatingTable
+from support.generated.golden_package import PACKAGE, load
+from support.revisions import STATELESS
+
+
+def table_of(revision: str, rules: Rules | None = None) -> MethodTable:
+    """Return the methods of a revision, with these rules in place of its own."""
+    found: MethodTable = load(revision).methods.TABLE
+    return MethodTable(
+        revision,
+        requests=found.requests,
+        notifications=found.notifications,
+        errors=found.errors,
+        rules=found.rules if rules is None else rules,
+    )
+
+
+def read(own: MethodTable, wire: MethodTable, method: str, result: object) -> Any:
+    table = TranslatingTable(own, wire, PACKAGE.name, LossReport(own.revision, wire.revision))
+    return table.read_result(table.requests[method], result)
+
+
+def test_result_is_forgiven_what_the_rules_of_its_revision_forgive() -> None:
+    rules = Rules(leniency=(Lenient("model", "absent", "unknown"),))
+    own, wire = table_of("2025-11-25"), table_of("2025-06-18", rules)
+    result = {"role": "assistant", "content": {"type": "text", "text": "Hello"}}
+    found = read(own, wire, "sampling/createMessage", result)
+    assert type(found) is load("2025-11-25").models.CreateMessageResult
+    assert found.model == "unknown"
+
+
+def test_task_stays_what_it_is_where_own_revision_has_no_tasks() -> None:
+    wire = table_of("2025-11-25")
+    task = {
+        "taskId": "t",
+        "status": "working",
+        "createdAt": "2025-11-25T00:00:00Z",
+        "lastUpdatedAt": "2025-11-25T00:00:00Z",
+        "ttl": None,
+    }
+    own: MethodTable = load(STATELESS).methods.TABLE
+    found = read(own, wire, "sampling/createMessage", {"task": task})
+    assert type(found) is load("2025-11-25").models.CreateTaskResult
+    assert found.task.task_id == "t"

@@ -1,0 +1,55 @@
+"""The text of classes that the target `dataclasses` makes, and of their errors."""
+
+from dataclasses import replace
+
+from mcp_protogen.base.names import FieldName
+from mcp_protogen.ir import Anything, FieldIR, Filled, Json, MapOf, ObjectIR, Scalar, TypeExpr
+from mcp_protogen.target import TargetOptions
+from mcp_protogen.targets.dataclasses import TARGET
+from mcp_protogen.targets.dataclasses.wire.objects import WireError
+from support.tables import case
+from support.unit import schemas
+
+
+def member(
+    type_: TypeExpr,
+    default: Json | Filled = None,
+    *,
+    required: bool = False,
+    nullable: bool = False,
+) -> FieldIR:
+    return FieldIR("ttl", FieldName("ttl"), type_, required, default, nullable, (), (), "", False)
+
+
+def test_attribute_has_the_value_for_a_member_that_is_not_given() -> None:
+    ir = schemas.read(schemas.schema()).ir
+    found = next(type_ for type_ in ir.types if isinstance(type_, ObjectIR) and not type_.base)
+    integer, mapping = Scalar("integer"), MapOf(Scalar("string"))
+    for field, text in (
+        (member(integer, required=True), "ttl: int"),
+        (member(integer), "ttl: int | None = None"),
+        (member(integer, nullable=True), "ttl: int | Absent | None = ABSENT"),
+        (member(Anything()), "ttl: Any = ABSENT"),
+        (member(integer, 7, required=True), "ttl: int = 7"),
+        (member(integer, 0, required=True), "ttl: int = 0"),
+        (member(Scalar("string"), "a", required=True), 'ttl: str = "a"'),
+        (member(Scalar("boolean"), False, required=True), "ttl: bool = False"),
+        (
+            member(mapping, Filled(), required=True),
+            "ttl: dict[str, str] = field(default_factory=dict[str, str])",
+        ),
+    ):
+        with case(text):
+            types = (
+                replace(found, fields=(field,)),
+                *(type_ for type_ in ir.types if type_ != found),
+            )
+            (file,) = TARGET.files((replace(ir, types=types),), TargetOptions("dataclasses"))
+            assert f"\n    {text}\n" in file.text
+
+
+def test_error_is_written_with_its_pointer_unless_it_is_about_the_whole_value() -> None:
+    error = WireError("a string is expected")
+    assert (error.pointer, str(error)) == ("", "a string is expected")
+    error.steps += ["a/b~c", 0]
+    assert (error.pointer, str(error)) == ("/0/a~1b~0c", "/0/a~1b~0c: a string is expected")
