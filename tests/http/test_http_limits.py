@@ -15,6 +15,7 @@ from support.tables import case
 
 asgi = runtime("http.server.asgi")
 legacy_sse = runtime("http.server.legacy_sse")
+quotas = runtime("core.quotas")
 param_header_check = runtime("http.server.param_header_check")
 
 KIB = 1024
@@ -27,6 +28,10 @@ def exchange(*headers: tuple[bytes, bytes]) -> Any:
 
     scope = {"type": "http", "path": "/mcp", "headers": list(headers)}
     return asgi.HttpExchange(scope, receive, receive, 1.0, None)
+
+
+def bodies_within(most: int, seconds: float) -> Any:
+    return asgi.Bodies(KIB * KIB, quotas.Quota(most, name="max_bodies"), seconds)
 
 
 def refusal(call: Any, *given: Any) -> int | None:
@@ -69,12 +74,12 @@ def test_content_length_has_so_many_digits_and_such_a_value() -> None:
 def test_small_bodies_do_not_count_and_larger_ones_do() -> None:
     async def script() -> None:
         for size, taken in ((16 * KIB, 0), (16 * KIB + 1, 16 * KIB + 1)):
-            bodies, request = asgi.Bodies(KIB * KIB, KIB * KIB, 1.0), exchange()
+            bodies, request = bodies_within(KIB * KIB, 1.0), exchange()
             bodies._take(request, size)
             with case(size):
-                assert (bodies.taken, request.taken) == (taken, taken)
+                assert (bodies.quota.used, request.taken) == (taken, taken)
                 bodies.done(request)
-                assert (bodies.taken, request.taken) == (0, 0)
+                assert (bodies.quota.used, request.taken) == (0, 0)
 
     run(script())
 
@@ -85,14 +90,14 @@ def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.M
     async def script() -> None:
         size = 20 * KIB
         for wanted, refused in ((size, 1), (size + 1, 2), (2 * size, 2), (3 * size, 3)):
-            bodies = asgi.Bodies(KIB * KIB, 3 * size, 1000.0)
+            bodies = bodies_within(3 * size, 1000.0)
             slow = [exchange() for _ in range(3)]
             readers = [asyncio.create_task(read(bodies, one, size)) for one in slow]
             await asyncio.sleep(0)
-            assert bodies.taken == 3 * size
+            assert bodies.quota.used == 3 * size
             bodies._take(exchange(), wanted)
             with case(wanted):
-                assert bodies.taken == (3 - refused) * size + wanted
+                assert bodies.quota.used == (3 - refused) * size + wanted
                 await asyncio.sleep(0.01)
                 assert [reader.done() for reader in readers].count(True) == refused
             for reader in readers:

@@ -407,16 +407,12 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
             decoded = read_json(text)
         except ValueError:
             decoded = text
-        if isinstance(decoded, str | bool) or (
-            isinstance(decoded, dict | list) and has_long_paths(decoded)
-        ):
-            # A typed text has no quotes. `true` has been read where it is a value: Pydantic would
-            # take it for the member 1 of an enumeration, because True == 1.
+        has_values = isinstance(decoded, dict | list)
+        if isinstance(decoded, str | bool) or (has_values and has_long_paths(decoded)):
+            # A typed text has no quotes, and `true` would be the member 1 of an enumeration.
             raise
         # For a member of an enumeration, or null: strict, or 1.0 would be read as true.
-        return adapter.validate_json(
-            to_json(decoded), strict=None if isinstance(decoded, dict | list) else True
-        )
+        return adapter.validate_json(to_json(decoded), strict=None if has_values else True)
 
 
 class _PlainJsonSchema(UntitledJsonSchema):
