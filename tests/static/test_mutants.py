@@ -252,14 +252,14 @@ def test_score_lists_what_survived_and_what_does_not_count(project: Path, tmp_pa
 def test_closest_tests_come_before_those_named_alike_and_slow_ones_last() -> None:
     closest = [f"tests/test_a.py::test_{number}" for number in range(5)]
     many = [f"tests/test_b.py::test_{number}" for number in range(20)]
+    own = "tests/test_small_sums.py::test_addition"
     naming = "tests/test_c.py::test_is_small_below_the_limit"
     quick, slow = "tests/test_d.py::test_quick", "tests/test_d.py::test_slow"
-    tests = [*closest, *many, naming, slow, quick]
-    recorded = {**dict.fromkeys(tests, 1.0), quick: 0.1, slow: 9.0}
+    tests = [*closest, *many, slow, quick, naming, own]
+    recorded = {**dict.fromkeys(tests, 1.0), slow: 9.0}
     ordered = order_tests(find_change("boundary", "is_small"), tests, recorded)
-    assert ordered[:6] == [*closest, naming]
-    # Nine of the many are taken as the closest of those whose names have nothing in common.
-    assert ordered[15:17] == [quick, many[9]]
+    assert ordered[:7] == [*closest, own, naming]
+    assert ordered.index(quick) < ordered.index(many[-1])
     assert ordered[-1] == slow
     assert len(ordered) == len(tests)
 
