@@ -39,12 +39,13 @@ test: $(READY) ## Run the suite, of large tables of peers a sample (RECORD=1: fo
 test-all: $(READY) ## Run the suite, all of every table
 	$(PYTEST) --all
 
-# Which sample, and folders of the code alone, such as AREA=emit.
+# Which sample, folders of the code alone, such as AREA=emit, and tests to run before all others.
 SEED ?= 0
 AREA ?=
+FIRST ?=
 
 mutants: $(READY) ## Change the code at sampled places, and record which changes tests notice
-	PYTHONPATH=tests:generated nice $(BIN)/python -m support.mutants --seed $(SEED) $(addprefix --area ,$(AREA))
+	PYTHONPATH=tests:generated nice $(BIN)/python -m support.mutants --seed $(SEED) $(addprefix --area ,$(AREA)) --first $(FIRST)
 
 check: $(READY) ## Lint, format check and strict types of our own code
 	$(BIN)/ruff check codegen tests benchmarks examples docs/website .github/releasing

@@ -1,6 +1,7 @@
 """Change a sample of the code, one place at a time, and record which changes tests notice.
 
 PYTHONPATH=tests python -m support.mutants [--seed N] [--of N] [--seconds N] [--area AREA ...]
+                                           [--first TEST ...]
 
 The checkout does not change: all is done in a copy, `build/mutants/tree`. A run that was ended
 goes on where it was. Changes that survived are tried again.
@@ -8,7 +9,7 @@ goes on where it was. Changes that survived are tried again.
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--of", type=int, default=280, help="try one of so many changes")
     parser.add_argument("--seconds", type=float, default=30, help="of a processor, for a change")
     parser.add_argument("--area", action="append", help="only these, and write no record")
+    parser.add_argument("--first", nargs="*", default=[], help="tests to run before all others")
     options = parser.parse_args()
     record = load_record(DEFAULT)
     if record is None:
@@ -49,7 +51,9 @@ def main() -> None:
     with lock(FOLDER):
         verdicts = Verdicts(FOLDER / "verdicts.json")
         judge = Judge(Workshop(ROOT, FOLDER), options.seconds, record.seconds)
-        try_all(areas, uncounted, judge, verdicts, record)
+        try_all(
+            areas, uncounted, judge, verdicts, lambda path: find_tests(path, record, options.first)
+        )
     score = score_of(areas, uncounted, verdicts)
     if not options.area:
         settings = {"seed": options.seed, "one_of": options.of, "seconds": options.seconds}
@@ -100,12 +104,18 @@ class Verdicts:
         return [sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
 
 
+def find_tests(path: str, record: Record, first: Iterable[str]) -> list[str]:
+    """Return the tests that run a file: those of `first`, then the closest ones."""
+    tests = closest_tests(path, record, files_naming)
+    return [*dict.fromkeys([*(test for test in first if test in tests), *tests])]
+
+
 def try_all(
     areas: Mapping[str, Iterable[Mutation]],
     uncounted: Mapping[tuple[str, str], str],
     judge: Judge,
     verdicts: Verdicts,
-    record: Record,
+    tests_of: Callable[[str], list[str]],
 ) -> None:
     """Try each change of a sample that no test is known to notice."""
     judge.workshop.lay_out()
@@ -113,8 +123,7 @@ def try_all(
         for mutation in mutations:
             known = (mutation.place, mutation.change) in uncounted or verdicts.killer(mutation)
             if not known:
-                tests = closest_tests(mutation.path, record, files_naming)
-                verdict = judge.judge(mutation, tests)
+                verdict = judge.judge(mutation, tests_of(mutation.path))
                 verdicts.add(mutation, verdict.killer)
                 print(f"{area}: {describe(mutation, verdict)}", flush=True)
 
