@@ -182,7 +182,7 @@ def test_tests_notice_changes_or_not(project: Path, tmp_path: Path) -> None:
 
 
 def test_change_that_breaks_the_import_or_hangs_is_noticed(project: Path, tmp_path: Path) -> None:
-    workshop = Workshop(project, tmp_path / "workshop", patience=1.0)
+    workshop = Workshop(project, tmp_path / "workshop", patience=5.0)
     workshop.lay_out()
     judge = Judge(workshop, 20.0, {})
     endless = replace(find_change("flipped comparison", "count_down"), replacement="True")

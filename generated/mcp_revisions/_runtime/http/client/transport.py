@@ -387,7 +387,7 @@ class HttpTransport:
             # has already been confirmed.
             if message.kind == "notification" and message.method != INITIALIZED:
                 await post_unanswered(self._state, message)
-        elif message.method == INITIALIZED and status < 300 and message.revision is None:
+        elif message.method == INITIALIZED and 200 <= status < 300 and message.revision is None:
             await self._session.listen()
 
     # The end.
