@@ -130,7 +130,8 @@ def _own(before: Json, after: Json, label: str, at: str) -> Iterator[BoundPair]:
 def _bounds(schema: Json) -> Iterator[tuple[str, Bound]]:
     for keyword, value in schema.items():
         if keyword == "x-any-of-required":
-            yield "anyOf", Bound("anyOf", value, value)
+            bound = Bound("anyOf", value, value)
+            yield bound.keyword, bound
         elif keyword == "additionalProperties":
             if value is False or schema.get("properties"):
                 text = value if value is False else spelled(value)

@@ -189,7 +189,7 @@ def broken(promised: str, now: Mapping[str, set[str]]) -> list[str]:
     return [
         f"{kind}: {name}"
         for kind, _, names in (line.partition(": ") for line in promised.splitlines())
-        for name in names.split("; ")
+        for name in filter(None, names.split("; "))
         if name not in now.get(kind, ())
     ]
 
