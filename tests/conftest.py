@@ -137,7 +137,7 @@ def each_schema_checked_once() -> Generator[None, None, None]:
     from support import made_once
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("mcp_protogen.inputs.metacheck.check", made_once.checked_once)
+        patched.setattr("mcp_protogen.pipeline.inputs.metacheck.check", made_once.checked_once)
         yield
 
 
@@ -216,8 +216,8 @@ def out(tmp_path: Path) -> Path:
 def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
     """Our snapshots are schemas as well, so that they can play what is published."""
     from mcp_protogen.base.resources import schema_folder
-    from mcp_protogen.inputs.pins import load_pins, snapshot_file
-    from mcp_protogen.update.adoption import Origin, add
+    from mcp_protogen.instep.update.adoption import Origin, add
+    from mcp_protogen.pipeline.inputs.pins import load_pins, snapshot_file
     from support.update.specifications import Spec
 
     place = tmp_path_factory.mktemp("specification")
@@ -242,8 +242,8 @@ def little(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has commands generate packages of few files, in no time."""
     from support.generating import generate_little, trying_nothing
 
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate_little)
-    monkeypatch.setattr("mcp_protogen.output.trial.trying", trying_nothing)
+    monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate_little)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying_nothing)
 
 
 @pytest.fixture

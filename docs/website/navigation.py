@@ -14,10 +14,10 @@ FILES: Final = {
     "measuring": "benchmarks/README.md",
     "python-sdk": "examples/python-sdk/README.md",
     "typescript-sdk": "examples/typescript-sdk/README.md",
-    "severities-of-changes": "codegen/mcp_protogen/findings/severities.md",
-    "severities-of-sdks": "codegen/mcp_protogen/audit/severities.md",
-    "severities-of-vectors": "codegen/mcp_protogen/vectors/severities.md",
-    "severities-of-contracts": "codegen/mcp_protogen/typed_clients/severities.md",
+    "severities-of-changes": "codegen/mcp_protogen/pipeline/reports/severities.md",
+    "severities-of-sdks": "codegen/mcp_protogen/instep/audit/severities.md",
+    "severities-of-vectors": "codegen/mcp_protogen/instep/vectors/severities.md",
+    "severities-of-contracts": "codegen/mcp_protogen/servers/clients/severities.md",
 }
 """Pages whose text is elsewhere than in `docs/`: the file of each."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs import facts
+from mcp_protogen.pipeline.inputs import facts
 from mcp_protogen.runtime.core import errors
 from mcp_protogen.runtime.http.server.response import HANDSHAKE, STATELESS
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.audit.severities import AuditFinding, rated
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.compare.baseline import (
+from mcp_protogen.instep.audit.severities import AuditFinding, rated
+from mcp_protogen.instep.compare.baseline import (
     Baseline,
     BaselineEntry,
     ignore_rule,
@@ -16,7 +16,7 @@ from mcp_protogen.compare.baseline import (
     sort,
     write_baseline,
 )
-from mcp_protogen.findings.change import Change
+from mcp_protogen.pipeline.reports.change import Change
 
 KEY = ("field-type", "Root.uri")
 

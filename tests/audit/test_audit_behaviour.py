@@ -9,14 +9,14 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
-from mcp_protogen.audit.engine import AuditOptions, audit, responder_command
-from mcp_protogen.audit.expected import expected
-from mcp_protogen.audit.known import known_gaps
-from mcp_protogen.audit.probe.readers import Readers
-from mcp_protogen.audit.severities import AuditFinding
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.findings.change import Category
-from mcp_protogen.vectors.vector import Subject
+from mcp_protogen.instep.audit.expected import expected
+from mcp_protogen.instep.audit.known import known_gaps
+from mcp_protogen.instep.audit.probe.readers import Readers
+from mcp_protogen.instep.audit.run_audit import AuditOptions, audit, responder_command
+from mcp_protogen.instep.audit.severities import AuditFinding
+from mcp_protogen.instep.vectors.vector import Subject
+from mcp_protogen.pipeline.reports.change import Category
 from pydantic import AfterValidator
 from support.audit.auditing import PYDANTIC, REVISION, audited, findings, target
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from mcp_protogen.audit.engine import audit
-from mcp_protogen.audit.target import find
-from mcp_protogen.findings.change import Severity
+from mcp_protogen.instep.audit.run_audit import audit
+from mcp_protogen.instep.audit.target import find
+from mcp_protogen.pipeline.reports.change import Severity
 from support import tables
 from support.audit.auditing import python_with
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp_protogen.audit.engine import Audit, AuditOptions, audit
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
 from support import forms, tables
 from support.audit.auditing import PYDANTIC, codes_about, findings, target
 from support.running import Run

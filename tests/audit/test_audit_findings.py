@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from mcp_protogen.audit.expected import expected
-from mcp_protogen.audit.probe.expressions import expression
-from mcp_protogen.audit.severities import SEVERITIES
-from mcp_protogen.findings.change import Reader, Severity
+from mcp_protogen.instep.audit.expected import expected
+from mcp_protogen.instep.audit.probe.expressions import expression
+from mcp_protogen.instep.audit.severities import SEVERITIES
+from mcp_protogen.pipeline.reports.change import Reader, Severity
 from support.audit.auditing import PYDANTIC, REVISION, audited, codes_about, findings
 from support.tables import case
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp_protogen.audit.engine import Audit, AuditOptions, audit
-from mcp_protogen.audit.matching import modules_of_revision
-from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.instep.audit.matching import modules_of_revision
+from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
+from mcp_protogen.instep.audit.target import find
 from support import forms
 from support.audit.auditing import PYDANTIC, REVISION, audited, findings, target
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp_protogen.audit.engine import AuditOptions, audit
-from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.instep.audit.run_audit import AuditOptions, audit
+from mcp_protogen.instep.audit.target import find
 from support import tables
 from support.audit.auditing import PYDANTIC, REVISION, audited, target
 from support.running import Run

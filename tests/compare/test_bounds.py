@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.fields import bound_change
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.fields import bound_change
 from support import tables
 from support.compare.made_up import result
 

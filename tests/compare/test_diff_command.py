@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.compare import naming
-from mcp_protogen.inputs.pins import Pin, Publication, load_pins, read_snapshot
+from mcp_protogen.instep.compare import naming
+from mcp_protogen.pipeline.inputs.pins import Pin, Publication, load_pins, read_snapshot
 from support import forms
 from support.missing import untested
 from support.running import Ran, Run

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.inputs.pinned_extensions import pinned_extensions
-from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from support import forms, tables
 from support.running import Run
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, ProblemError
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.revisions import compared_file, compared_pin
-from mcp_protogen.config import GivenFile
-from mcp_protogen.findings.change import Change, Comparison, Reader
-from mcp_protogen.inputs.pins import read_snapshot
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.revisions import compared_file, compared_pin
+from mcp_protogen.pipeline.config import GivenFile
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.reports.change import Change, Comparison, Reader
 from support import tables
 from support.compare.made_up import ref
 from support.revisions import NEWEST, REVISIONS

@@ -5,9 +5,9 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.revisions import ComparedRevision
-from mcp_protogen.findings.change import Change, Reader, Severity
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.revisions import ComparedRevision
+from mcp_protogen.pipeline.reports.change import Change, Reader, Severity
 from support import tables
 from support.compare.made_up import (
     ASK,

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.revisions import ComparedRevision, compared_pin
-from mcp_protogen.findings.change import Category, Change
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_pin
+from mcp_protogen.pipeline.reports.change import Category, Change
 from support import missing
 from support.compare.unlisted import UNLISTED
 from support.revisions import NEIGHBOURS

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcp_protogen.compare.renames import renames
+from mcp_protogen.instep.compare.renames import renames
 from support.compare.made_up import STRING, record
 
 Json = dict[str, Any]

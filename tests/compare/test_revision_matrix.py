@@ -1,7 +1,7 @@
 """Revisions side by side."""
 
-from mcp_protogen.compare.matrix import matrix_of
-from mcp_protogen.findings.change import Category, Matrix, MatrixRow
+from mcp_protogen.instep.compare.matrix import matrix_of
+from mcp_protogen.pipeline.reports.change import Category, Matrix, MatrixRow
 from support.compare.made_up import ASK, STRING, asking, record, side
 
 

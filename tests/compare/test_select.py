@@ -2,8 +2,15 @@
 
 from dataclasses import replace
 
-from mcp_protogen.findings.change import PROTOCOL, Category, Change, Comparison, Reader, Severity
-from mcp_protogen.findings.pages.ranking import summary
+from mcp_protogen.pipeline.reports.change import (
+    PROTOCOL,
+    Category,
+    Change,
+    Comparison,
+    Reader,
+    Severity,
+)
+from mcp_protogen.pipeline.reports.pages.ranking import summary
 from support import tables
 
 _LEVELS = {"b": Severity.BREAKING, "w": Severity.WARNING, "i": Severity.INFO, "n": Severity.NONE}

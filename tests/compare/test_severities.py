@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.findings import severities as module
-from mcp_protogen.findings.change import PROTOCOL, Severity
-from mcp_protogen.findings.severities import severities
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.pipeline.reports import severities as module
+from mcp_protogen.pipeline.reports.change import PROTOCOL, Severity
+from mcp_protogen.pipeline.reports.severities import severities
 from support import tables
 from support.compare.cases import CASES
 from support.compare.made_up import result

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mcp_protogen.compare.members import members
-from mcp_protogen.compare.values import Relation, Values
+from mcp_protogen.instep.compare.members import members
+from mcp_protogen.instep.compare.values import Relation, Values
 from support import tables
 from support.compare.made_up import record, ref
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 import yaml
-from mcp_protogen.config import load_settings
+from mcp_protogen.pipeline.config import load_settings
 from support.docs.accounting import PAGES, taken, taken_by
 from support.docs.commands import faults, is_shell
 from support.docs.pages import Block, blocks, indented, page
@@ -31,7 +31,7 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("CONTRIBUTING.md", "transports/"): "a drawing",
     ("README.md", "pkg/\n"): "tests/docs/test_blocks.py",
     ("asking.md", "book: Booking.address"): "tests/docs/test_asking.py",
-    ("call.md", "$ mcp-gen call server.py greet"): "tests/calling/test_call_page.py",
+    ("call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
     ("command.md", "error[wrong-usage]"): "tests/docs/test_blocks.py",
     ("connecting.md", "mcp.json#/mcpServers/maps"): "tests/docs/test_connecting_page.py",
     ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.bridging.recorder import Recorder, RecordOptions
 from mcp_protogen.cli.app import app
-from mcp_protogen.connecting.authorization import FORMS
+from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
+from mcp_protogen.servers.connect.authorization import FORMS
 from support.docs.pages import page, run, shown
 from support.folders import ROOT
 from support.sessions import talking

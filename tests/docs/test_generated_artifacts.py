@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.pins import load_pins
 from support.conformance.legs import LEGS
 from support.folders import TESTS
 from support.made_once import vectors_once

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 import mcp_revisions as package
-from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names, parts_named
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection, missing_names, parts_named
 from support.docs import accounting
 from support.docs.names import NO_PYTHON, bound, problems
 from support.docs.pages import DOCS, page, programs, renamed, shown

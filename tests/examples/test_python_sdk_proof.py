@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from support.folders import ROOT, environment
 
 EXAMPLE: Final = ROOT / "examples" / "python-sdk"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.derive import extension as derive
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import extensions, sources
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive import extension as derive
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import extensions, sources
 from support.missing import reference
 from support.tables import case
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs import extensions
-from mcp_protogen.inputs.forms import wrong_form
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs import extensions
+from mcp_protogen.pipeline.inputs.forms import wrong_form
+from mcp_protogen.pipeline.package import Package
 from support.folders import ROOT
 from support.made_once import generated_once
 from support.missing import reference

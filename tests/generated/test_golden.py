@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.app.commands import check
-from mcp_protogen.config import GenerationOptions, Settings
-from mcp_protogen.findings.report import Status
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.package import Package
-from mcp_protogen.parts import PARTS
+from mcp_protogen.pipeline.config import GenerationOptions, Settings
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.package import Package
+from mcp_protogen.pipeline.parts import PARTS
+from mcp_protogen.pipeline.reports.report import Status
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 
 # What is generated here takes long, and is made for all of them at once.

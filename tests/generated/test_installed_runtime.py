@@ -14,14 +14,14 @@ import pytest
 from mcp_protogen import __version__
 from mcp_protogen.base.names import Era, module_name
 from mcp_protogen.base.resources import runtime_folder, templates_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit import layout
-from mcp_protogen.emit.render import Renderer
-from mcp_protogen.emit.template_contexts import ListedRevision
-from mcp_protogen.inputs.pins import snapshot_file
-from mcp_protogen.output.lock import read_lock
-from mcp_protogen.package import GeneratedFile, Package
-from mcp_protogen.parts import DEFAULT
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit import layout
+from mcp_protogen.pipeline.emit.render import Renderer
+from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
+from mcp_protogen.pipeline.inputs.pins import snapshot_file
+from mcp_protogen.pipeline.output.lock import read_lock
+from mcp_protogen.pipeline.package import GeneratedFile, Package
+from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.runtime.core import version_check
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
@@ -247,7 +247,7 @@ def generate_with_runtime(options: GenerationOptions, tell: object = None) -> Pa
 @pytest.fixture
 def switching(little: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run) -> Run:
     """Return what runs `mcp-gen` on one package, with a generator that takes no time."""
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate_with_runtime)
+    monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate_with_runtime)
     return lambda *arguments: mcp_gen(*arguments, "--out", "pkg")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import type_name
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.package import Package
 from support import tables
 from support.generated.differential import Reader, difference, reader_of
 from support.generated.made_up_forms import FORMS, schemas, values

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit.layout import fixed_files, package_modules, shared_modules
-from mcp_protogen.emit.render import Renderer
-from mcp_protogen.emit.template_contexts import ListedRevision
-from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit.layout import fixed_files, package_modules, shared_modules
+from mcp_protogen.pipeline.emit.render import Renderer
+from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection, missing_names
 from support import made_once, tables
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE

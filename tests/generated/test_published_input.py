@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.generate import generate
-from mcp_protogen.parts import PARTS
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.parts import PARTS
 from support import missing
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 

@@ -2,7 +2,7 @@
 
 import ast
 
-from mcp_protogen.parts import PARTS, Selection
+from mcp_protogen.pipeline.parts import PARTS, Selection
 from support import tables
 from support.folders import GENERATED
 from support.generated.repeated_names import repeated_names

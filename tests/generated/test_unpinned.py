@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.names import module_name
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.generate import generate
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.generate import generate
 from pydantic import ValidationError
 from support import missing
 from support.generated.golden_package import REVISIONS

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.inspection.recording import read, written
-from mcp_protogen.inspection.rules import rules
+from mcp_protogen.servers.inspect.recording import read, written
+from mcp_protogen.servers.inspect.rules import rules
 from support import forms
 from support.folders import ROOT
 from support.inspection.broken_rules import BROKEN_AND_KEPT, tool, tools
@@ -81,7 +81,7 @@ def test_only_its_user_can_read_a_new_recording(
     def inspect(*_: object) -> object:
         return sessions
 
-    monkeypatch.setattr("mcp_protogen.inspection.inspecting.inspect", inspect)
+    monkeypatch.setattr("mcp_protogen.servers.inspect.inspecting.inspect", inspect)
     file = tmp_path / "record.jsonl"
     for before in (None, 0o644):
         with case(str(before)):

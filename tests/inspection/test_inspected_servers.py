@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.connecting.authorization import Bearer
-from mcp_protogen.connecting.server_target import ServerTarget
-from mcp_protogen.inspection import conversation, inspecting, profile, recording
-from mcp_protogen.inspection.intake import BYTES, LONGEST, MESSAGES, Intake
-from mcp_protogen.inspection.rules import judged
-from mcp_protogen.inspection.server import Server, server_of
-from mcp_protogen.inspection.steps import HTTP, SSE, Probe, SessionClient, awaiting
-from mcp_protogen.inspection.stream_transport import StreamProbing
-from mcp_protogen.inspection.transcript import KILLED, Session
 from mcp_protogen.runtime.transports.base import Transport
+from mcp_protogen.servers.connect.authorization import Bearer
+from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.inspect import conversation, inspecting, profile, recording
+from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, Intake
+from mcp_protogen.servers.inspect.rules import judged
+from mcp_protogen.servers.inspect.server import Server, server_of
+from mcp_protogen.servers.inspect.steps import HTTP, SSE, Probe, SessionClient, awaiting
+from mcp_protogen.servers.inspect.stream_transport import StreamProbing
+from mcp_protogen.servers.inspect.transcript import KILLED, Session
 from support import folders
 from support.examples.ported import loaded, source
 from support.http.serving import serving

@@ -5,10 +5,10 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.inspection.intake import Clock, Intake
-from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
-from mcp_protogen.inspection.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
-from mcp_protogen.inspection.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION, Exchange
+from mcp_protogen.servers.inspect.intake import Clock, Intake
+from mcp_protogen.servers.inspect.rules import SEVERITIES, judged, rules
+from mcp_protogen.servers.inspect.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
+from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION, Exchange
 from support.folders import ROOT
 from support.inspection.broken_rules import (
     BROKEN_AND_KEPT,

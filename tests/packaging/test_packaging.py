@@ -144,7 +144,7 @@ def everything_else_works(binaries: Path, work: Path) -> None:
     run(binaries / "mcp-gen", "new", "clock", "--revision", "2024-11-05", cwd=work)
     run(binaries / "mcp-gen", "sync", "clock", "--check", cwd=work)
     schema = {"$ref": "#/$defs/a%20b", "$defs": {"a b": {"properties": {"x": True}}}}
-    reading = f"from mcp_protogen.calling.input_schemas import read_schema as read; {schema=}"
+    reading = f"from mcp_protogen.servers.call.input_schemas import read_schema as read; {schema=}"
     shown = run(binaries / "python", "-c", f"{reading}; print(*read(schema).members)", cwd=work)
     assert shown == "x\n"
     assert "vectors" in run(binaries / "mcp-gen", "explain", "no-sample", cwd=work)

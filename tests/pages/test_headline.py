@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from mcp_protogen.findings.change import Category, Change, Comparison, Reader
-from mcp_protogen.findings.pages.headline import headline
+from mcp_protogen.pipeline.reports.change import Category, Change, Comparison, Reader
+from mcp_protogen.pipeline.reports.pages.headline import headline
 from support.pages.comparisons import (
     BREAKING,
     INFO,

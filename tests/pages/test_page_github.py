@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.findings.change import Comparison, Reader
-from mcp_protogen.findings.pages.github import render
+from mcp_protogen.pipeline.reports.change import Comparison, Reader
+from mcp_protogen.pipeline.reports.pages.github import render
 from support.pages.comparisons import (
     BREAKING,
     INFO,

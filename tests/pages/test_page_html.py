@@ -7,9 +7,16 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.findings.change import PROTOCOL, Category, Comparison, Matrix, MatrixRow, Reader
-from mcp_protogen.findings.pages.html import render
-from mcp_protogen.findings.pages.html_views import CellMark, groups_of
+from mcp_protogen.pipeline.reports.change import (
+    PROTOCOL,
+    Category,
+    Comparison,
+    Matrix,
+    MatrixRow,
+    Reader,
+)
+from mcp_protogen.pipeline.reports.pages.html import render
+from mcp_protogen.pipeline.reports.pages.html_views import CellMark, groups_of
 from support import tables
 from support.pages.comparisons import (
     ABSENT,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.findings.change import PROTOCOL, Comparison, Reader
+from mcp_protogen.pipeline.reports.change import PROTOCOL, Comparison, Reader
 from support.pages.browser import Page
 from support.pages.comparisons import MATRIX, NOTHING, SMALL, hostile, large
 from support.pages.comparisons import page as written

@@ -4,8 +4,8 @@ import json
 from itertools import product
 from typing import Any
 
-from mcp_protogen.findings.change import Category, Comparison, Reader, Severity
-from mcp_protogen.findings.pages.as_json import render
+from mcp_protogen.pipeline.reports.change import Category, Comparison, Reader, Severity
+from mcp_protogen.pipeline.reports.pages.as_json import render
 from support import forms, tables
 from support.pages.comparisons import HARM, NEW, NOTE, NOTHING, SMALL, hostile, large
 

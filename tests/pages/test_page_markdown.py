@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from mcp_protogen.findings.change import Comparison, Overview, Reader
-from mcp_protogen.findings.pages.markdown import code, prose, render
+from mcp_protogen.pipeline.reports.change import Comparison, Overview, Reader
+from mcp_protogen.pipeline.reports.pages.markdown import code, prose, render
 from support import tables
 from support.pages.comparisons import HARM, NOTHING, REMOVED, SMALL, hostile
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 from mcp_protogen.base.printable import page as shown
-from mcp_protogen.findings.change import PROTOCOL, Category, Comparison, Reader
-from mcp_protogen.findings.pages import PageFormat, render
-from mcp_protogen.findings.pages.ranking import CATEGORIES
-from mcp_protogen.findings.pages.text import WIDTH
-from mcp_protogen.findings.pages.text import render as text
+from mcp_protogen.pipeline.reports.change import PROTOCOL, Category, Comparison, Reader
+from mcp_protogen.pipeline.reports.pages import PageFormat, render
+from mcp_protogen.pipeline.reports.pages.as_text import WIDTH
+from mcp_protogen.pipeline.reports.pages.as_text import render as text
+from mcp_protogen.pipeline.reports.pages.ranking import CATEGORIES
 from support import tables
 from support.pages.comparisons import (
     INFO,
@@ -184,8 +184,8 @@ def test_what_is_equally_bad_is_ordered_by_category_then_by_name() -> None:
 
 def test_text_does_not_load_a_template_engine() -> None:
     program = (
-        "import sys; from mcp_protogen.findings.change import Comparison\n"
-        "from mcp_protogen.findings.pages import PageFormat, render\n"
+        "import sys; from mcp_protogen.pipeline.reports.change import Comparison\n"
+        "from mcp_protogen.pipeline.reports.pages import PageFormat, render\n"
         "render(PageFormat.TEXT, Comparison('a', 'b', ()))\n"
         "heavy = 'black datamodel_code_generator jinja2 jsonschema pydantic typer'.split()\n"
         "print([name for name in heavy if name in sys.modules])"

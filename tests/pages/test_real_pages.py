@@ -6,13 +6,13 @@ from functools import cache
 from itertools import product, starmap
 from pathlib import Path
 
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.matrix import matrix_of
-from mcp_protogen.compare.revisions import ComparedRevision, compared_pin
-from mcp_protogen.findings.change import Comparison, Matrix, Reader, Severity
-from mcp_protogen.findings.pages import PageFormat, render
-from mcp_protogen.findings.pages.headline import headline
-from mcp_protogen.findings.pages.text import WIDTH
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.matrix import matrix_of
+from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_pin
+from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat, render
+from mcp_protogen.pipeline.reports.pages.as_text import WIDTH
+from mcp_protogen.pipeline.reports.pages.headline import headline
 from support import forms, tables
 from support.pages.comparisons import page as written
 from support.revisions import NEIGHBOURS, REVISIONS

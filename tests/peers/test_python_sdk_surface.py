@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 import pytest
 from mcp_protogen.app.commands import prepare
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import Docstrings, GivenPatches, Settings, load_settings
-from mcp_protogen.inputs import patches
-from mcp_protogen.inputs.pins import read_snapshot
-from mcp_protogen.vectors.vector import Vector
+from mcp_protogen.instep.vectors.vector import Vector
+from mcp_protogen.pipeline.config import Docstrings, GivenPatches, Settings, load_settings
+from mcp_protogen.pipeline.inputs import patches
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from support import tables
 from support.folders import ROOT
 from support.made_once import generated_once, vectors_once

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.output.lock import read_lock
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.output.lock import read_lock
+from mcp_protogen.pipeline.package import Package
 from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind
 from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
 from support.revisions import HANDSHAKE, REVISIONS
@@ -154,7 +154,7 @@ def test_a_disk_that_fills_up_leaves_nothing(
     mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcp_protogen.base.files import write_new
-    from mcp_protogen.output import workspace
+    from mcp_protogen.pipeline.output import workspace
 
     written: list[Path] = []
 
@@ -178,7 +178,7 @@ def test_a_fault_while_generating_leaves_nothing(
     def fail(options: GenerationOptions, tell: object) -> Package:
         raise ProblemError(Problem("template-error", "no such luck"))
 
-    monkeypatch.setattr("mcp_protogen.generate.generate", fail)
+    monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", fail)
     assert mcp_gen("new", "clock").code == 2
     assert below(tmp_path) == []
 
@@ -186,7 +186,7 @@ def test_a_fault_while_generating_leaves_nothing(
 def test_what_somebody_puts_there_meanwhile_is_not_replaced(
     mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mcp_protogen import generate
+    from mcp_protogen.pipeline import generate
 
     usual = generate.generate
 

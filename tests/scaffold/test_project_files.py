@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from mcp_protogen.base.names import module_name
-from mcp_protogen.output.tree import Tree
-from mcp_protogen.parts import Selection, missing_names
+from mcp_protogen.pipeline.output.tree import Tree
+from mcp_protogen.pipeline.parts import Selection, missing_names
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import (
     Choices,

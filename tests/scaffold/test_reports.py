@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.findings.report import Action, Status
-from mcp_protogen.output.drift import DriftKind
+from mcp_protogen.pipeline.output.drift import DriftKind
+from mcp_protogen.pipeline.reports.report import Action, Status
 from support import forms
 from support.running import Ran, Run
 

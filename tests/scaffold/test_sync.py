@@ -11,11 +11,11 @@ from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.output.lock import read_lock
-from mcp_protogen.output.publish import publish
-from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.output.lock import read_lock
+from mcp_protogen.pipeline.output.publish import publish
+from mcp_protogen.pipeline.output.workspace import exclusive
+from mcp_protogen.pipeline.package import Package
 from support.generating import generate_little
 from support.running import Ran, Run
 
@@ -443,7 +443,7 @@ def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
             raise ProblemError(Problem("undecided-difference", "from 2025-11-25 to draft"))
         return generate_little(options)
 
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
     with_the_lock = "2025-11-25, draft; compared with the lock alone: draft, from your own schema\n"
     for command in (("sync", "pkg"), ("sync", "pkg", "--check")):
         done = mcp_gen(*command)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.inputs import descriptions, facts
-from mcp_protogen.vectors.protocol import read_hello
+from mcp_protogen.instep.vectors.responder_protocol import read_hello
+from mcp_protogen.pipeline.inputs import descriptions, facts
 from pydantic import ValidationError
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS

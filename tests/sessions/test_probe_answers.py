@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from mcp_protogen.connecting.traffic import tapped
 from mcp_protogen.runtime.core.json import is_object
+from mcp_protogen.servers.connect.traffic import tapped
 from support.json_types import Json, JsonObject
 from support.sessions.odd_servers import (
     Handshaking,

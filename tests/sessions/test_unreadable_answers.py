@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, cast
 
 import pytest
-from mcp_protogen.calling.calls import CallTimeout
 from mcp_protogen.runtime.core.connection_errors import RequestTimeout
+from mcp_protogen.servers.call.calls import CallTimeout
 from support.json_types import Json
 from support.revisions import OLD
 from support.sessions.bridging import bridged

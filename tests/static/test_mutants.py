@@ -156,10 +156,10 @@ def test_sample_has_several_kinds_and_stays_when_other_code_changes() -> None:
 
 
 def test_areas_are_those_of_the_map_of_the_house() -> None:
-    assert area_of("codegen/mcp_protogen/audit/probe/members.py") == "audit"
+    assert area_of("codegen/mcp_protogen/instep/audit/probe/class_members.py") == "instep/audit"
     assert area_of("codegen/mcp_protogen/runtime/http/auth/keys.py") == "runtime/http"
     assert area_of("codegen/mcp_protogen/runtime/connection.py") == "runtime"
-    assert area_of("codegen/mcp_protogen/generate.py") == "modules"
+    assert area_of("codegen/mcp_protogen/pipeline/generate.py") == "pipeline"
 
 
 def test_changes_that_do_not_count_are_in_the_code_and_have_reasons() -> None:

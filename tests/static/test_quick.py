@@ -68,7 +68,7 @@ def test_file_has_the_tests_whose_parameter_it_is(path: str, test: str) -> None:
     ("path", "word"),
     [
         (PAGING, "pagination"),
-        ("codegen/mcp_protogen/emit/__init__.py", "emit"),
+        ("codegen/mcp_protogen/pipeline/emit/__init__.py", "emit"),
         ("templates/package/server.py.jinja", "server.py.jinja"),
         ("tests/replay/cases/new-server/stdout", "new-server"),
         ("Makefile", "Makefile"),
@@ -118,8 +118,8 @@ def test_changed_page_runs_tests_that_read_all_pages() -> None:
 
 def test_without_a_record_tests_are_chosen_by_name() -> None:
     files = [
-        "tests/calling/test_forms.py",
-        "tests/calling/test_terminal.py",
+        "tests/call/test_forms.py",
+        "tests/call/test_terminal.py",
         "tests/runtime/test_pagination.py",
         "tests/docs/test_blocks.py",
     ]
@@ -128,9 +128,9 @@ def test_without_a_record_tests_are_chosen_by_name() -> None:
         return select_by_name([path], files, lambda _: naming).files
 
     assert by_name(PAGING) == ("tests/runtime/test_pagination.py", ARCHITECTURE)
-    assert by_name("codegen/mcp_protogen/calling/asking.py") == (*files[:2], ARCHITECTURE)
+    assert by_name("codegen/mcp_protogen/servers/call/asking.py") == (*files[:2], ARCHITECTURE)
     assert by_name("docs/call.md", files[3]) == ("tests/docs/test_blocks.py",)
-    assert by_name(files[1]) == ("tests/calling/test_terminal.py",)
+    assert by_name(files[1]) == ("tests/call/test_terminal.py",)
 
 
 def test_record_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mcp_protogen.base.names import extension_module, module_name
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.output.trial import Trial, trying
-from mcp_protogen.package import GeneratedFile, Package
-from mcp_protogen.parts import DEFAULT
-from mcp_protogen.target import TargetOptions
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.output.trial import Trial, trying
+from mcp_protogen.pipeline.package import GeneratedFile, Package
+from mcp_protogen.pipeline.parts import DEFAULT
+from mcp_protogen.pipeline.target import TargetOptions
 
 
 def generate_little(options: GenerationOptions, tell: object = None) -> Package:

@@ -15,15 +15,15 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.base.canonical import digest
-from mcp_protogen.compare.revisions import ComparedRevision, compared_file
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.metacheck import check
-from mcp_protogen.output.trial import Trial
-from mcp_protogen.package import Package
-from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.vector import VectorSet, title
+from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_file
+from mcp_protogen.instep.vectors.making import make
+from mcp_protogen.instep.vectors.vector import VectorSet, title
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.metacheck import check
+from mcp_protogen.pipeline.output.trial import Trial
+from mcp_protogen.pipeline.package import Package
 from typer.main import get_command
 
 from .generating import require_importable
@@ -106,9 +106,9 @@ def once(name: str, make: Callable[[], Any]) -> Any:
 
 def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
-    monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
-    monkeypatch.setattr("mcp_protogen.output.trial.trying", trying_once)
-    monkeypatch.setattr("mcp_protogen.compare.naming.compared_file", compared_once)
+    monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generated_once)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying_once)
+    monkeypatch.setattr("mcp_protogen.instep.compare.naming.compared_file", compared_once)
     monkeypatch.setattr("typer.main.get_command", _commands)
-    for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
+    for user in ("instep.vectors.making", "instep.vectors.writing", "instep.audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)

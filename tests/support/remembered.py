@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 _PURE: Final = (
-    ("derive.revision", "derive_revision"),
-    ("inputs.inputs", "_code_digest"),
-    ("inputs.inputs", "_runtime_digest"),
+    ("pipeline.derive.revision", "derive_revision"),
+    ("pipeline.inputs.inputs", "_code_digest"),
+    ("pipeline.inputs.inputs", "_runtime_digest"),
 )
 _kept: Final[dict[str, Any]] = {}
 
@@ -24,7 +24,7 @@ def remember() -> None:
     for module, name in _PURE:
         owner = import_module(f"mcp_protogen.{module}")
         setattr(owner, name, _remembered(getattr(owner, name)))
-    formatting: Any = import_module("mcp_protogen.emit.formatting")
+    formatting: Any = import_module("mcp_protogen.pipeline.emit.formatting")
     formatting.formatted = _shared(formatting.formatted)
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs import facts
-from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs import facts
+from mcp_protogen.pipeline.inputs.pins import load_pins
 
 
 def _of(era: str) -> tuple[str, ...]:

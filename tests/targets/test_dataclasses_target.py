@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp_protogen.base.names import ModuleName, type_name
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.package import GenerationInputs, Package
-from mcp_protogen.target import TargetOptions
+from mcp_protogen.pipeline.package import GenerationInputs, Package
+from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.dataclasses import TARGET
 from support import tables
 from support.generated import made_up_forms, oracle, spec_examples

@@ -3,8 +3,17 @@
 from dataclasses import replace
 
 from mcp_protogen.base.names import FieldName
-from mcp_protogen.ir import Anything, FieldIR, Filled, Json, MapOf, ObjectIR, Scalar, TypeExpr
-from mcp_protogen.target import TargetOptions
+from mcp_protogen.pipeline.ir import (
+    Anything,
+    FieldIR,
+    Filled,
+    Json,
+    MapOf,
+    ObjectIR,
+    Scalar,
+    TypeExpr,
+)
+from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.dataclasses import TARGET
 from mcp_protogen.targets.dataclasses.wire.objects import WireError
 from support.tables import case

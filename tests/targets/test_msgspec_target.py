@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.base.names import type_name
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.package import GenerationInputs, Package
-from mcp_protogen.target import LAYERS, TargetOptions
+from mcp_protogen.pipeline.package import GenerationInputs, Package
+from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support import tables
 from support.generated import made_up_forms, oracle
 from support.generated.differential import same

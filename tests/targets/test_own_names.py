@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.derive import recursion
-from mcp_protogen.derive.renaming import renamed
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs import sources
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.own_names import names_for
-from mcp_protogen.inputs.pins import load_extension_pins
-from mcp_protogen.ir import ObjectIR, RevisionIR
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.renaming import renamed
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.own_names import names_for
+from mcp_protogen.pipeline.inputs.pins import load_extension_pins
+from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
 from support.tables import case
 
 REVISION = "2025-11-25"

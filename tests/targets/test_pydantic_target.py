@@ -6,7 +6,7 @@ from math import inf, nan
 from typing import Any, get_args
 
 import pytest
-from mcp_protogen.target import LAYERS, TargetOptions
+from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from pydantic import TypeAdapter, ValidationError
 from support import tables
 from support.targets import differential

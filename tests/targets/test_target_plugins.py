@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp_protogen.target import CONTRACT
+from mcp_protogen.pipeline.target import CONTRACT
 from support.docs.pages import page, shown
 from support.running import Run
 from support.tables import case

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from mcp_protogen.target import LAYERS, TargetOptions
+from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support.docs.pages import shown
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines

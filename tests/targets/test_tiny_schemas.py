@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.generate import generate
-from mcp_protogen.package import Package
-from mcp_protogen.target import LAYERS, LAYOUTS, Layer, TargetOptions
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.package import Package
+from mcp_protogen.pipeline.target import LAYERS, LAYOUTS, Layer, TargetOptions
 from support import tables
 from support.generated.repeated_names import repeated_names
 from support.targets.typescript import complaints

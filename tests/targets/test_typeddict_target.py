@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from mcp_protogen.target import LAYERS, TargetOptions
+from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from pydantic import TypeAdapter, ValidationError
 from support.targets import differential
 from support.targets.made import module

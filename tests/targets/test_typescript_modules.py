@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.names import ClassName, ModuleName
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs import sources
-from mcp_protogen.ir import AliasIR, ListOf, LiteralOf, OneOf, Ref, Scalar
-from mcp_protogen.target import LAYERS, Layer, TargetOptions
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.ir import AliasIR, ListOf, LiteralOf, OneOf, Ref, Scalar
+from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 from mcp_protogen.targets.typescript import TARGET
 from mcp_protogen.targets.typescript.text import comment, data, single_quoted
 from mcp_protogen.targets.typescript.types import definition, hint

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.base.names import module_name
-from mcp_protogen.target import LAYERS, TargetOptions
+from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support.folders import ROOT
 from support.generated.golden_package import read_json
 from support.missing import SHARED, untested

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.names import module_name
-from mcp_protogen.vectors.findings import findings
-from mcp_protogen.vectors.outcome import Verdict
-from mcp_protogen.vectors.running import run_vectors
+from mcp_protogen.instep.vectors.outcome import Verdict
+from mcp_protogen.instep.vectors.outcome_changes import findings
+from mcp_protogen.instep.vectors.running import run_vectors
 from support.conformance.kit import kit
 from support.revisions import REVISIONS
 from support.tables import case

@@ -3,8 +3,13 @@
 from typing import Any
 
 from mcp_protogen.base.names import ClassName, FieldName
-from mcp_protogen.emit.annotations import annotation, field_annotation, qualified_annotation, same
-from mcp_protogen.ir import (
+from mcp_protogen.pipeline.emit.annotations import (
+    annotation,
+    field_annotation,
+    qualified_annotation,
+    same,
+)
+from mcp_protogen.pipeline.ir import (
     Anything,
     FieldIR,
     ListOf,

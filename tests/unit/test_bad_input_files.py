@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.generate import generate
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.generate import generate
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import Json, errors_of, record

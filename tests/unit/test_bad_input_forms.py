@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Level
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.package import Package
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref

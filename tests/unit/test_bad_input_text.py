@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.generate import generate
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.package import Package
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.base import cache_entries as entries
 from mcp_protogen.base import file_set
+from mcp_protogen.base.cache_entries import keep_entry, read_entry, user_cache
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.cache import entries, packages
-from mcp_protogen.cache.entries import keep_entry, read_entry, user_cache
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline import package_cache as packages
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.package import Package
 from support import tables
 from support.folders import environment
 from support.generating import generate_little
@@ -39,7 +40,7 @@ def generated(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationO
         asked.append(options)
         return generate_little(options)._replace(warnings=(NOTICE,))
 
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
     return asked
 
 
@@ -246,7 +247,7 @@ def test_what_changes_while_a_package_is_made_keeps_it_out(
 
     for generate in (before, meanwhile, both):
         with tables.case(generate.__name__):
-            monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+            monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
             template.write_text("x = 1\n")
             packages.made(templated)
             assert not cache.exists()
@@ -272,7 +273,7 @@ def test_entries_that_are_not_used_make_room(cache: Path) -> None:
 
 
 WRITER = """
-from mcp_protogen.cache.entries import keep_entry, read_entry
+from mcp_protogen.base.cache_entries import keep_entry, read_entry
 for _ in range(100):
     keep_entry("a", b"x" * 50_000)
     assert read_entry("a") == b"x" * 50_000

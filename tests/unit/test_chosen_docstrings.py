@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import Docstrings, GenerationOptions, GivenFile
-from mcp_protogen.emit.formatting import formatted
-from mcp_protogen.emit.text import WIDTH
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs import extensions
-from mcp_protogen.output.lock import LOCK_NAME
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
+from mcp_protogen.pipeline.emit.formatting import formatted
+from mcp_protogen.pipeline.emit.text import WIDTH
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs import extensions
+from mcp_protogen.pipeline.output.lock import LOCK_NAME
+from mcp_protogen.pipeline.package import Package
 from support import tables
 from support.running import Run
 

@@ -20,8 +20,8 @@ from mcp_protogen.cli.app import app
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.cli.run import Plain, plain
 from mcp_protogen.cli.usage import run_app
-from mcp_protogen.config import Settings
-from mcp_protogen.output.lock import LOCK_NAME
+from mcp_protogen.pipeline.config import Settings
+from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from support import forms, tables
 from support.running import Ran, Run
 from support.unit import packages

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import mcp_protogen
 import pytest
-from mcp_protogen.audit.severities import SEVERITIES
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.explain import explain, explanations, overview
-from mcp_protogen.findings.severities import severities
-from mcp_protogen.inspection.rules import SEVERITIES as OF_INSPECTIONS
-from mcp_protogen.output.drift import DriftKind
-from mcp_protogen.typed_clients.severities import severities as of_tools
-from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
+from mcp_protogen.instep.audit.severities import SEVERITIES
+from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
+from mcp_protogen.pipeline.output.drift import DriftKind
+from mcp_protogen.pipeline.reports.severities import severities
+from mcp_protogen.servers.clients.severities import severities as of_tools
+from mcp_protogen.servers.inspect.rules import SEVERITIES as OF_INSPECTIONS
 from support import forms
 
 CODE = Path(mcp_protogen.__file__).parent

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.pins import load_pins
 from support.running import Run
 
 FOLDER = ("--schema-folder", "schema")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import (
+from mcp_protogen.pipeline.config import (
     Docstrings,
     FileOf,
     Format,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from mcp_protogen.cli import main
 from mcp_protogen.cli.console import prepare_streams, say
-from mcp_protogen.findings.pages import PageFormat
-from mcp_protogen.inspection.recording import written
+from mcp_protogen.pipeline.reports.pages import PageFormat
+from mcp_protogen.servers.inspect.recording import written
 from support.inspection.broken_rules import tool, tools
 from support.inspection.sessions import session
 from support.tables import case

@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from mcp_protogen.ir import FieldIR, Filled, LeniencyIR, MethodIR, ObjectIR, RevisionIR, Scalar
+from mcp_protogen.pipeline.ir import (
+    FieldIR,
+    Filled,
+    LeniencyIR,
+    MethodIR,
+    ObjectIR,
+    RevisionIR,
+    Scalar,
+)
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref
 

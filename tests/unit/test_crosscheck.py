@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.derive.crosscheck import compare, without
-from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.pipeline.derive.crosscheck import compare, without
+from mcp_protogen.pipeline.inputs.facts import Facts
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record

@@ -14,15 +14,15 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.decisions.drafting import Draft, draft
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import facts, sources
-from mcp_protogen.inputs.pins import load_pins, read_snapshot
-from mcp_protogen.inputs.rules import translation_of
-from mcp_protogen.inputs.todo import CHOICES, TODO, todos
-from mcp_protogen.plans.tables import unsettled
-from mcp_protogen.update.adoption import Origin, add
-from mcp_protogen.update.undecided import SchemaFolder, undecided
+from mcp_protogen.instep.drafts.drafting import Draft, draft
+from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.instep.update.undecided import SchemaFolder, undecided
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import facts, sources
+from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.pipeline.inputs.rules import translation_of
+from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO, todos
+from mcp_protogen.pipeline.plans.tables import unsettled
 from support import missing
 from support.running import Run
 

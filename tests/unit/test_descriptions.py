@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp_protogen.inputs import descriptions
-from mcp_protogen.inputs.descriptions import Descriptions
+from mcp_protogen.pipeline.inputs import descriptions
+from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from support import tables
 
 TEXTS = {

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.output.drift import Cause, DriftKind, drift
-from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of
-from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
-from mcp_protogen.package import GenerationInputs
+from mcp_protogen.pipeline.output.drift import Cause, DriftKind, drift
+from mcp_protogen.pipeline.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of
+from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
+from mcp_protogen.pipeline.package import GenerationInputs
 from support import tables
 from support.unit.packages import INPUTS, REVISION, package, put, with_revisions
 

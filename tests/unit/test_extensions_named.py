@@ -10,16 +10,16 @@ import pytest
 from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.inputs import sources
-from mcp_protogen.inputs.extensions import load
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.named_extensions import chosen, named_extensions
-from mcp_protogen.inputs.pinned_extensions import PinnedExtension, extension_names
-from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
-from mcp_protogen.normalise.extension import own_definitions
-from mcp_protogen.output.lock import LOCK_NAME
-from mcp_protogen.parts import DEFAULT
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.extensions import load
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.named_extensions import chosen, named_extensions
+from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, extension_names
+from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
+from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
+from mcp_protogen.pipeline.output.lock import LOCK_NAME
+from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.extensions import project_extensions
 from mcp_protogen.scaffold.files import project_files
@@ -52,7 +52,7 @@ def own_schema(**more: Any) -> Path:
 def moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Has runs read a copy of the schema folder, which may be changed."""
     folder = Path(shutil.copytree(schema_folder(), tmp_path / "moving"))
-    for module in ("inputs.inputs", "inputs.pins"):
+    for module in ("pipeline.inputs.inputs", "pipeline.inputs.pins"):
         monkeypatch.setattr(f"mcp_protogen.{module}.schema_folder", lambda: folder)
     return folder
 

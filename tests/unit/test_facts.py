@@ -8,8 +8,8 @@ import pytest
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs import facts
-from mcp_protogen.update.adoption import Origin, add
+from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.pipeline.inputs import facts
 from support import tables
 from support.revisions import NEWEST, REVISIONS
 

@@ -1,12 +1,12 @@
 """The advice of commands when a connection or a request fails."""
 
-from mcp_protogen.connecting.failures import failure_of
 from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
     HttpError,
     RequestTimeout,
 )
 from mcp_protogen.runtime.core.strays import Strays
+from mcp_protogen.servers.connect.failures import failure_of
 from support.tables import case
 
 URL = "check the URL of the server; it often ends in /mcp"

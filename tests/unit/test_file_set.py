@@ -14,26 +14,26 @@ from typing import Any, NamedTuple
 
 import pytest
 from mcp_protogen.app import templates
+from mcp_protogen.base import cache_entries as entries
 from mcp_protogen.base import file_set
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import finish, holding, work_folder, write_files
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cache import entries
-from mcp_protogen.compare.baseline import write_baseline
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.connecting import protocol
-from mcp_protogen.decisions import drafting
-from mcp_protogen.inputs.own_templates import STATEMENT, read_statement, written_statement
-from mcp_protogen.inputs.pins import load_pins, read_snapshot
-from mcp_protogen.package import Package
+from mcp_protogen.instep.compare.baseline import write_baseline
+from mcp_protogen.instep.drafts import drafting
+from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.instep.vectors import folder as vectors
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, written_statement
+from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.pipeline.package import Package
 from mcp_protogen.scaffold import create as scaffold
 from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import project_name
-from mcp_protogen.typed_clients import making as typed_client
-from mcp_protogen.typed_clients.lock import lock_of, read_client_lock
-from mcp_protogen.typed_clients.making import causes, write
-from mcp_protogen.update.adoption import Origin, add
-from mcp_protogen.vectors import folder as vectors
+from mcp_protogen.servers.clients import making as typed_client
+from mcp_protogen.servers.clients.lock import lock_of, read_client_lock
+from mcp_protogen.servers.clients.making import causes, write
+from mcp_protogen.servers.connect import protocol
 from support.killing import kills
 from support.typed_clients.contracts import contract_of, lock_for, tool
 from support.unit.packages import INPUTS, NEW, codes, contents

@@ -3,9 +3,9 @@
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.derive.filled import fillings, fits, unkept
-from mcp_protogen.inputs.facts import Facts
-from mcp_protogen.ir import FieldIR, Filled, ObjectIR
+from mcp_protogen.pipeline.derive.filled import fillings, fits, unkept
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.ir import FieldIR, Filled, ObjectIR
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref

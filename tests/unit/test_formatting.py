@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import black
-import mcp_protogen.generate as generating
+import mcp_protogen.pipeline.generate as generating
 import pytest
 from black.mode import Mode, TargetVersion
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit import formatting, parallel, rows, text
-from mcp_protogen.emit.text import WIDTH
-from mcp_protogen.emit.wrapping import UnknownForm, wrapped
-from mcp_protogen.inputs.pins import read_snapshot
-from mcp_protogen.package import Package
-from mcp_protogen.parts import PARTS, parts_named
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit import formatting, parallel, rows, text
+from mcp_protogen.pipeline.emit.text import WIDTH
+from mcp_protogen.pipeline.emit.wrapping import UnknownForm, wrapped
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.package import Package
+from mcp_protogen.pipeline.parts import PARTS, parts_named
 from mcp_protogen.runtime.translation.plans import (
     Apply,
     Arms,

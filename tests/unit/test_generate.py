@@ -12,12 +12,12 @@ from types import ModuleType
 import pytest
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs import patches, sources
-from mcp_protogen.package import Package
-from mcp_protogen.plans.tables import all_tables
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs import patches, sources
+from mcp_protogen.pipeline.package import Package
+from mcp_protogen.pipeline.plans.tables import all_tables
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
 
@@ -205,10 +205,10 @@ def watch(event, arguments):
             events.append(f"open {arguments[0]!r} {mode} {flags}")
     elif event.startswith(("socket.", "os.remove", "os.rename", "os.mkdir", "shutil.", "subproc")):
         events.append(f"{event} {arguments!r}")
-from mcp_protogen.emit import parallel
+from mcp_protogen.pipeline.emit import parallel
 parallel.processors = lambda: int(sys.argv[1])
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.generate import generate
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.generate import generate
 if sys.argv[1] == "1":
     sys.addaudithook(watch)
 package = generate(GenerationOptions(tuple(sys.argv[2:])))

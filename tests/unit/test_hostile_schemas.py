@@ -3,9 +3,9 @@
 import pytest
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs.snapshot import snapshot_of
-from mcp_protogen.inputs.sources import of_snapshot
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+from mcp_protogen.pipeline.inputs.sources import of_snapshot
 from support import tables
 from support.unit.hostile_schemas import KINDS, bounded_work, hostile
 

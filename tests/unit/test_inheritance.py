@@ -9,13 +9,13 @@ import pytest
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Level
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.derive.revision import Derived, derive_revision
-from mcp_protogen.inputs import facts, sources
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.ledger import inherited
-from mcp_protogen.inputs.pins import load_pins, read_snapshot
-from mcp_protogen.ir import LiteralOf, ObjectIR
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.inputs import facts, sources
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.ledger import inherited
+from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.pipeline.ir import LiteralOf, ObjectIR
 
 NAMES = ("draft", "2024-01-01", "2025-07-01", "2099-01-01")
 

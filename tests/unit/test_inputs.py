@@ -11,9 +11,9 @@ import pytest
 from mcp_protogen.base.canonical import digest_files, sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.package import RevisionInputs
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.package import RevisionInputs
 from support.tables import case
 
 REVISION = "2025-11-25"
@@ -130,7 +130,7 @@ def test_an_altered_snapshot_is_refused(folder: Path) -> None:
 
 def test_neither_reading_nor_comparing_imports_anything_heavy() -> None:
     reading = "mcp_protogen.app.commands", "mcp_protogen.cli"
-    comparing = "mcp_protogen.compare.engine", "mcp_protogen.typed_clients.lock"
+    comparing = "mcp_protogen.instep.compare.compare_revisions", "mcp_protogen.servers.clients.lock"
     for modules, heavy in {reading: HEAVY, comparing: HEAVY - {"dataclasses"}}.items():
         with case(modules):
             code = f"import sys, {', '.join(modules)}; print(*sys.modules)"

@@ -6,9 +6,9 @@ import pytest
 from mcp_protogen import __version__
 from mcp_protogen.base.names import Constant
 from mcp_protogen.base.resources import runtime_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.generate import generate
-from mcp_protogen.package import Package, RevisionInputs
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.package import Package, RevisionInputs
 from support.folders import ROOT
 from support.unit import schemas
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of, read_lock
-from mcp_protogen.package import newer
+from mcp_protogen.pipeline.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of, read_lock
+from mcp_protogen.pipeline.package import newer
 from support import forms
 from support.unit.packages import INPUTS, package, put
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mcp_protogen.derive import calls
-from mcp_protogen.emit.views import calls as stubs_of
-from mcp_protogen.ir import RevisionIR
+from mcp_protogen.pipeline.derive import calls
+from mcp_protogen.pipeline.emit.views import calls as stubs_of
+from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.runtime.core.options import CallOptions
 from support.tables import case
 from support.unit import schemas

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.inputs.metacheck import check
+from mcp_protogen.pipeline.inputs.metacheck import check
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"

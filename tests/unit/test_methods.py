@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.emit.views import handling, purpose
-from mcp_protogen.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, Scalar
+from mcp_protogen.pipeline.emit.views import handling, purpose
+from mcp_protogen.pipeline.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, Scalar
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union

@@ -4,8 +4,8 @@ import ast
 from dataclasses import replace
 
 import pytest
-from mcp_protogen.derive.model_modules import feature_of, model_modules
-from mcp_protogen.ir import RevisionIR
+from mcp_protogen.pipeline.derive.model_modules import feature_of, model_modules
+from mcp_protogen.pipeline.ir import RevisionIR
 from support import tables
 from support.unit import schemas
 

@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 import pytest
-from mcp_protogen.emit.models import ModelsSource
+from mcp_protogen.pipeline.emit.models import ModelsSource
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import STRING, record, ref

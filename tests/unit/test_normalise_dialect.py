@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Level, ProblemError
-from mcp_protogen.normalise import dialect
+from mcp_protogen.pipeline.normalise import dialect
 from support import tables
 from support.unit.schemas import STRING, Json, record, ref
 

@@ -2,8 +2,8 @@
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.normalise import flatten
-from mcp_protogen.normalise.flatten import flattened
+from mcp_protogen.pipeline.normalise import flatten
+from mcp_protogen.pipeline.normalise.flatten import flattened
 from support import tables
 from support.unit.schemas import STRING, Json, record, ref
 

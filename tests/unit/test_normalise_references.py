@@ -1,7 +1,7 @@
 """References: where they lead, which are only other names, and which go round in circles."""
 
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.normalise import references
+from mcp_protogen.pipeline.normalise import references
 from support import tables
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref, union
 

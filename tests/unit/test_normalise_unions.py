@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mcp_protogen.inputs.facts import Facts
-from mcp_protogen.normalise import unions
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.normalise import unions
 from support import tables
 from support.unit.schemas import STRING, Json, record, ref, union
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.inputs.patches import apply
+from mcp_protogen.pipeline.inputs.patches import apply
 from support import tables
 
 SCHEMA: dict[str, Any] = {"$defs": {"A": {"type": "string"}, "B": {"required": ["x", "y"]}}}

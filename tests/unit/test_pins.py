@@ -8,8 +8,8 @@ import pytest
 from mcp_protogen.base import file_set
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.findings.report import Status
-from mcp_protogen.inputs.pins import (
+from mcp_protogen.instep.update.adoption import Origin, add, verification, verify
+from mcp_protogen.pipeline.inputs.pins import (
     load_pins,
     nearest_revision,
     pin_of,
@@ -17,7 +17,7 @@ from mcp_protogen.inputs.pins import (
     read_snapshot,
     snapshot_file,
 )
-from mcp_protogen.update.adoption import Origin, add, verification, verify
+from mcp_protogen.pipeline.reports.report import Status
 from support import forms, missing, tables
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'

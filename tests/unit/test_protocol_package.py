@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen import generate
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.bridging import logs
 from mcp_protogen.cli import console
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.connecting import protocol as module
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.output import workspace
-from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.pipeline import generate
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.output import workspace
+from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.servers.bridge import logs
+from mcp_protogen.servers.connect import protocol as module
 from support.revisions import NEWEST
 from support.running import Run
 from support.tables import case
@@ -69,7 +69,7 @@ def test_it_is_made_once(cache: Path) -> None:
 def test_whoever_waits_for_it_is_told_and_nobody_else(
     cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "mcp_protogen.connecting")
+    caplog.set_level("INFO", "mcp_protogen.servers.connect")
     told: list[str] = []
 
     @contextmanager

@@ -9,10 +9,10 @@ import pytest
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, ProblemError
-from mcp_protogen.output.lock import LOCK_NAME
-from mcp_protogen.output.tree import read_tree
-from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.output.lock import LOCK_NAME
+from mcp_protogen.pipeline.output.tree import read_tree
+from mcp_protogen.pipeline.output.workspace import exclusive
+from mcp_protogen.pipeline.package import Package
 from support.unit.packages import (
     LATER,
     NEW,

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base import folder_lock
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.output import exchange as exchange_module
-from mcp_protogen.output import workspace
-from mcp_protogen.output.publish import publish
-from mcp_protogen.output.workspace import exclusive
+from mcp_protogen.pipeline.output import exchange as exchange_module
+from mcp_protogen.pipeline.output import workspace
+from mcp_protogen.pipeline.output.publish import publish
+from mcp_protogen.pipeline.output.workspace import exclusive
 from support.killing import run_until_killed
 from support.missing import untested
 from support.unit.packages import LATER, NEW, OLD, beside, codes, contents, package, put

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit import layout
-from mcp_protogen.emit.render import Renderer
-from mcp_protogen.generate import generate
-from mcp_protogen.ir import RevisionIR
-from mcp_protogen.parts import DEFAULT, PARTS, Selection
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit import layout
+from mcp_protogen.pipeline.emit.render import Renderer
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.ir import RevisionIR
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection
 from support.unit import schemas
 
 REVISION = "2024-11-05"

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.derive.revision import Derived, derive_revision
-from mcp_protogen.inputs import sources
-from mcp_protogen.inputs.descriptions import Descriptions
-from mcp_protogen.inputs.metacheck import check
-from mcp_protogen.inputs.patches import apply
-from mcp_protogen.ir import ObjectIR
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.descriptions import Descriptions
+from mcp_protogen.pipeline.inputs.metacheck import check
+from mcp_protogen.pipeline.inputs.patches import apply
+from mcp_protogen.pipeline.ir import ObjectIR
 from support import forms, tables
 from support.revisions import REVISIONS
 

@@ -9,11 +9,11 @@ from mcp_protogen.app.selection import (
     select,
 )
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GivenFile, GivenPatches
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.output.lock import Lock, lock_of
-from mcp_protogen.package import GenerationInputs
-from mcp_protogen.parts import DEFAULT, PARTS
+from mcp_protogen.pipeline.config import GivenFile, GivenPatches
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.output.lock import Lock, lock_of
+from mcp_protogen.pipeline.package import GenerationInputs
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS
 from support import tables
 from support.unit.packages import INPUTS, package, with_revisions
 

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.server_options import ServerOptions
-from mcp_protogen.connecting import authorization as module
-from mcp_protogen.connecting.authorization import (
+from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
+from mcp_protogen.runtime.http.auth.client.oauth import OAuth
+from mcp_protogen.runtime.http.auth.client.storage import FileStorage, MemoryStorage
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.servers.connect import authorization as module
+from mcp_protogen.servers.connect.authorization import (
     Bearer,
     FixedFields,
     LoggingIn,
@@ -15,11 +19,7 @@ from mcp_protogen.connecting.authorization import (
     authorization,
     user_config,
 )
-from mcp_protogen.connecting.server_target import ServerTarget
-from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
-from mcp_protogen.runtime.http.auth.client.oauth import OAuth
-from mcp_protogen.runtime.http.auth.client.storage import FileStorage, MemoryStorage
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.servers.connect.server_target import ServerTarget
 from support.running import Ran, Run
 from support.tables import case
 

@@ -1,7 +1,7 @@
 """What the schema alone says about methods and capabilities."""
 
-from mcp_protogen.derive import skeleton
-from mcp_protogen.derive.skeleton import DerivedMethod
+from mcp_protogen.pipeline.derive import skeleton
+from mcp_protogen.pipeline.derive.skeleton import DerivedMethod
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
 

@@ -7,8 +7,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.canonical import canonical, parse_json, pretty
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.inputs.pins import read_snapshot
-from mcp_protogen.inputs.snapshot import DIALECT, differences, snapshot_of
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.inputs.snapshot import DIALECT, differences, snapshot_of
 from support import tables
 from support.revisions import REVISIONS
 

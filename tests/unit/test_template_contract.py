@@ -7,8 +7,8 @@ from typing import Any
 from jinja2 import Environment, nodes
 from jinja2.meta import find_undeclared_variables
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.emit.render import FILTERS, Renderer
-from mcp_protogen.emit.template_contract import MACROS, NAMES, TEMPLATES
+from mcp_protogen.pipeline.emit.render import FILTERS, Renderer
+from mcp_protogen.pipeline.emit.template_contract import MACROS, NAMES, TEMPLATES
 from support import tables
 from support.docs import templates_page
 from support.docs.pages import anchors, page

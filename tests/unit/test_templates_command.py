@@ -8,12 +8,12 @@ from mcp_protogen.app import templates
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.cli import completion
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit.template_contract import NAMES, idle
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs import own_templates
-from mcp_protogen.inputs.own_templates import STATEMENT, TEMPLATE_CONTRACT, read_statement
-from mcp_protogen.parts import PARTS
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit.template_contract import NAMES, idle
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs import own_templates
+from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, TEMPLATE_CONTRACT, read_statement
+from mcp_protogen.pipeline.parts import PARTS
 from support import forms, tables
 from support.running import Run
 from support.unit.packages import contents

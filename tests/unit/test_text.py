@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mcp_protogen.emit import text
+from mcp_protogen.pipeline.emit import text
 from support import tables
 
 ODD = [

@@ -7,14 +7,14 @@ from functools import cache
 from typing import Any, Literal
 
 import pytest
-from mcp_protogen import ir
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import sources
-from mcp_protogen.inputs.rules import Translation, between
-from mcp_protogen.ir import RevisionIR, TypeExpr, TypeIR
-from mcp_protogen.plans.tables import PairTables, pair_tables
+from mcp_protogen.pipeline import ir
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.rules import Translation, between
+from mcp_protogen.pipeline.ir import RevisionIR, TypeExpr, TypeIR
+from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Members, Whole
 from support import missing
 from support.revisions import NEIGHBOURS

@@ -9,16 +9,16 @@ from typing import Any
 
 import black
 import pytest
-from mcp_protogen import ir
 from mcp_protogen.base.names import ClassName, FieldName
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.emit.rows import laid_out, row
-from mcp_protogen.inputs import rules, sources
-from mcp_protogen.inputs.rules import StepDirection, Translation
-from mcp_protogen.plans.tables import PairTables, all_tables, pair_tables
+from mcp_protogen.pipeline import ir
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.emit.rows import laid_out, row
+from mcp_protogen.pipeline.inputs import rules, sources
+from mcp_protogen.pipeline.inputs.rules import StepDirection, Translation
+from mcp_protogen.pipeline.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole

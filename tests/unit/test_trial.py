@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.output.trial import trying
-from mcp_protogen.package import GeneratedFile, Package
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.output.trial import trying
+from mcp_protogen.pipeline.package import GeneratedFile, Package
 from support import made_once, tables
 from support.generating import require_importable
 from support.running import Run
@@ -143,7 +143,7 @@ def test_nothing_is_written_that_cannot_be_imported(
     def generate(options: GenerationOptions, tell: object = None) -> Package:
         return broken
 
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
     ran = mcp_gen("--revision", REVISION, "--out", "pkg")
     assert ran.code == 2
     assert "error[bad-output]: v2025_11_25/server.py: cannot be imported: NameError" in ran.err
@@ -156,7 +156,7 @@ def test_nothing_is_written_that_cannot_be_imported(
 def test_files_of_the_users_own_beside_generated_ones_are_not_run(
     mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mcp_protogen.output.trial.trying", trying)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying)
     trap = f"open({str(tmp_path / 'ran')!r}, 'w')"
     for place in ("pkg/mine.py", "pkg/v2025_11_25/errors/__init__.py", "pkg/bridge/__init__.py"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)

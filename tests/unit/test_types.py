@@ -3,9 +3,9 @@
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.derive.types import expression
-from mcp_protogen.inputs.descriptions import documented
-from mcp_protogen.ir import (
+from mcp_protogen.pipeline.derive.types import expression
+from mcp_protogen.pipeline.inputs.descriptions import documented
+from mcp_protogen.pipeline.ir import (
     AliasIR,
     Anything,
     FieldIR,

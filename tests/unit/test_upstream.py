@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.upstream import upstream
-from mcp_protogen.upstream.upstream import Question, ask, read_source, source_name, without_secrets
+from mcp_protogen.instep.sources import upstream
+from mcp_protogen.instep.sources.upstream import (
+    Question,
+    ask,
+    read_source,
+    source_name,
+    without_secrets,
+)
 from support import tables
 
 GONE = threading.Event()

@@ -3,8 +3,8 @@
 import ast
 
 import pytest
-from mcp_protogen.emit import verify
-from mcp_protogen.ir import RevisionIR
+from mcp_protogen.pipeline.emit import verify
+from mcp_protogen.pipeline.ir import RevisionIR
 from support import tables
 from support.unit import schemas
 

@@ -13,8 +13,13 @@ import pytest
 from mcp_protogen.base import file_set, folder_lock
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.inputs import pins as pins_module
-from mcp_protogen.inputs.pins import (
+from mcp_protogen.instep.sources.opening import open_source
+from mcp_protogen.instep.update import adoption
+from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.instep.update.candidates import Candidate, CandidateState, Wanted, look
+from mcp_protogen.instep.update.updating import accept, chosen
+from mcp_protogen.pipeline.inputs import pins as pins_module
+from mcp_protogen.pipeline.inputs.pins import (
     REVISION,
     Pin,
     Pinnable,
@@ -23,11 +28,6 @@ from mcp_protogen.inputs.pins import (
     read_snapshot,
     snapshot_file,
 )
-from mcp_protogen.update import adoption
-from mcp_protogen.update.adoption import Origin, add
-from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
-from mcp_protogen.update.updating import accept, chosen
-from mcp_protogen.upstream.opening import open_source
 from support.running import Run
 from support.update.specifications import (
     NEWEST,

@@ -4,10 +4,16 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.update.adoption import Origin, add
-from mcp_protogen.update.candidates import Candidate, Candidates, CandidateState, Wanted, look
-from mcp_protogen.upstream.opening import open_source
+from mcp_protogen.instep.sources.opening import open_source
+from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.instep.update.candidates import (
+    Candidate,
+    Candidates,
+    CandidateState,
+    Wanted,
+    look,
+)
+from mcp_protogen.pipeline.inputs.pins import load_pins
 from support.update.specifications import (
     NEWEST,
     OLDER,

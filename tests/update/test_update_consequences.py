@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.inputs.ledger import Fit, mended
-from mcp_protogen.inputs.patches import ledger_of
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.inputs.snapshot import snapshot_of
-from mcp_protogen.output.lock import LOCK_NAME
-from mcp_protogen.update.candidates import Candidate, Wanted, look
-from mcp_protogen.update.dependents import Basis, dependents, packages_below, packages_in
-from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.undecided import OpenDecisions, SchemaFolder, undecided
-from mcp_protogen.upstream.opening import open_source
+from mcp_protogen.instep.sources.opening import open_source
+from mcp_protogen.instep.update.candidates import Candidate, Wanted, look
+from mcp_protogen.instep.update.dependents import Basis, dependents, packages_below, packages_in
+from mcp_protogen.instep.update.findings import Finding
+from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, undecided
+from mcp_protogen.pipeline.inputs.ledger import Fit, mended
+from mcp_protogen.pipeline.inputs.patches import ledger_of
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from support.revisions import REVISIONS
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
+from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from support import forms, tables
 from support.running import Ran, Run
 

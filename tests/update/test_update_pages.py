@@ -9,17 +9,17 @@ import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.base.printable import page as shown
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.findings.change import PROTOCOL, Category, Change, Comparison, Severity
-from mcp_protogen.inputs.ledger import Fit, PatchFit
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.update.candidates import Wanted, look
-from mcp_protogen.update.dependents import Basis, Dependent
-from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.pages import UpdateFormat, render
-from mcp_protogen.update.pages.as_json import render_failure
-from mcp_protogen.update.undecided import OpenDecisions
-from mcp_protogen.update.updating import News, UpdateOptions, UpdateResult
-from mcp_protogen.upstream.opening import open_source
+from mcp_protogen.instep.sources.opening import open_source
+from mcp_protogen.instep.update.candidates import Wanted, look
+from mcp_protogen.instep.update.dependents import Basis, Dependent
+from mcp_protogen.instep.update.findings import Finding
+from mcp_protogen.instep.update.pages import UpdateFormat, render
+from mcp_protogen.instep.update.pages.as_json import render_failure
+from mcp_protogen.instep.update.undecided import OpenDecisions
+from mcp_protogen.instep.update.updating import News, UpdateOptions, UpdateResult
+from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.reports.change import PROTOCOL, Category, Change, Comparison, Severity
 from support import forms
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_things
 

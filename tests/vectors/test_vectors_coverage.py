@@ -8,10 +8,10 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import sources
-from mcp_protogen.vectors.vector import Subject, Vector
+from mcp_protogen.instep.vectors.vector import Subject, Vector
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import sources
 from support import missing, tables
 from support.revisions import REVISIONS
 from support.vectors.made import SETS, document, schemas_of, vectors

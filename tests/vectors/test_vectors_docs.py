@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.vectors.findings import SEVERITIES, findings
-from mcp_protogen.vectors.outcome import Verdict
-from mcp_protogen.vectors.protocol import hello, question, read_answer, read_hello
-from mcp_protogen.vectors.running import run_vectors
-from mcp_protogen.vectors.writing import document as as_document
+from mcp_protogen.instep.vectors.outcome import Verdict
+from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES, findings
+from mcp_protogen.instep.vectors.responder_protocol import hello, question, read_answer, read_hello
+from mcp_protogen.instep.vectors.running import run_vectors
+from mcp_protogen.instep.vectors.writing import document as as_document
 from support.docs.pages import indented, page, run, shown
 from support.revisions import REVISIONS
 from support.vectors.made import document, vectors

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.vectors.vector import Vector
+from mcp_protogen.instep.vectors.vector import Vector
 from support import tables
 from support.vectors.made import draft, of_type
 

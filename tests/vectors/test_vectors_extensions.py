@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from mcp_protogen.inputs.pins import extensions_folder, snapshot_file
+from mcp_protogen.pipeline.inputs.pins import extensions_folder, snapshot_file
 from support import forms
 from support.running import Run
 from support.vectors.made import GOLDEN, vectors

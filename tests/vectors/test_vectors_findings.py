@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.findings.change import Category, Change, Reader, Severity
-from mcp_protogen.findings.pages import PageFormat, render
-from mcp_protogen.vectors.findings import comparison, findings, item_of
-from mcp_protogen.vectors.outcome import (
+from mcp_protogen.instep.vectors.outcome import (
     Harm,
     RoundTripLoss,
     VectorResult,
@@ -17,6 +14,9 @@ from mcp_protogen.vectors.outcome import (
     Verdict,
     losses,
 )
+from mcp_protogen.instep.vectors.outcome_changes import comparison, findings, item_of
+from mcp_protogen.pipeline.reports.change import Category, Change, Reader, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from support import forms, tables
 from support.vectors.made import named, vectors
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.vectors.vector import Validity, VectorFilter
-from mcp_protogen.vectors.writing import document, lines
+from mcp_protogen.instep.vectors.vector import Validity, VectorFilter
+from mcp_protogen.instep.vectors.writing import document, lines
 from support import forms, tables
 from support.revisions import NEWEST, REVISIONS
 from support.running import Run

@@ -5,8 +5,8 @@ The differences that are wanted are named here one by one; docs/models.md says w
 
 from functools import cache
 
-from mcp_protogen.vectors.outcome import Harm, VectorRun, Verdict
-from mcp_protogen.vectors.running import run_vectors
+from mcp_protogen.instep.vectors.outcome import Harm, VectorRun, Verdict
+from mcp_protogen.instep.vectors.running import run_vectors
 from support import tables
 from support.vectors.made import GOLDEN, SETS, vectors
 

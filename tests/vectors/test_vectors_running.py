@@ -12,12 +12,12 @@ from threading import Thread
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.vectors import program, running
-from mcp_protogen.vectors.envelope import is_envelope
-from mcp_protogen.vectors.findings import comparison
-from mcp_protogen.vectors.outcome import VectorResult, VectorRun, Verdict
-from mcp_protogen.vectors.running import run_vectors
-from mcp_protogen.vectors.vector import VectorSet
+from mcp_protogen.instep.vectors import program, running
+from mcp_protogen.instep.vectors.envelope import is_envelope
+from mcp_protogen.instep.vectors.outcome import VectorResult, VectorRun, Verdict
+from mcp_protogen.instep.vectors.outcome_changes import comparison
+from mcp_protogen.instep.vectors.running import run_vectors
+from mcp_protogen.instep.vectors.vector import VectorSet
 from support import tables
 from support.folders import TESTS
 from support.revisions import NEWEST

@@ -3,9 +3,9 @@
 from itertools import combinations
 from typing import Any, Final
 
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.revisions import compared_pin
-from mcp_protogen.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.revisions import compared_pin
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 from support import tables
 from support.revisions import REVISIONS
 from support.website.explorer import data

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs.named_extensions import chosen
-from mcp_protogen.inputs.pinned_extensions import pinned_extensions
-from mcp_protogen.output.lock import Lock
-from mcp_protogen.package import PINNED, ExtensionInputs
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs.named_extensions import chosen
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.pipeline.output.lock import Lock
+from mcp_protogen.pipeline.package import PINNED, ExtensionInputs
 
 _Read = Callable[[str], GivenFile]
 

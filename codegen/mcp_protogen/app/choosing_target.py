@@ -11,10 +11,10 @@ from typing import Any
 
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.config import GenerationOptions, Settings
-from mcp_protogen.output.lock import Lock
-from mcp_protogen.parts import NONE
-from mcp_protogen.target import FLAGS, LAYERS, Layer, TargetOptions, unrecorded
+from mcp_protogen.pipeline.config import GenerationOptions, Settings
+from mcp_protogen.pipeline.output.lock import Lock
+from mcp_protogen.pipeline.parts import NONE
+from mcp_protogen.pipeline.target import FLAGS, LAYERS, Layer, TargetOptions, unrecorded
 
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Z]\w*", re.ASCII)
 _FORM = ("layout", *FLAGS)
@@ -57,7 +57,7 @@ def made_by(target: TargetOptions | None) -> str | None:
     if target is None:
         return None
     # The search for what is installed is slow to import, and most packages have no target.
-    from mcp_protogen.targets.registry import distribution_of
+    from mcp_protogen.pipeline.target_registry import distribution_of
 
     return distribution_of(target.target)
 

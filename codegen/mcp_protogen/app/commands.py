@@ -23,19 +23,19 @@ from mcp_protogen.app.selection import (
 )
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.config import GenerationOptions, GivenFile, Settings
-from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.own_patches import read_patches
-from mcp_protogen.inputs.own_templates import read_statement
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.output.drift import OF_FILES, Cause, drift, unlisted
-from mcp_protogen.output.lock import LOCK_NAME, Lock, lock_of, read_lock
-from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
-from mcp_protogen.package import GenerationInputs, Package
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, Settings
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.own_patches import read_patches
+from mcp_protogen.pipeline.inputs.own_templates import read_statement
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, unlisted
+from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, lock_of, read_lock
+from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
+from mcp_protogen.pipeline.package import GenerationInputs, Package
+from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 
 if TYPE_CHECKING:
-    from mcp_protogen.output.plan import Plan
+    from mcp_protogen.pipeline.output.plan import Plan
 
 
 class Task(NamedTuple):
@@ -96,7 +96,7 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     if task.staying != task.lock:
         causes = (*unlisted(task.lock, inputs.revisions), *causes)
     if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
-        from mcp_protogen.output.plan import kept_files
+        from mcp_protogen.pipeline.output.plan import kept_files
 
         package = _generate(task)
         made = lock_of(package, kept_files(package, task.lock.files))
@@ -106,9 +106,9 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
 
 def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Report:
     """Make a package and publish it; with `cached`, the user's cache may have it."""
-    from mcp_protogen.cache.packages import made
-    from mcp_protogen.output.publish import publish
-    from mcp_protogen.output.workspace import exclusive
+    from mcp_protogen.pipeline.output.publish import publish
+    from mcp_protogen.pipeline.output.workspace import exclusive
+    from mcp_protogen.pipeline.package_cache import made
 
     with exclusive(_out(settings)) as space:
         task = prepare(settings)
@@ -125,7 +125,7 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Re
 
 def dry_run(settings: Settings, *, force: bool = False) -> Report:
     """Generate a package, and report which files would be written and removed."""
-    from mcp_protogen.output.publish import preview
+    from mcp_protogen.pipeline.output.publish import preview
 
     task = prepare(settings)
     package = _generate(task, force=force)
@@ -140,7 +140,7 @@ def dry_run(settings: Settings, *, force: bool = False) -> Report:
 
 def diff(settings: Settings) -> Report:
     """Generate a package, and compare it with the files that are there, line by line."""
-    from mcp_protogen.output.publish import preview
+    from mcp_protogen.pipeline.output.publish import preview
 
     task = prepare(settings)
     package = _generate(task, force=True)
@@ -216,7 +216,7 @@ def _given(source: str | None) -> GivenFile | None:
 
 
 def _read(source: str) -> GivenFile:
-    from mcp_protogen.upstream.upstream import given_file
+    from mcp_protogen.instep.sources.upstream import given_file
 
     return given_file(source)
 
@@ -232,7 +232,7 @@ def _refuse(task: Task, *, force: bool) -> None:
 
 def _generate(task: Task, *, force: bool = False) -> Package:
     _refuse(task, force=force)
-    from mcp_protogen.generate import generate
+    from mcp_protogen.pipeline.generate import generate
 
     return generate(task.options)
 

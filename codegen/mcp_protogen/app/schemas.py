@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.decisions import drafting
-from mcp_protogen.decisions.drafting import Draft
-from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.inputs.pinned_extensions import PinnedExtension, pinned_extensions
-from mcp_protogen.inputs.pins import EXTENSION, REVISION, Pin, extensions_folder, load_pins
-from mcp_protogen.update.adoption import Origin, add
+from mcp_protogen.instep.drafts import drafting
+from mcp_protogen.instep.drafts.drafting import Draft
+from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, pinned_extensions
+from mcp_protogen.pipeline.inputs.pins import EXTENSION, REVISION, Pin, extensions_folder, load_pins
+from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 
 
 def write(revision: str, folder: Path | None = None) -> Report:
@@ -56,7 +56,7 @@ def pin(
     revision: str | None, extension: str | None, source: str, origin: Origin, folder: Path | None
 ) -> Report:
     """Pin a revision, or an extension if one is named, to the published schema in `source`."""
-    from mcp_protogen.upstream.upstream import read_source, source_name
+    from mcp_protogen.instep.sources.upstream import read_source, source_name
 
     content, place = read_source(source), source_name(source)
     if extension is None:

@@ -13,11 +13,23 @@ from mcp_protogen.app.choosing_extensions import unmakeable
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.config import COPY, Docstrings, GenerationOptions, GivenFile, GivenPatches
-from mcp_protogen.inputs.pins import Pins
-from mcp_protogen.output.lock import Lock
-from mcp_protogen.package import PINNED, GenerationInputs, RevisionInputs, newer, runtime_in
-from mcp_protogen.parts import ALL, DEFAULT, Selection, parts_named
+from mcp_protogen.pipeline.config import (
+    COPY,
+    Docstrings,
+    GenerationOptions,
+    GivenFile,
+    GivenPatches,
+)
+from mcp_protogen.pipeline.inputs.pins import Pins
+from mcp_protogen.pipeline.output.lock import Lock
+from mcp_protogen.pipeline.package import (
+    PINNED,
+    GenerationInputs,
+    RevisionInputs,
+    newer,
+    runtime_in,
+)
+from mcp_protogen.pipeline.parts import ALL, DEFAULT, Selection, parts_named
 
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 

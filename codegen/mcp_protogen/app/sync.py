@@ -14,14 +14,20 @@ from mcp_protogen.app.selection import pruned
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
-from mcp_protogen.config import Settings, load_settings
-from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.inputs.named_extensions import named_extensions
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.output.drift import Cause, DriftKind
-from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, folders_with_locks, read_lock
-from mcp_protogen.package import PINNED, newer
-from mcp_protogen.parts import ALL
+from mcp_protogen.pipeline.config import Settings, load_settings
+from mcp_protogen.pipeline.inputs.named_extensions import named_extensions
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.output.drift import Cause, DriftKind
+from mcp_protogen.pipeline.output.lock import (
+    LOCK_NAME,
+    Lock,
+    LockedFile,
+    folders_with_locks,
+    read_lock,
+)
+from mcp_protogen.pipeline.package import PINNED, newer
+from mcp_protogen.pipeline.parts import ALL
+from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 
 
 def check(out: Path, flags: Settings, start: Path) -> Report:

@@ -8,15 +8,15 @@ from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.emit.template_contract import NAMES, unknown
-from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.inputs.own_templates import (
+from mcp_protogen.pipeline.emit.template_contract import NAMES, unknown
+from mcp_protogen.pipeline.inputs.own_templates import (
     STATEMENT,
     TEMPLATE_CONTRACT,
     Statement,
     read_statement,
     written_statement,
 )
+from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 
 
 def catalogue() -> Report:

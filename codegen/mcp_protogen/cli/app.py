@@ -56,8 +56,8 @@ from mcp_protogen.cli.templates import templates_app
 from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
-from mcp_protogen.config import Format, Settings, load_settings, revision_and_file
-from mcp_protogen.parts import DEFAULT
+from mcp_protogen.pipeline.config import Format, Settings, load_settings, revision_and_file
+from mcp_protogen.pipeline.parts import DEFAULT
 
 _MODES = ("check", "diff", "dry-run")
 

@@ -14,11 +14,11 @@ from mcp_protogen.cli.console import fail, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
-from mcp_protogen.findings.change import Comparison, Reader, Severity
-from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.audit.engine import Audit
+    from mcp_protogen.instep.audit.run_audit import Audit
 
 FORMAT = 1
 
@@ -94,10 +94,10 @@ def audit(
     The target is imported in its own process. Exit code 1 means that there are findings; with
     --baseline, that there are new ones.
     """
-    from mcp_protogen.audit.engine import AuditOptions, audit
-    from mcp_protogen.audit.severities import SEVERITIES
-    from mcp_protogen.audit.target import find
-    from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
+    from mcp_protogen.instep.audit.run_audit import AuditOptions, audit
+    from mcp_protogen.instep.audit.severities import SEVERITIES
+    from mcp_protogen.instep.audit.target import find
+    from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
 
     options = AuditOptions(extension or "", mapping, not no_vectors, written, timeout)
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))

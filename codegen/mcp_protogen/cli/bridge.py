@@ -13,9 +13,9 @@ from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, prepare_protocol
 
 if TYPE_CHECKING:
-    from mcp_protogen.bridging.process import HttpSide
-    from mcp_protogen.bridging.recorder import RecordOptions
-    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.servers.bridge.process import HttpSide
+    from mcp_protogen.servers.bridge.recorder import RecordOptions
+    from mcp_protogen.servers.connect.server_target import ServerTarget
 
 _MIB = 1024 * 1024
 
@@ -74,7 +74,7 @@ class HttpOptions:
 
     def side(self) -> "HttpSide | None":
         """Return the side of clients over HTTP, if there is one; raise `ProblemError`."""
-        from mcp_protogen.bridging.process import HttpSide, address
+        from mcp_protogen.servers.bridge.process import HttpSide, address
 
         if self.http is None:
             _require_default(self, "http")
@@ -109,7 +109,7 @@ class RecordingOptions:
 
     def options(self) -> "RecordOptions | None":
         """Return what is recorded, if anything is; raise `ProblemError`."""
-        from mcp_protogen.bridging.recorder import RecordOptions
+        from mcp_protogen.servers.bridge.recorder import RecordOptions
 
         if self.record is None:
             _require_default(self, "record")
@@ -168,8 +168,8 @@ def bridge(
     client. Standard output has the protocol alone; the log, and what is lost in translation, is on
     standard error.
     """
-    from mcp_protogen.bridging.logs import begin_log
-    from mcp_protogen.bridging.process import BridgeOptions, run_bridge
+    from mcp_protogen.servers.bridge.logs import begin_log
+    from mcp_protogen.servers.bridge.process import BridgeOptions, run_bridge
 
     begin_log(log_level.value, log_format.value)
     options = BridgeOptions(

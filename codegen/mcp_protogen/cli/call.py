@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_protogen.base.problems import Level, ProblemError
-from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.calling.log_levels import LogLevel
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, show_problems
 from mcp_protogen.cli.conversation import AskingOptions, Outcome
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName, Timeout
+from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.call.log_levels import LogLevel
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.calls import CallTimeout, ToolCall
-    from mcp_protogen.calling.connections import JSON, Client
-    from mcp_protogen.calling.questions import Questions
     from mcp_protogen.cli.terminal import Terminal
+    from mcp_protogen.servers.call.calls import CallTimeout, ToolCall
+    from mcp_protogen.servers.call.connections import JSON, Client
+    from mcp_protogen.servers.call.questions import Questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +84,9 @@ def call(
     server asks meanwhile is asked on the terminal. Exit codes: 0, 1 if the tool or the server
     answers with an error, 2 for wrong use and where no server answers.
     """
-    from mcp_protogen.calling.calls import CallTimeout
-    from mcp_protogen.calling.connections import LOGGED
     from mcp_protogen.cli.terminal import Terminal
+    from mcp_protogen.servers.call.calls import CallTimeout
+    from mcp_protogen.servers.call.connections import LOGGED
 
     server = options.target(target)
     words = tuple(arguments or ())
@@ -127,7 +127,7 @@ class _Calling:
 
     async def run(self, client: "Client") -> Outcome:
         """Return the result; raise `ProblemError`, and what a connection raises."""
-        from mcp_protogen.calling.connections import declared
+        from mcp_protogen.servers.call.connections import declared
 
         lists = await self._lists(client)
         planned = self._planned(lists.get(Kind.TOOLS, ()))
@@ -140,8 +140,8 @@ class _Calling:
 
     async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
         """Return the list of tools; without a check nothing of the server may prevent the call."""
-        from mcp_protogen.calling.connections import assume
-        from mcp_protogen.calling.listing import listing
+        from mcp_protogen.servers.call.connections import assume
+        from mcp_protogen.servers.call.listing import listing
 
         if self.options.no_check:
             assume(client, Kind.TOOLS.capability)
@@ -149,9 +149,9 @@ class _Calling:
         return (await listing(client, [Kind.TOOLS])).lists
 
     def _planned(self, tools: "Sequence[JSON]") -> "ToolCall":
-        from mcp_protogen.calling.arguments import ArgumentReader
-        from mcp_protogen.calling.calls import ToolCall
-        from mcp_protogen.calling.listing import named
+        from mcp_protogen.servers.call.arguments import ArgumentReader
+        from mcp_protogen.servers.call.calls import ToolCall
+        from mcp_protogen.servers.call.listing import named
 
         options = self.options
         tool: JSON = {"name": self.tool}
@@ -169,8 +169,8 @@ class _Calling:
 
     async def _made(self, client: "Client", planned: "ToolCall") -> "JSON":
         """Return the result; send the user to pages first where the server needs that."""
-        from mcp_protogen.calling.calls import pages_of
         from mcp_protogen.runtime.core.errors import McpError
+        from mcp_protogen.servers.call.calls import pages_of
 
         try:
             return await planned.made(client, self.screen, self.limit)
@@ -186,7 +186,7 @@ class _Calling:
         return await planned.made(client, self.screen, self.limit)
 
     def _show(self, result: "JSON", *, failed: bool) -> None:
-        from mcp_protogen.calling.results import Saver, refuse_broken, tool_page
+        from mcp_protogen.servers.call.results import Saver, refuse_broken, tool_page
 
         saver = Saver(self.options.save, self.tool)
         page = tool_page(result, saver)

@@ -20,14 +20,14 @@ from mcp_protogen.cli.server_options import (
     pairs,
     prepare_protocol,
 )
-from mcp_protogen.config import ClientSettings, Format, Settings, load_settings
-from mcp_protogen.findings.change import Comparison, Severity
-from mcp_protogen.findings.pages import PageFormat
-from mcp_protogen.findings.report import Report, Status
+from mcp_protogen.pipeline.config import ClientSettings, Format, Settings, load_settings
+from mcp_protogen.pipeline.reports.change import Comparison, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat
+from mcp_protogen.pipeline.reports.report import Report, Status
 
 if TYPE_CHECKING:
-    from mcp_protogen.connecting.server_target import ServerTarget
-    from mcp_protogen.typed_clients.run import Checked, ClientJob
+    from mcp_protogen.servers.clients.run import Checked, ClientJob
+    from mcp_protogen.servers.connect.server_target import ServerTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ def _jobs(
     timeout: float,
 ) -> Iterator["ClientJob"]:
     """Yield the clients that are meant: the one of the command line, or those of the project."""
-    from mcp_protogen.typed_clients.run import ClientJob, jobs_of
+    from mcp_protogen.servers.clients.run import ClientJob, jobs_of
 
     if said.target is None and said.out is None:
         if said != ClientOptions() or options != ServerOptions():
@@ -155,7 +155,7 @@ def _wrong(message: str) -> ProblemError:
 def _make(
     jobs: "Sequence[ClientJob]", settings: Settings, form: Format, *, force: bool
 ) -> NoReturn:
-    from mcp_protogen.typed_clients.run import make
+    from mcp_protogen.servers.clients.run import make
 
     found = [make(job, settings, _generate, force=force) for job in jobs]
     lines = tuple(
@@ -169,7 +169,7 @@ def _make(
 def _generate(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
     """Generate a package for clients of all revisions if the folder has none."""
     from mcp_protogen.app.commands import write
-    from mcp_protogen.output.lock import read_lock
+    from mcp_protogen.pipeline.output.lock import read_lock
 
     if read_lock(folder) is not None:
         return ()
@@ -180,7 +180,7 @@ def _generate(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
 
 
 def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoReturn:
-    from mcp_protogen.typed_clients.run import check
+    from mcp_protogen.servers.clients.run import check
 
     found = [check(job) for job in jobs]
     failed = [one for one in found if one.causes or _differs(one.comparison, fail_on)]
@@ -203,7 +203,7 @@ def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoRetu
 
 def _differs(comparison: Comparison | None, fail_on: FailOn) -> bool:
     """Return whether a contract has changed so much that a check fails."""
-    from mcp_protogen.typed_clients.differences import differs
+    from mcp_protogen.servers.clients.differences import differs
 
     if comparison is None or not differs(comparison):
         return False
@@ -211,7 +211,7 @@ def _differs(comparison: Comparison | None, fail_on: FailOn) -> bool:
 
 
 def _document(one: "Checked") -> dict[str, Any]:
-    from mcp_protogen.findings.pages.as_json import as_json
+    from mcp_protogen.pipeline.reports.pages.as_json import as_json
 
     return {
         "module": str(one.module),

@@ -8,13 +8,13 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import fail, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
-from mcp_protogen.findings.change import Reader, Severity
-from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.pipeline.reports.change import Reader, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.compare.revisions import ComparedRevision
-    from mcp_protogen.connecting.server_target import ServerTarget
-    from mcp_protogen.findings.change import Matrix
+    from mcp_protogen.instep.compare.revisions import ComparedRevision
+    from mcp_protogen.pipeline.reports.change import Matrix
+    from mcp_protogen.servers.connect.server_target import ServerTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ def compare(options: DiffOptions) -> NoReturn:
 
 
 def _show(options: DiffOptions) -> bool:
-    from mcp_protogen.typed_clients.lock import is_client_lock
+    from mcp_protogen.servers.clients.lock import is_client_lock
 
     if options.server is not None or is_client_lock(options.before):
         return _show_contracts(options)
-    from mcp_protogen.compare.engine import compare_revisions
-    from mcp_protogen.compare.naming import named_revisions
-    from mcp_protogen.findings.severities import severities
+    from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+    from mcp_protogen.instep.compare.naming import named_revisions
+    from mcp_protogen.pipeline.reports.severities import severities
 
     options.known.check(severities())
     names = options.before, options.after
@@ -66,8 +66,8 @@ def _show(options: DiffOptions) -> bool:
 
 def _show_contracts(options: DiffOptions) -> bool:
     """Compare a lock of a typed client with another one, or with its server as it is now."""
-    from mcp_protogen.typed_clients.run import against_server, between_locks
-    from mcp_protogen.typed_clients.severities import severities
+    from mcp_protogen.servers.clients.run import against_server, between_locks
+    from mcp_protogen.servers.clients.severities import severities
 
     options.known.check(severities())
     if options.server is not None:
@@ -105,10 +105,10 @@ def _completed(options: DiffOptions, result: BaselineResult, page: str) -> str:
 
 def _matrix(before: "ComparedRevision", after: "ComparedRevision") -> "Matrix":
     """Return all pinned revisions, with the two sides if these are something else."""
-    from mcp_protogen.compare.matrix import matrix_of
-    from mcp_protogen.compare.moved_parts import moved_part
-    from mcp_protogen.compare.revisions import compared_pin
-    from mcp_protogen.inputs.pins import load_pins
+    from mcp_protogen.instep.compare.matrix import matrix_of
+    from mcp_protogen.instep.compare.moved_parts import moved_part
+    from mcp_protogen.instep.compare.revisions import compared_pin
+    from mcp_protogen.pipeline.inputs.pins import load_pins
 
     revisions = {revision.title: revision for revision in (before, after)}
     pinned = [

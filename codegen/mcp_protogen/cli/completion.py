@@ -1,12 +1,12 @@
 """The names that a shell can complete."""
 
-from mcp_protogen.parts import ALL, NONE, PARTS
-from mcp_protogen.target import LAYERS
+from mcp_protogen.pipeline.parts import ALL, NONE, PARTS
+from mcp_protogen.pipeline.target import LAYERS
 
 
 def revision(incomplete: str) -> list[str]:
     """Return the revisions that a word may become, or all of them."""
-    from mcp_protogen.inputs.pins import load_pins
+    from mcp_protogen.pipeline.inputs.pins import load_pins
 
     return _fitting(incomplete, *load_pins(), ALL)
 
@@ -28,7 +28,7 @@ def one_extension(incomplete: str) -> list[str]:
 
 def template(incomplete: str) -> list[str]:
     """Return the templates that a word may become."""
-    from mcp_protogen.emit.template_contract import NAMES
+    from mcp_protogen.pipeline.emit.template_contract import NAMES
 
     return _fitting(incomplete, *NAMES)
 
@@ -40,20 +40,20 @@ def layer(incomplete: str) -> list[str]:
 
 def target(incomplete: str) -> list[str]:
     """Return the installed targets that a word may become."""
-    from mcp_protogen.targets.registry import target_names
+    from mcp_protogen.pipeline.target_registry import target_names
 
     return _fitting(incomplete, *target_names())
 
 
 def side(incomplete: str) -> list[str]:
     """Return what can be compared by its name: revisions, and extensions."""
-    from mcp_protogen.inputs.pins import load_pins
+    from mcp_protogen.pipeline.inputs.pins import load_pins
 
     return _fitting(incomplete, *load_pins(), *_extensions())
 
 
 def _extensions() -> list[str]:
-    from mcp_protogen.inputs.pinned_extensions import extension_names
+    from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 
     return extension_names()
 

@@ -16,8 +16,8 @@ from typing import NoReturn, TextIO, TypeVar
 from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import one_line, page
 from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
-from mcp_protogen.config import Format
-from mcp_protogen.findings.report import Report, failure, render
+from mcp_protogen.pipeline.config import Format
+from mcp_protogen.pipeline.reports.report import Report, failure, render
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}

@@ -13,19 +13,19 @@ import typer
 
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
 from mcp_protogen.cli.server_options import ServerOptions, Timeout, pairs, prepare_protocol
-from mcp_protogen.config import Format
+from mcp_protogen.pipeline.config import Format
+from mcp_protogen.servers.call.kinds import Kind
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.connections import JSON, Abilities, Client
-    from mcp_protogen.calling.questions import Questions
     from mcp_protogen.cli.terminal import Terminal
-    from mcp_protogen.connecting.failures import Failure
-    from mcp_protogen.connecting.server_target import ServerTarget
     from mcp_protogen.runtime.core.losses import Loss
+    from mcp_protogen.servers.call.connections import JSON, Abilities, Client
+    from mcp_protogen.servers.call.questions import Questions
+    from mcp_protogen.servers.connect.failures import Failure
+    from mcp_protogen.servers.connect.server_target import ServerTarget
 
 
 class Outcome(NamedTuple):
@@ -69,10 +69,10 @@ class ConversationOptions(ServerOptions):
 
         Raise `KeyboardInterrupt` when the user interrupts it, after the server was told.
         """
-        from mcp_protogen.calling.connections import Abilities, connected
-        from mcp_protogen.calling.listing import document
-        from mcp_protogen.calling.remembered import remember
-        from mcp_protogen.connecting.failures import ERRORS, failure_of, mended_problems
+        from mcp_protogen.servers.call.connections import Abilities, connected
+        from mcp_protogen.servers.call.listing import document
+        from mcp_protogen.servers.call.remembered import remember
+        from mcp_protogen.servers.connect.failures import ERRORS, failure_of, mended_problems
 
         mended: list[Loss] = []
 
@@ -125,7 +125,7 @@ class AskingOptions(ConversationOptions):
 
     def questions(self, screen: "Terminal") -> "Questions":
         """Return what answers a server: with what was given, or by asking whoever is there."""
-        from mcp_protogen.calling.questions import Questions
+        from mcp_protogen.servers.call.questions import Questions
 
         return Questions(
             person=screen if screen.can_ask else None,

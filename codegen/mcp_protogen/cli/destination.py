@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from mcp_protogen.base.printable import page as safe_page
 from mcp_protogen.cli.console import colourful, say
-from mcp_protogen.config import Format
+from mcp_protogen.pipeline.config import Format
 
 if TYPE_CHECKING:
-    from mcp_protogen.findings.change import Comparison, Matrix, Reader
+    from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader
 
 _WIDTH = 100
 
@@ -40,7 +40,7 @@ class Destination:
         self, comparison: "Comparison", reader: "Reader | None", matrix: "Matrix | None" = None
     ) -> str:
         """Return a comparison in this form, no wider than the terminal, or than is easy to read."""
-        from mcp_protogen.findings.pages import PageFormat, render
+        from mcp_protogen.pipeline.reports.pages import PageFormat, render
 
         form: PageFormat = PageFormat(self.form)
         colour, width = self.coloured, self.width

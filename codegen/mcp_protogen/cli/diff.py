@@ -25,8 +25,8 @@ from mcp_protogen.cli.server_options import (
     Timeout,
     prepare_protocol,
 )
-from mcp_protogen.findings.change import Reader, Severity
-from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.pipeline.reports.change import Reader, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat
 
 _LEAST: Mapping[str, Severity] = {
     "breaking": Severity.BREAKING,

@@ -15,7 +15,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.findings.severities import SeverityRow
+from mcp_protogen.pipeline.reports.severities import SeverityRow
 
 _TEXTS = Path(__file__).with_name("explanations.md")
 _SECTION = re.compile(
@@ -101,9 +101,9 @@ def explain(code: str) -> str:
 
 @cache
 def _entries() -> tuple[_Entry, ...]:
-    from mcp_protogen.audit.severities import SEVERITIES
-    from mcp_protogen.findings.severities import severities
-    from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
+    from mcp_protogen.instep.audit.severities import SEVERITIES
+    from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
+    from mcp_protogen.pipeline.reports.severities import severities
 
     tables = (("diff", severities()), ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS))
     findings = (_finding(name, row) for name, table in tables for row in table.values())
@@ -112,7 +112,7 @@ def _entries() -> tuple[_Entry, ...]:
 
 
 def _of_inspections() -> Iterator[_Entry]:
-    from mcp_protogen.inspection.rules import SEVERITIES, rules
+    from mcp_protogen.servers.inspect.rules import SEVERITIES, rules
 
     for rule in rules().values():
         row = SEVERITIES[rule.code]
@@ -140,7 +140,7 @@ def _finding(commands: str, row: SeverityRow) -> _Entry:
 
 
 def _of_tools() -> Iterator[_Entry]:
-    from mcp_protogen.typed_clients.severities import severities as of_tools
+    from mcp_protogen.servers.clients.severities import severities as of_tools
 
     for row in of_tools().values():
         summary = f"{row.category}: {row.message}"

@@ -16,15 +16,15 @@ from mcp_protogen.cli.known import BaselineOptions, BaselineResult
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
 from mcp_protogen.cli.server_options import Auth, ServerName, ServerOptions, Timeout
-from mcp_protogen.findings.change import Reader, Severity
-from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.pipeline.reports.change import Reader, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.connecting.server_target import ServerTarget
-    from mcp_protogen.inspection.conversation import InspectOptions
-    from mcp_protogen.inspection.profile import Profile
-    from mcp_protogen.inspection.rules import Breach
-    from mcp_protogen.inspection.transcript import Session
+    from mcp_protogen.servers.connect.server_target import ServerTarget
+    from mcp_protogen.servers.inspect.conversation import InspectOptions
+    from mcp_protogen.servers.inspect.profile import Profile
+    from mcp_protogen.servers.inspect.rules import Breach
+    from mcp_protogen.servers.inspect.transcript import Session
 
 FORMAT = 1
 _RECORDING = ".jsonl"
@@ -89,8 +89,8 @@ def inspect_server(
     Each revision is tried over each transport. No tool is called unless that is asked for. Exit
     code 1 means that there are findings; with --baseline, that there are new ones.
     """
-    from mcp_protogen.inspection.conversation import InspectOptions
-    from mcp_protogen.inspection.rules import SEVERITIES
+    from mcp_protogen.servers.inspect.conversation import InspectOptions
+    from mcp_protogen.servers.inspect.rules import SEVERITIES
 
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
@@ -105,7 +105,7 @@ def inspect_server(
 
 def _revisions(given: list[str] | None) -> tuple[str, ...]:
     """Return the revisions to try; raise `ProblemError` (`unknown-revision`) for another one."""
-    from mcp_protogen.inspection.steps import REVISIONS
+    from mcp_protogen.servers.inspect.steps import REVISIONS
 
     for one in given or ():
         if one not in REVISIONS:
@@ -140,10 +140,10 @@ def _sessions(
     record: Path | None,
 ) -> "tuple[str, tuple[Session, ...]]":
     """Return the name of the server and the sessions with it, held now or read from a recording."""
-    from mcp_protogen.connecting.traffic import bad_recording
-    from mcp_protogen.inspection import recording
-    from mcp_protogen.inspection.steps import REVISIONS
-    from mcp_protogen.inspection.transcript import UNKNOWN_REVISION
+    from mcp_protogen.servers.connect.traffic import bad_recording
+    from mcp_protogen.servers.inspect import recording
+    from mcp_protogen.servers.inspect.steps import REVISIONS
+    from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION
 
     if target.config is None and target.name.endswith(_RECORDING):
         about, sessions = recording.read(Path(target.name))
@@ -152,8 +152,8 @@ def _sessions(
                 raise bad_recording(Path(target.name), 0, f"no revision is {one.revision!r:.40}")
         return str(about.get("target", target.name)), sessions
     from mcp_protogen.cli.console import progress
-    from mcp_protogen.inspection.inspecting import inspect
-    from mcp_protogen.inspection.server import server_of
+    from mcp_protogen.servers.inspect.inspecting import inspect
+    from mcp_protogen.servers.inspect.server import server_of
 
     # The findings have all that the transports would log.
     getLogger("mcp_protogen.runtime").addHandler(NullHandler())
@@ -179,8 +179,8 @@ class _Report:
         reader: Reader | None,
         least: Severity | None,
     ) -> None:
-        from mcp_protogen.inspection.profile import profile_of
-        from mcp_protogen.inspection.rules import judged
+        from mcp_protogen.servers.inspect.profile import profile_of
+        from mcp_protogen.servers.inspect.rules import judged
 
         self._target = target
         self._profile: Profile = profile_of(sessions)
@@ -190,8 +190,8 @@ class _Report:
 
     def show(self, known: BaselineOptions, place: Destination) -> NoReturn:
         """Show the report, and end the process."""
-        from mcp_protogen.inspection.comparison import comparison_of
-        from mcp_protogen.inspection.text import verdict
+        from mcp_protogen.servers.inspect.comparison import comparison_of
+        from mcp_protogen.servers.inspect.text import verdict
 
         result = known.compared(comparison_of(self._target, self._profile, self._breaches))
         closing = verdict(self._profile, self._breaches)
@@ -208,7 +208,7 @@ class _Report:
         if place.form == PageFormat.JSON:
             return self._document(result, json.loads(place.page(new, self._reader)), shown)
         if place.form == PageFormat.TEXT:
-            from mcp_protogen.inspection.text import render
+            from mcp_protogen.servers.inspect.text import render
 
             colour, width = place.coloured, place.width
             page = render(self._target, self._profile, shown, colour=colour, width=width)

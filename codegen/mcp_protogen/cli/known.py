@@ -12,12 +12,12 @@ from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.cli.console import say
-from mcp_protogen.findings.change import Comparison
-from mcp_protogen.findings.pages import PageFormat
-from mcp_protogen.findings.pages.workflow_commands import log_line
+from mcp_protogen.pipeline.reports.change import Comparison
+from mcp_protogen.pipeline.reports.pages import PageFormat
+from mcp_protogen.pipeline.reports.pages.workflow_commands import log_line
 
 if TYPE_CHECKING:
-    from mcp_protogen.compare.baseline import SortedFindings
+    from mcp_protogen.instep.compare.baseline import SortedFindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class BaselineOptions:
 
     def compared(self, found: Comparison) -> "BaselineResult":
         """Return what was found, compared with what is known."""
-        from mcp_protogen.compare.baseline import Baseline, ignore_rule, read_baseline, sort
+        from mcp_protogen.instep.compare.baseline import Baseline, ignore_rule, read_baseline, sort
 
         known = Baseline(found.before, {})
         if self.baseline is not None and not self.write:
@@ -71,7 +71,7 @@ class BaselineResult:
         """Write the findings into the baseline if that was asked for; return whether it was."""
         if not self.known.write or self.known.baseline is None:
             return False
-        from mcp_protogen.compare.baseline import write_baseline
+        from mcp_protogen.instep.compare.baseline import write_baseline
 
         write_baseline(self.known.baseline, self.found.before, self.sorted.new)
         written = f"{self.known.baseline}: {counted(len(self.sorted.new), self.known.noun)} written"
@@ -84,7 +84,7 @@ class BaselineResult:
         if form in (PageFormat.TEXT, PageFormat.GITHUB):
             return page + "".join(f"{log_line(line)}\n" for line in closing)
         if form is PageFormat.MARKDOWN and closing:
-            from mcp_protogen.findings.pages.markdown import prose
+            from mcp_protogen.pipeline.reports.pages.markdown import prose
 
             return page + "\n" + "".join(f"- {prose(line)}\n" for line in closing)
         return page

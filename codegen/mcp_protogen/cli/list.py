@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli.console import say
 from mcp_protogen.cli.conversation import ConversationOptions, Outcome
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName
+from mcp_protogen.servers.call.kinds import Kind
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.connections import Client
+    from mcp_protogen.servers.call.connections import Client
 
 
 @with_groups
@@ -30,7 +30,7 @@ def list_server(
     from mcp_protogen.cli.terminal import Terminal, page_width
 
     async def work(client: "Client") -> Outcome:
-        from mcp_protogen.calling.listing import listing
+        from mcp_protogen.servers.call.listing import listing
 
         found = await listing(client, [kind] if kind else list(Kind))
         return Outcome(found.as_json(), lambda: say(found.page(page_width())), found.lists)

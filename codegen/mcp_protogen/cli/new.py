@@ -8,7 +8,7 @@ import typer
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.options import NoCache
 from mcp_protogen.cli.starting import NewOptions, start
-from mcp_protogen.config import Format
+from mcp_protogen.pipeline.config import Format
 from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind, ProjectTransport
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.config import Docstrings, Format
+from mcp_protogen.pipeline.config import Docstrings, Format
 
 
 class FailOn(StrEnum):

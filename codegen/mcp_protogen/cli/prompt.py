@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say
 from mcp_protogen.cli.conversation import AskingOptions, Outcome
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName, pairs
+from mcp_protogen.servers.call.kinds import Kind
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.connections import JSON, Client
+    from mcp_protogen.servers.call.connections import JSON, Client
 
 
 @with_groups
@@ -46,7 +46,7 @@ def prompt(
     given = dict(pairs("ARGUMENT", arguments, "="))
 
     async def work(client: "Client") -> Outcome:
-        from mcp_protogen.calling.listing import checked_prompt, listing
+        from mcp_protogen.servers.call.listing import checked_prompt, listing
 
         found = await listing(client, [Kind.PROMPTS])
         checked_prompt(found.lists[Kind.PROMPTS], name, given)
@@ -58,7 +58,7 @@ def prompt(
 
 
 def _show(result: "JSON", name: str, folder: Path | None) -> None:
-    from mcp_protogen.calling.results import Saver, prompt_page, refuse_broken
+    from mcp_protogen.servers.call.results import Saver, prompt_page, refuse_broken
 
     saver = Saver(folder, name)
     page = prompt_page(result, saver)

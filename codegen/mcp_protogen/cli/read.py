@@ -14,7 +14,7 @@ from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.connections import JSON, Client
+    from mcp_protogen.servers.call.connections import JSON, Client
 
 
 @with_groups
@@ -43,8 +43,8 @@ def read(
 
     Text goes to stdout, as do other bytes if that is no terminal; --save keeps them as files.
     """
-    from mcp_protogen.calling.templates import expanded
     from mcp_protogen.cli.terminal import Terminal
+    from mcp_protogen.servers.call.templates import expanded
 
     server = options.target(target)
     screen = Terminal("read")
@@ -60,7 +60,12 @@ def read(
 
 
 def _show(result: "JSON", uri: str, folder: Path | None) -> None:
-    from mcp_protogen.calling.results import Saver, refuse_broken, resource_bytes, resource_text
+    from mcp_protogen.servers.call.results import (
+        Saver,
+        refuse_broken,
+        resource_bytes,
+        resource_text,
+    )
 
     saver = Saver(folder, "resource")
     contents = [(resource, resource_bytes(resource)) for resource in result.get("contents", ())]

@@ -6,8 +6,8 @@ from typing import NamedTuple, NoReturn
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import emit, progress
-from mcp_protogen.config import Format, Settings, load_settings
-from mcp_protogen.findings.report import Report, failure
+from mcp_protogen.pipeline.config import Format, Settings, load_settings
+from mcp_protogen.pipeline.reports.report import Report, failure
 
 _SWITCHES = frozenset({"--check", "--force", "--no-cache"})
 

@@ -8,8 +8,8 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import finish
 from mcp_protogen.cli.options import SchemaFolder
 from mcp_protogen.cli.usage import Command, Group
-from mcp_protogen.config import Format
-from mcp_protogen.findings.report import Report
+from mcp_protogen.pipeline.config import Format
+from mcp_protogen.pipeline.reports.report import Report
 
 schema_app = typer.Typer(
     help="Pin published schemas, verify their snapshots, and draft what people decide about them.",
@@ -56,7 +56,7 @@ def add(
     If it is pinned already, the new publication takes its place; the pin remembers the one before.
     """
     from mcp_protogen.app.schemas import pin
-    from mcp_protogen.update.adoption import Origin
+    from mcp_protogen.instep.update.adoption import Origin
 
     def work() -> Report:
         _refuse_both(revision, extension)
@@ -83,8 +83,8 @@ def verify(
     form: _Form = Format.TEXT,
 ) -> None:
     """Verify that a snapshot is the pinned one: a published schema without its prose."""
-    from mcp_protogen.update.adoption import verification
-    from mcp_protogen.upstream.upstream import read_source, source_name
+    from mcp_protogen.instep.sources.upstream import read_source, source_name
+    from mcp_protogen.instep.update.adoption import verification
 
     def work() -> Report:
         if extension is not None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.calling.kinds import Kind, prompt_arguments
 from mcp_protogen.cli.bash_words import replaced_part, whole
 from mcp_protogen.cli.server_options import AUTO, ServerOptions
+from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.completing import Word
-    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.servers.call.completing import Word
+    from mcp_protogen.servers.connect.server_target import ServerTarget
 
 # Whoever completes a word wants no page of a browser opened.
 _ALONE = ("bearer", "client-credentials")
@@ -39,7 +39,7 @@ def address(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a tool that a word may become."""
-    from mcp_protogen.calling.completing import tool_arguments
+    from mcp_protogen.servers.call.completing import tool_arguments
 
     found = _named(ctx, Kind.TOOLS, ctx.params.get("tool"))
     return [] if found is None else _pairs(tool_arguments(found, _given(ctx)), incomplete)
@@ -55,7 +55,7 @@ def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]
 
 def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a template that a word may become, with values of the server."""
-    from mcp_protogen.calling.templates import variables
+    from mcp_protogen.servers.call.templates import variables
 
     uri = str(ctx.params.get("uri") or "")
     arguments = dict.fromkeys(variables(uri), "")
@@ -65,7 +65,7 @@ def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, st
 def _arguments(
     ctx: typer.Context, ref: Mapping[str, Any], arguments: Mapping[str, str], incomplete: str
 ) -> list[tuple[str, str]]:
-    from mcp_protogen.calling.completing import completed_values, names_left
+    from mcp_protogen.servers.call.completing import completed_values, names_left
 
     target, given = _target(ctx), _given(ctx)
     if target is None or not arguments:
@@ -75,7 +75,7 @@ def _arguments(
 
 
 def _names(ctx: typer.Context, kind: Kind, incomplete: str) -> list[tuple[str, str]]:
-    from mcp_protogen.calling.completing import names
+    from mcp_protogen.servers.call.completing import names
 
     return _fitting(names(kind, _listed(ctx, kind)), incomplete)
 
@@ -85,7 +85,7 @@ def _named(ctx: typer.Context, kind: Kind, name: object) -> Any:
 
 
 def _listed(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
-    from mcp_protogen.calling.completing import listed
+    from mcp_protogen.servers.call.completing import listed
 
     target = _target(ctx)
     return () if target is None else listed(target, kind)
@@ -129,6 +129,6 @@ def _pairs(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
 
 
 def _fitting(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
-    from mcp_protogen.calling.completing import fitting
+    from mcp_protogen.servers.call.completing import fitting
 
     return [(replaced_part(text), help) for text, help in fitting([*words], whole(incomplete))]

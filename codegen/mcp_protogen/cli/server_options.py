@@ -15,7 +15,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import progress, tell
 
 if TYPE_CHECKING:
-    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.servers.connect.server_target import ServerTarget
 
 
 AUTO = "auto"
@@ -90,8 +90,8 @@ class ServerOptions:
 
         The codes are `wrong-usage`, and `conflicting-options` for those that do not go together.
         """
-        from mcp_protogen.connecting.authorization import authorization
-        from mcp_protogen.connecting.server_target import ServerTarget
+        from mcp_protogen.servers.connect.authorization import authorization
+        from mcp_protogen.servers.connect.server_target import ServerTarget
 
         target = ServerTarget(
             name=name,
@@ -181,6 +181,6 @@ def _show_line(line: str) -> None:
 
 def prepare_protocol() -> None:
     """Have what all connections need made, and say so meanwhile, unless an earlier run made it."""
-    from mcp_protogen.connecting.protocol import protocol
+    from mcp_protogen.servers.connect.protocol import protocol
 
     protocol(partial(progress, "protocol", shown=True))

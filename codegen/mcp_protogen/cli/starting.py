@@ -8,8 +8,8 @@ from typing import NoReturn, TypeVar
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import ask, can_ask, finish, progress
-from mcp_protogen.config import Format
-from mcp_protogen.findings.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.config import Format
+from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 from mcp_protogen.scaffold.choices import Choices, ProjectEngine, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import ProjectName
 

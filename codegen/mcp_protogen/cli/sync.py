@@ -8,8 +8,8 @@ import typer
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import emit, progress
 from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Templates
-from mcp_protogen.config import Format, Settings, load_settings
-from mcp_protogen.findings.report import failure
+from mcp_protogen.pipeline.config import Format, Settings, load_settings
+from mcp_protogen.pipeline.reports.report import failure
 
 
 def sync(

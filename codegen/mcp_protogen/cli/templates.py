@@ -8,7 +8,7 @@ import typer
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import finish
 from mcp_protogen.cli.usage import Command, Group
-from mcp_protogen.config import Format
+from mcp_protogen.pipeline.config import Format
 
 templates_app = typer.Typer(cls=Group, rich_markup_mode=None)
 

@@ -10,10 +10,10 @@ from threading import Thread
 from typing import Any, Final
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.calling.log_levels import LogLevel, is_as_severe
-from mcp_protogen.calling.progress import log_line, progress_line
 from mcp_protogen.cli.console import replace_line, tell
 from mcp_protogen.runtime.core.options import Progress
+from mcp_protogen.servers.call.log_levels import LogLevel, is_as_severe
+from mcp_protogen.servers.call.progress import log_line, progress_line
 
 _READ: Final = 4096
 _TABLE: Final = 100

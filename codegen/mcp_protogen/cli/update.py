@@ -10,11 +10,11 @@ from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import fail, say, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, SchemaFolder
-from mcp_protogen.update.pages import UpdateFormat
+from mcp_protogen.instep.update.pages import UpdateFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.update.candidates import Wanted
-    from mcp_protogen.update.updating import UpdateOptions
+    from mcp_protogen.instep.update.candidates import Wanted
+    from mcp_protogen.instep.update.updating import UpdateOptions
 
 
 def update(
@@ -83,7 +83,7 @@ def update(
 
     The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
     """
-    from mcp_protogen.update.updating import UpdateOptions
+    from mcp_protogen.instep.update.updating import UpdateOptions
 
     _finish(
         UpdateOptions(
@@ -104,8 +104,8 @@ def update(
 def _wanted(
     revisions: list[str] | None, extension: str | None, ignored: list[str] | None
 ) -> "Wanted":
-    from mcp_protogen.inputs.pins import EXTENSION
-    from mcp_protogen.update.candidates import Wanted
+    from mcp_protogen.instep.update.candidates import Wanted
+    from mcp_protogen.pipeline.inputs.pins import EXTENSION
 
     if extension is None:
         return Wanted(tuple(revisions or ()), tuple(ignored or ()))
@@ -116,8 +116,8 @@ def _wanted(
 
 
 def _finish(options: "UpdateOptions", form: UpdateFormat, output: Path | None) -> None:
-    from mcp_protogen.update.pages import render as render_outcome
-    from mcp_protogen.update.updating import update as look
+    from mcp_protogen.instep.update.pages import render as render_outcome
+    from mcp_protogen.instep.update.updating import update as look
 
     try:
         _refuse_conflicts(options)
@@ -135,7 +135,7 @@ def _stop(error: ProblemError, form: UpdateFormat) -> NoReturn:
     if form is not UpdateFormat.JSON:
         fail(error, "update", form)
     # JSON has a document of its own, with and without news.
-    from mcp_protogen.update.pages.as_json import render_failure
+    from mcp_protogen.instep.update.pages.as_json import render_failure
 
     say(render_failure(error.problems))
     raise SystemExit(2)

@@ -16,14 +16,14 @@ from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import fail, finish, progress, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, Schema
-from mcp_protogen.config import Format
-from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.parts import ALL, NONE
-from mcp_protogen.vectors.vector import Validity, VectorFilter
+from mcp_protogen.instep.vectors.vector import Validity, VectorFilter
+from mcp_protogen.pipeline.config import Format
+from mcp_protogen.pipeline.parts import ALL, NONE
+from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 
 if TYPE_CHECKING:
-    from mcp_protogen.config import GenerationOptions
-    from mcp_protogen.vectors.outcome import VectorRun
+    from mcp_protogen.instep.vectors.outcome import VectorRun
+    from mcp_protogen.pipeline.config import GenerationOptions
 
 
 class VectorsFormat(StrEnum):
@@ -199,8 +199,8 @@ def _options(named: NamedVectors, *, usual: bool = False) -> "GenerationOptions"
     """Return what to make vectors of; with `usual`, the newest revision if nothing is named."""
     from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
     from mcp_protogen.app.selection import revision_names, select
-    from mcp_protogen.inputs.pins import load_pins
-    from mcp_protogen.upstream.upstream import given_file
+    from mcp_protogen.instep.sources.upstream import given_file
+    from mcp_protogen.pipeline.inputs.pins import load_pins
 
     pins = load_pins()
     unsaid = [max(pins)] if usual and named.schema is None else []
@@ -222,8 +222,8 @@ def _without_extensions(named: NamedVectors, options: "GenerationOptions") -> Pr
 
 
 def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: bool) -> Report:
-    from mcp_protogen.vectors.folder import compare, write
-    from mcp_protogen.vectors.writing import folder_files
+    from mcp_protogen.instep.vectors.folder import compare, write
+    from mcp_protogen.instep.vectors.writing import folder_files
 
     with progress("vectors", shown=True):
         files = folder_files(options)
@@ -243,8 +243,8 @@ def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: b
 
 
 def _print(options: "GenerationOptions", choice: VectorFilter, place: Destination) -> None:
-    from mcp_protogen.vectors.making import make, wanted
-    from mcp_protogen.vectors.writing import document, lines
+    from mcp_protogen.instep.vectors.making import make, wanted
+    from mcp_protogen.instep.vectors.writing import document, lines
 
     whole, every = place.form == VectorsFormat.JSON, wanted(options)
     if whole and len(every) > 1:
@@ -262,9 +262,9 @@ def _try(
     place: Destination,
 ) -> bool:
     """Show the findings, and return whether there are any."""
-    from mcp_protogen.vectors.findings import comparison
-    from mcp_protogen.vectors.making import make, wanted
-    from mcp_protogen.vectors.running import run_vectors
+    from mcp_protogen.instep.vectors.making import make, wanted
+    from mcp_protogen.instep.vectors.outcome_changes import comparison
+    from mcp_protogen.instep.vectors.running import run_vectors
 
     (revision, extension), *more = wanted(options)
     if more:
@@ -283,7 +283,7 @@ def _try(
 
 def _command(target: TriedProgram, revision: str, extension: str) -> Sequence[str]:
     if target.name is not None:
-        from mcp_protogen.audit.engine import responder_command
+        from mcp_protogen.instep.audit.run_audit import responder_command
 
         return responder_command(target.name, revision, extension, python=target.python)
     import shlex

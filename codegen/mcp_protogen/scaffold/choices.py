@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mcp_protogen.parts import PARTS
+from mcp_protogen.pipeline.parts import PARTS
 from mcp_protogen.scaffold.project_name import ProjectName
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cache.packages import making
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.output.lock import lock_file, lock_of
-from mcp_protogen.output.workspace import exclusive, repair
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.output.lock import lock_file, lock_of
+from mcp_protogen.pipeline.output.workspace import exclusive, repair
+from mcp_protogen.pipeline.package_cache import making
 from mcp_protogen.scaffold.choices import Choices
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 

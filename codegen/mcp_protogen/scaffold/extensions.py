@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs.extensions import load
-from mcp_protogen.inputs.named_extensions import chosen
-from mcp_protogen.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.pipeline.inputs.extensions import load
+from mcp_protogen.pipeline.inputs.named_extensions import chosen
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 
 
 def project_extensions(requested: Collection[str], revisions: Collection[str]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.inputs import facts
-from mcp_protogen.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.pipeline.inputs import facts
+from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.scaffold.choices import ALL
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.emit.annotations import CONSTRAINTS
-from mcp_protogen.emit.text import docstring, literal, tuple_of
-from mcp_protogen.ir import (
+from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
+from mcp_protogen.pipeline.emit.text import docstring, literal, tuple_of
+from mcp_protogen.pipeline.ir import (
     AliasIR,
     FieldIR,
     MethodIR,
@@ -24,7 +24,7 @@ from mcp_protogen.ir import (
     TypeIR,
     UnionIR,
 )
-from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.target import CONTRACT, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.msgspec_unions import Tag, Unions, arms_of, is_free, unions_of
 from mcp_protogen.targets.python.annotations import either
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring

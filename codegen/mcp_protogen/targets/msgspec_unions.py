@@ -8,7 +8,7 @@ which `dec_hook` of the generated module reads.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mcp_protogen.ir import (
+from mcp_protogen.pipeline.ir import (
     NOTHING,
     AliasIR,
     Anything,

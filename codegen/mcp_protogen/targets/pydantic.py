@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from mcp_protogen.base.graph import reached
 from mcp_protogen.base.names import field_name
-from mcp_protogen.derive import recursion
-from mcp_protogen.emit.annotations import CONSTRAINTS
-from mcp_protogen.emit.text import literal
-from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, Ref, RevisionIR, TypeIR, UnionIR
-from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
+from mcp_protogen.pipeline.emit.text import literal
+from mcp_protogen.pipeline.ir import AliasIR, FieldIR, ObjectIR, Ref, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.pipeline.target import CONTRACT, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python.annotations import alias_hint, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, python_files

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mcp_protogen.base.names import ClassName, class_name
 from mcp_protogen.base.problems import Problem, raise_errors
-from mcp_protogen.ir import MethodIR, Ref, RevisionIR, UnionIR
+from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR, UnionIR
 
 
 def result_type(method: MethodIR) -> ClassName | None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence, Set
 from keyword import iskeyword
 
-from mcp_protogen.derive import recursion
-from mcp_protogen.emit.annotations import member_text
-from mcp_protogen.emit.text import literal
-from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR
-from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.emit.annotations import member_text
+from mcp_protogen.pipeline.emit.text import literal
+from mcp_protogen.pipeline.ir import FieldIR, ObjectIR, RevisionIR
+from mcp_protogen.pipeline.target import CONTRACT, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import hint
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring

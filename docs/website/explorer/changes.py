@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.revisions import ComparedRevision
-from mcp_protogen.findings.change import PROTOCOL, Change, Severity
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.revisions import ComparedRevision
+from mcp_protogen.pipeline.reports.change import PROTOCOL, Change, Severity
 
 from website.explorer.subjects import Extension, Revision
 

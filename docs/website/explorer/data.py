@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mcp_protogen.findings.change import PROTOCOL
-from mcp_protogen.inputs.pins import Pin
-from mcp_protogen.vectors.envelope import ENVELOPES
+from mcp_protogen.instep.vectors.envelope import ENVELOPES
+from mcp_protogen.pipeline.inputs.pins import Pin
+from mcp_protogen.pipeline.reports.change import PROTOCOL
 
 from website.explorer.changes import comparisons, marks, without_sources
 from website.explorer.facts import Writer

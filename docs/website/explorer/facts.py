@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base.names import type_name
-from mcp_protogen.ir import CapabilityIR, ErrorIR, MetaKeyIR, MethodIR, RequirementIR
+from mcp_protogen.pipeline.ir import CapabilityIR, ErrorIR, MetaKeyIR, MethodIR, RequirementIR
 
 from website.explorer.sources import page_of
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from jsonschema.validators import validator_for
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.vector import Vector
+from mcp_protogen.instep.vectors.making import make
+from mcp_protogen.instep.vectors.vector import Vector
+from mcp_protogen.pipeline.config import GenerationOptions
 
 from website.explorer.facts import Writer
 from website.explorer.subjects import Extension, Revision, type_of

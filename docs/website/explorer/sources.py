@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from mcp_protogen.inputs.descriptions import SITE
-from mcp_protogen.inputs.pins import load_extension_pins, load_pins
+from mcp_protogen.pipeline.inputs.descriptions import SITE
+from mcp_protogen.pipeline.inputs.pins import load_extension_pins, load_pins
 
 _SCHEMA_TS: Final = "schema.ts"
 _CORE: Final = ("basic/", "client/", "server/")

@@ -8,19 +8,19 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.compare.extensions import compared_extension
-from mcp_protogen.compare.revisions import ComparedRevision, compared_source, untried
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.derive.extended import ExtendedRevision, extended
-from mcp_protogen.derive.revision import Derived, derive_revision
-from mcp_protogen.inputs import extensions, patches, sources
-from mcp_protogen.inputs.extensions import ExtensionSource
-from mcp_protogen.inputs.pinned_extensions import pinned_extensions
-from mcp_protogen.inputs.pins import Pin, load_pins
-from mcp_protogen.inputs.sources import RevisionSource
-from mcp_protogen.ir import RevisionIR
-from mcp_protogen.normalise.extension import own_definitions
-from mcp_protogen.vectors.vector import title
+from mcp_protogen.instep.compare.extensions import compared_extension
+from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_source, untried
+from mcp_protogen.instep.vectors.vector import title
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extended
+from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.inputs import extensions, patches, sources
+from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.pipeline.inputs.pins import Pin, load_pins
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.ir import RevisionIR
+from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
 
 Json = dict[str, Any]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mcp_protogen.ir import (
+from mcp_protogen.pipeline.ir import (
     AliasIR,
     Anything,
     FieldIR,

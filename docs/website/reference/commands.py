@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_protogen.cli.explain import explanations
-from mcp_protogen.config import setting_names
+from mcp_protogen.pipeline.config import setting_names
 
 from website.markdown import cell, code, table
 from website.reference.declared import Command, Parameter

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mcp_protogen.parts import INSTANCES
+from mcp_protogen.pipeline.parts import INSTANCES
 
 from website.markdown import table
 from website.navigation import title_of
@@ -22,7 +22,7 @@ from website.reference.reading import (
 from website.reference.rendering import Options, fields, heading, rendered, text
 from website.reference.topics import PAGES, TOPICS, Topic
 
-GENERATOR: Final = ("mcp_protogen.target", "mcp_protogen.ir")
+GENERATOR: Final = ("mcp_protogen.pipeline.target", "mcp_protogen.pipeline.ir")
 """The modules of the generator that others import."""
 
 _MODEL: Final = "WireModel"

@@ -19,7 +19,7 @@ from griffe import (
     Object,
     visit,
 )
-from mcp_protogen.parts import INSTANCES, PARTS, Selection, missing_names
+from mcp_protogen.pipeline.parts import INSTANCES, PARTS, Selection, missing_names
 
 from website.places import ROOT
 

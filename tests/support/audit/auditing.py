@@ -4,9 +4,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from mcp_protogen.audit.engine import Audit, AuditOptions, audit
-from mcp_protogen.audit.target import Target, find
-from mcp_protogen.findings.change import Change
+from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
+from mcp_protogen.instep.audit.target import Target, find
+from mcp_protogen.pipeline.reports.change import Change
 
 from support.peers.places import python_with as python_with
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.compare.revisions import ComparedRevision
-from mcp_protogen.ir import ConditionIR
+from mcp_protogen.instep.compare.revisions import ComparedRevision
+from mcp_protogen.pipeline.ir import ConditionIR
 
 from support.compare.made_up import (
     RULES,

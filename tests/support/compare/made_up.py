@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_protogen.base.names import ClassName, Constant, FieldName, ModuleName, Stem
-from mcp_protogen.compare.reading import readable
-from mcp_protogen.compare.revisions import ComparedRevision, Header
-from mcp_protogen.ir import (
+from mcp_protogen.instep.compare.readable_schema import readable
+from mcp_protogen.instep.compare.revisions import ComparedRevision, Header
+from mcp_protogen.pipeline.ir import (
     CapabilityIR,
     ErrorIR,
     FieldIR,

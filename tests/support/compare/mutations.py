@@ -13,12 +13,12 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.revisions import ComparedRevision, as_given, compared_as
-from mcp_protogen.findings.change import Change
-from mcp_protogen.inputs import sources
-from mcp_protogen.inputs.snapshot import snapshot_of
-from mcp_protogen.inputs.sources import RevisionSource
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.revisions import ComparedRevision, as_given, compared_as
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.reports.change import Change
 
 Json = dict[str, Any]
 

@@ -5,9 +5,9 @@ Run it as a program to write it down anew, and read the difference before commit
 
 from pathlib import Path
 
-from mcp_protogen.compare.engine import compare_revisions
-from mcp_protogen.compare.revisions import compared_pin
-from mcp_protogen.findings.change import Change
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.revisions import compared_pin
+from mcp_protogen.pipeline.reports.change import Change
 
 from support.folders import TESTS
 from support.revisions import NEIGHBOURS

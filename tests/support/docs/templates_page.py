@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints, is_typeddict
 
-from mcp_protogen.emit import template_contexts
-from mcp_protogen.emit.render import FILTERS
-from mcp_protogen.emit.template_contract import MACROS, NAMES, TEMPLATES
-from mcp_protogen.inputs.own_templates import TEMPLATE_CONTRACT
+from mcp_protogen.pipeline.emit import template_contexts
+from mcp_protogen.pipeline.emit.render import FILTERS
+from mcp_protogen.pipeline.emit.template_contract import MACROS, NAMES, TEMPLATES
+from mcp_protogen.pipeline.inputs.own_templates import TEMPLATE_CONTRACT
 
 from support.docs.pages import DOCS, page
 
@@ -103,7 +103,7 @@ def parameters(name: str) -> str:
 
 
 def _annotated(one: inspect.Parameter, *, named: bool = True) -> str:
-    kind = inspect.formatannotation(one.annotation, "mcp_protogen.ir").rpartition(".")[2]
+    kind = inspect.formatannotation(one.annotation, "mcp_protogen.pipeline.ir").rpartition(".")[2]
     return f"{one.name}: {kind}" if named else kind
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mcp_protogen.inputs.pinned_extensions import extension_names
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 
 from support import missing
 from support.folders import GENERATED

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from mcp_protogen.base import jsonpointer, names
-from mcp_protogen.inputs import patches
+from mcp_protogen.pipeline.inputs import patches
 
 from support.folders import ROOT
 from support.generated.golden_package import read_json

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.generate import generate
-from mcp_protogen.package import Package
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.package import Package
 
 NAME: Final = "folders"
 IDENTIFIER: Final = "com.example/folders"
@@ -36,7 +36,7 @@ def facts_in(place: Path, name: str, facts: Json) -> Generator[None, None, None]
     pins.write_text(json.dumps(pinned))
     with pytest.MonkeyPatch.context() as patch:
         for module in ("extensions", "inputs", "pins"):
-            patch.setattr(f"mcp_protogen.inputs.{module}.schema_folder", lambda: folder)
+            patch.setattr(f"mcp_protogen.pipeline.inputs.{module}.schema_folder", lambda: folder)
         yield
 
 

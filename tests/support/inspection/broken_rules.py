@@ -3,8 +3,8 @@
 import json
 from typing import Any, Final
 
-from mcp_protogen.inspection.steps import HTTP, STATELESS
-from mcp_protogen.inspection.transcript import (
+from mcp_protogen.servers.inspect.steps import HTTP, STATELESS
+from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     FLOOD,
     KILLED,

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_protogen.connecting.traffic import Message
-from mcp_protogen.inspection.rules import judged
-from mcp_protogen.inspection.steps import STATELESS, STDIO
-from mcp_protogen.inspection.transcript import Exchange, Session
+from mcp_protogen.servers.connect.traffic import Message
+from mcp_protogen.servers.inspect.rules import judged
+from mcp_protogen.servers.inspect.steps import STATELESS, STDIO
+from mcp_protogen.servers.inspect.transcript import Exchange, Session
 
 ID: Final = 5
 """The id of each request."""

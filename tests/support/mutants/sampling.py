@@ -10,12 +10,13 @@ from support.mutants.mutations import Mutation, find_mutations
 
 CODE: Final = "codegen/mcp_protogen"
 _FEWEST: Final = 3
+_ROOMS_WITH_FOLDERS: Final = ("instep", "pipeline", "runtime", "servers")
 
 
 def area_of(path: str) -> str:
-    """Return the folder of the map of the house that a file is in: "emit", "runtime/http"."""
+    """Return the folder of the map of the house that a file is in: "base", "pipeline/emit"."""
     *folders, _ = PurePosixPath(path).relative_to(CODE).parts
-    depth = 2 if folders[:1] == ["runtime"] else 1
+    depth = 2 if folders and folders[0] in _ROOMS_WITH_FOLDERS else 1
     return "/".join(folders[:depth]) or "modules"
 
 

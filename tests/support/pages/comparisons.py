@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.findings.change import (
+from mcp_protogen.pipeline.reports.change import (
     PROTOCOL,
     Category,
     Change,
@@ -16,7 +16,7 @@ from mcp_protogen.findings.change import (
     Reader,
     Severity,
 )
-from mcp_protogen.findings.pages import PageFormat, render
+from mcp_protogen.pipeline.reports.pages import PageFormat, render
 
 BREAKING, WARNING, INFO, NONE = Severity
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact
-from mcp_protogen.decisions.drafting import Draft, draft
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import sources
-from mcp_protogen.ir import ObjectIR, RevisionIR
+from mcp_protogen.instep.drafts.drafting import Draft, draft
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
 
 from support.report.schema_files import SCHEMA, facts_in, read
 

@@ -11,15 +11,15 @@ from itertools import pairwise
 from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.decisions.facts import settled
-from mcp_protogen.decisions.methods import Shown
-from mcp_protogen.derive.revision import Derived, derive_revision, normal_form
-from mcp_protogen.inputs import rules, sources
-from mcp_protogen.inputs.facts import Facts
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.ir import RevisionIR
-from mcp_protogen.plans.tables import pair_tables, unsettled
-from mcp_protogen.vectors.making import make
+from mcp_protogen.instep.drafts.facts import settled
+from mcp_protogen.instep.drafts.method_facts import Shown
+from mcp_protogen.instep.vectors.making import make
+from mcp_protogen.pipeline.derive.revision import Derived, derive_revision, normal_form
+from mcp_protogen.pipeline.inputs import rules, sources
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.ir import RevisionIR
+from mcp_protogen.pipeline.plans.tables import pair_tables, unsettled
 
 from support.report.schema_files import SCHEMA, facts_in, read, sources_in
 

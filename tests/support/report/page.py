@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined
-from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.ir import ObjectIR, RevisionIR
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
 
 from support.folders import ROOT
 from support.generated.oracle import WANTED, subjects

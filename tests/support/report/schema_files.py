@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.inputs.todo import TODO
+from mcp_protogen.pipeline.inputs.todo import TODO
 
 from support.folders import ROOT
 from support.generated.json_values import is_array

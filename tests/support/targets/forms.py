@@ -1,9 +1,9 @@
 """Types in forms that no published schema has, as targets for Python make them."""
 
-from mcp_protogen.emit.layout import target_files
-from mcp_protogen.package import GeneratedFile
-from mcp_protogen.target import TargetOptions
-from mcp_protogen.targets.registry import target_named
+from mcp_protogen.pipeline.emit.layout import target_files
+from mcp_protogen.pipeline.package import GeneratedFile
+from mcp_protogen.pipeline.target import TargetOptions
+from mcp_protogen.pipeline.target_registry import target_named
 
 from support.generated.made_up_forms import FORMS
 from support.unit import schemas

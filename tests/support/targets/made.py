@@ -10,8 +10,8 @@ from tempfile import mkdtemp
 from typing import Any
 
 from mcp_protogen.base.names import module_name
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.target import TargetOptions
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.target import TargetOptions
 
 from support.generated.golden_package import REVISIONS
 from support.made_once import generated_once

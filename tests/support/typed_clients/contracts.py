@@ -7,11 +7,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.typed_clients.contract import Contract, contract
-from mcp_protogen.typed_clients.lock import ClientLock
-from mcp_protogen.typed_clients.making import made
-from mcp_protogen.typed_clients.package import Tasks
+from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.clients.contract import Contract, contract
+from mcp_protogen.servers.clients.lock import ClientLock
+from mcp_protogen.servers.clients.making import made
+from mcp_protogen.servers.clients.package import Tasks
 
 from support.generated.golden_package import PACKAGE
 

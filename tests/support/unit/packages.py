@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.output.publish import PublishResult, publish
-from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.package import GeneratedFile, GenerationInputs, Package, RevisionInputs
+from mcp_protogen.pipeline.output.publish import PublishResult, publish
+from mcp_protogen.pipeline.output.workspace import exclusive
+from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package, RevisionInputs
 
 REVISION = RevisionInputs(
     source="pinned",

@@ -16,20 +16,20 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.derive.revision import Derived, derive_revision
-from mcp_protogen.emit import layout, models
-from mcp_protogen.emit.models import ModelsSource
-from mcp_protogen.emit.render import Renderer
-from mcp_protogen.generate import generate
-from mcp_protogen.inputs import sources
-from mcp_protogen.inputs.descriptions import Descriptions
-from mcp_protogen.inputs.facts import Facts
-from mcp_protogen.inputs.snapshot import snapshot_of
-from mcp_protogen.inputs.sources import RevisionSource
-from mcp_protogen.ir import RevisionIR
-from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
-from mcp_protogen.parts import Selection
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.emit import layout, models
+from mcp_protogen.pipeline.emit.models import ModelsSource
+from mcp_protogen.pipeline.emit.render import Renderer
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.descriptions import Descriptions
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.ir import RevisionIR
+from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
+from mcp_protogen.pipeline.parts import Selection
 
 Json = dict[str, Any]
 

@@ -6,15 +6,15 @@ from functools import cache
 from pathlib import Path
 
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.derive.extended import extended
-from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import extensions, patches, sources
-from mcp_protogen.inputs.pinned_extensions import pinned_extensions
-from mcp_protogen.ir import RevisionIR
-from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.subjects import topics
-from mcp_protogen.vectors.vector import Subject, Vector, VectorSet, title
+from mcp_protogen.instep.vectors.making import make
+from mcp_protogen.instep.vectors.subjects import topics
+from mcp_protogen.instep.vectors.vector import Subject, Vector, VectorSet, title
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive.extended import extended
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import extensions, patches, sources
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.pipeline.ir import RevisionIR
 
 from support.folders import GENERATED
 from support.made_once import vectors_once

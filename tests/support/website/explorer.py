@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from mcp_protogen.config import GenerationOptions
-from mcp_protogen.vectors.vector import Subject, VectorSet
+from mcp_protogen.instep.vectors.vector import Subject, VectorSet
+from mcp_protogen.pipeline.config import GenerationOptions
 from website.explorer import write
 from website.scripts import libraries
 

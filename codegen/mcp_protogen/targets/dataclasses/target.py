@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from mcp_protogen.base.problems import Problem, raise_errors
-from mcp_protogen.emit.text import literal, tuple_of
-from mcp_protogen.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
-from mcp_protogen.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.emit.text import literal, tuple_of
+from mcp_protogen.pipeline.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
+from mcp_protogen.pipeline.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import either, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mcp_protogen.emit.text import literal
+from mcp_protogen.pipeline.emit.text import literal
 from mcp_protogen.targets.python.modules import Imports, import_line
 
 _FOLDER: Final = Path(__file__).parent / "wire"

@@ -1,7 +1,7 @@
 """Aliases of types, without any library."""
 
-from mcp_protogen.emit.text import docstring, literal
-from mcp_protogen.ir import AliasIR, UnionIR
+from mcp_protogen.pipeline.emit.text import docstring, literal
+from mcp_protogen.pipeline.ir import AliasIR, UnionIR
 from mcp_protogen.targets.python.annotations import alias_hint, either
 from mcp_protogen.targets.python.modules import Imports
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from mcp_protogen.emit.text import literal, union_of
-from mcp_protogen.ir import (
+from mcp_protogen.pipeline.emit.text import literal, union_of
+from mcp_protogen.pipeline.ir import (
     NOTHING,
     AliasIR,
     Anything,

@@ -1,8 +1,8 @@
 """Docstrings of types and their members."""
 
-from mcp_protogen.emit.annotations import member_text
-from mcp_protogen.emit.text import docstring
-from mcp_protogen.ir import FieldIR, ObjectIR, TypeIR
+from mcp_protogen.pipeline.emit.annotations import member_text
+from mcp_protogen.pipeline.emit.text import docstring
+from mcp_protogen.pipeline.ir import FieldIR, ObjectIR, TypeIR
 
 
 def type_docstring(type_: TypeIR) -> str:

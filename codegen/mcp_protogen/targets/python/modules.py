@@ -12,9 +12,9 @@ from jinja2 import Environment
 
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.emit.text import docstring, literal, set_of, tuple_of
-from mcp_protogen.ir import RevisionIR
-from mcp_protogen.target import Layer, TargetFile, TargetOptions
+from mcp_protogen.pipeline.emit.text import docstring, literal, set_of, tuple_of
+from mcp_protogen.pipeline.ir import RevisionIR
+from mcp_protogen.pipeline.target import Layer, TargetFile, TargetOptions
 from mcp_protogen.targets.python import tables
 from mcp_protogen.targets.results import with_result_unions
 
@@ -148,7 +148,7 @@ def render(template: str, context: Mapping[str, object]) -> str:
 
 @cache
 def _environment() -> Environment:
-    from mcp_protogen.emit.sandbox import sandbox
+    from mcp_protogen.pipeline.emit.sandbox import sandbox
 
     environment = sandbox(templates_folder() / "targets", None)
     filters: dict[str, Any] = environment.filters

@@ -1,8 +1,8 @@
 """The order in which a module defines its types."""
 
 from mcp_protogen.base.graph import targets_first
-from mcp_protogen.derive import recursion
-from mcp_protogen.ir import AliasIR, ObjectIR, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.ir import AliasIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 
 
 def ordered(ir: RevisionIR) -> tuple[TypeIR, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mcp_protogen.emit.text import literal, tuple_of
-from mcp_protogen.ir import EMITTERS, OTHER, MessageKind, MethodIR, RevisionIR, Role
-from mcp_protogen.target import Layer
+from mcp_protogen.pipeline.emit.text import literal, tuple_of
+from mcp_protogen.pipeline.ir import EMITTERS, OTHER, MessageKind, MethodIR, RevisionIR, Role
+from mcp_protogen.pipeline.target import Layer
 from mcp_protogen.targets.results import result_type
 
 IMPORTS: Mapping[str, frozenset[str]] = MappingProxyType(

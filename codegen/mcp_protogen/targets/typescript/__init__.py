@@ -9,10 +9,10 @@ from jinja2 import Environment
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.ir import Ref, RevisionIR
-from mcp_protogen.target import CONTRACT, Layer, Layout, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.ir import Ref, RevisionIR
+from mcp_protogen.pipeline.target import CONTRACT, Layer, Layout, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.results import with_result_unions
-from mcp_protogen.targets.typescript import tables
+from mcp_protogen.targets.typescript import typescript_tables as tables
 from mcp_protogen.targets.typescript.text import (
     comment,
     data,
@@ -148,7 +148,7 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
 
 @cache
 def _environment() -> Environment:
-    from mcp_protogen.emit.sandbox import sandbox
+    from mcp_protogen.pipeline.emit.sandbox import sandbox
 
     environment = sandbox(templates_folder() / "targets" / "typescript", None)
     environment.filters.update(_FILTERS)

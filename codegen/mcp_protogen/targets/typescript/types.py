@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from mcp_protogen.ir import (
+from mcp_protogen.pipeline.ir import (
     AliasIR,
     Anything,
     FieldIR,

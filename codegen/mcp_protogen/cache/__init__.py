@@ -1,1 +1,0 @@
-"""Packages that can be imported, made anew or kept from an earlier run."""

@@ -1,0 +1,1 @@
+"""Staying in step with the specification: revisions, SDKs and published files compared."""

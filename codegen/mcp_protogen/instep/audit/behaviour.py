@@ -1,0 +1,200 @@
+"""The reactions of a target to vectors of a revision, except what its types have shown already.
+
+The item of a finding has to stay the same from run to run, because baselines know it by that. So it
+is made of the schema's terms alone, and never of the texts of a vector.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mcp_protogen.base.jsonpointer import get, split
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.printable import listed
+from mcp_protogen.instep.audit.known import KnownGaps
+from mcp_protogen.instep.vectors.envelope import envelope_of, is_envelope
+from mcp_protogen.instep.vectors.making import make
+from mcp_protogen.instep.vectors.outcome import (
+    Harm,
+    RoundTripLoss,
+    VectorResult,
+    VectorRun,
+    Verdict,
+)
+from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES, findings, item_of, place_in
+from mcp_protogen.instep.vectors.running import run_vectors
+from mcp_protogen.instep.vectors.vector import Vector
+from mcp_protogen.pipeline.ir import BOTH
+from mcp_protogen.pipeline.reports.change import Change
+
+_SHOWN_BY_TYPES = frozenset({"loses-undeclared"})
+"""The findings that the types show, once for all of them."""
+_SHOWN = 5
+_TYPES: Mapping[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
+
+_Group = dict[str, list[VectorResult]]
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """Answers by what is wrong with them.
+
+    `lenient` are grouped by mistake, `accepted` by place and keyword, `needed` by the required
+    member whose null is lost; `rest` are those for the usual findings of vectors. `dropped` are the
+    places of undeclared members that are lost with any value, so that null is nothing special
+    there. `refused` are mistakes that a definition refuses in values of its own.
+    """
+
+    dropped: frozenset[tuple[str, str]]
+    refused: frozenset[tuple[str, str]]
+    lenient: _Group = field(default_factory=_Group)
+    accepted: _Group = field(default_factory=_Group)
+    needed: _Group = field(default_factory=_Group)
+    rest: list[VectorResult] = field(default_factory=list[VectorResult])
+
+
+def behaviour(command: Sequence[str], known: KnownGaps, timeout: float) -> tuple[Change, ...]:
+    """Return the findings of running all vectors of what is audited against a responder."""
+    wanted = known.wanted
+    outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
+    found = _Sorted(dropped=_dropped(outcome), refused=_refused(outcome))
+    for result in outcome.results:
+        _sort(result, known, found)
+    ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _SHOWN_BY_TYPES]
+    lost = [change for results in found.needed.values() for change in _findings(outcome, results)]
+    return (
+        *(
+            _accepted(mistake, results, [_place(result.vector, known, found) for result in results])
+            for mistake, results in found.lenient.items()
+        ),
+        *(
+            replace(change, item=item, places=())
+            for item, results in found.accepted.items()
+            for change in _findings(outcome, results)
+        ),
+        *(_required(change) for change in lost),
+        *(replace(c, item="null") if c.code == "loses-null" else c for c in ordinary),
+    )
+
+
+def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
+    vector = result.vector
+    if result.verdict_is_wrong and vector.valid and str(vector.subject) in known.refusing:
+        return
+    if result.verdict_is_wrong and not vector.valid:
+        if known.leniency(vector):
+            return
+        mistake = _mistake(vector, known.wanted.schema)
+        group = found.lenient if mistake else found.accepted
+        item = f"{_place(vector, known, found)} {vector.code}"
+        group.setdefault(mistake or item, []).append(result)
+        return
+    ordinary: list[RoundTripLoss] = []
+    for loss in result.losses:
+        is_null = loss.harm is Harm.LOST and loss.before is None
+        if is_null and known.needs(vector.subject, loss.pointer):
+            found.needed.setdefault(split(loss.pointer)[-1], []).append(_only(result, loss))
+        elif is_null and (str(vector.subject), loss.pointer) in found.dropped:
+            continue
+        elif not known.is_unseen(vector.subject, loss.pointer):
+            ordinary.append(loss)
+    found.rest.append(_only(result, *ordinary))
+
+
+def _refused(outcome: VectorRun) -> frozenset[tuple[str, str]]:
+    """Return what is refused in the values of a definition, and never accepted there."""
+    alone = [
+        result
+        for result in outcome.results
+        if not result.vector.valid and result.vector.subject.type == _definition(result.vector)
+    ]
+    refused = {_mistake_of(r.vector) for r in alone if r.verdict is Verdict.REFUSED}
+    return frozenset(refused - {_mistake_of(r.vector) for r in alone if r.verdict_is_wrong})
+
+
+def _definition(vector: Vector) -> str:
+    return split(vector.rule)[1] if vector.rule else ""
+
+
+def _mistake_of(vector: Vector) -> tuple[str, str]:
+    return vector.rule, vector.reason
+
+
+def _place(vector: Vector, known: KnownGaps, found: _Sorted) -> str:
+    """Return the place of a mistake: the member that holds it, if its definition refuses it."""
+    if _mistake_of(vector) not in found.refused:
+        return item_of(vector)
+    subject = str(vector.subject)
+    if is_envelope(vector, vector.pointer) and is_object(vector.value):
+        subject = envelope_of(vector, known.wanted.schema["$defs"])
+    return place_in(subject, vector.pointer)
+
+
+def _dropped(outcome: VectorRun) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (str(result.vector.subject), loss.pointer)
+        for result in outcome.results
+        for loss in result.losses
+        if result.vector.code == "undeclared" and loss.before is not None
+    )
+
+
+def _findings(outcome: VectorRun, results: Sequence[VectorResult]) -> tuple[Change, ...]:
+    return findings(replace(outcome, results=tuple(results)))
+
+
+def _only(result: VectorResult, *losses: RoundTripLoss) -> VectorResult:
+    return replace(result, losses=losses)
+
+
+def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
+    """Return the mistake of a lenient reader that does not depend on the place, or nothing.
+
+    `X | None = None` is the usual way in Python to make a member optional, and many libraries read
+    numbers from strings.
+    """
+    if vector.code == "null":
+        return "null" if _is_member(vector.pointer) else ""
+    if vector.code != "type":
+        return ""
+    said: Any = get(schema, vector.rule)
+    # Whether null is allowed, too, makes no difference to the mistake.
+    wanted = sorted(set(said) - {"null"}) if is_array(said) else [str(said)]
+    return f"{_TYPES[type(get(vector.value, vector.pointer))]} for {' or '.join(wanted)}"
+
+
+def _is_member(pointer: str) -> bool:
+    return bool(pointer) and not pointer.rsplit("/", 1)[-1].isdigit()
+
+
+def _required(change: Change) -> Change:
+    """Return the finding for a null that is lost from a required member."""
+    row = SEVERITIES["loses-member"]
+    message = "left out if it is null, although it is required"
+    severity = row.levels(BOTH)
+    return replace(change, code="loses-member", message=message, severity=severity, why=row.why)
+
+
+def _accepted(mistake: str, results: Sequence[VectorResult], places: Iterable[str]) -> Change:
+    """Return one finding for a mistake that is accepted in many places."""
+    others = sorted(set(places))
+    row, number = SEVERITIES["accepts-invalid"], f"{len(results)} vectors"
+    return Change(
+        code="accepts-invalid",
+        category=row.category,
+        item=mistake,
+        message="accepted",
+        severity=row.levels(BOTH),
+        before="refused",
+        after=f"accepted in {listed(others, _SHOWN)} ({number}, {results[0].vector.id})",
+        why=row.why,
+        places=tuple(others) if len(others) > 1 else (),
+    )

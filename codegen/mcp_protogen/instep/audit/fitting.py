@@ -1,0 +1,198 @@
+"""The check whether a type of the target can hold the values of a type of the schema.
+
+Both sides are split into alternatives. An alternative of the schema is accepted by one of the
+target that is the same or looser; the rest on either side is the difference. A looser type is no
+difference: an SDK may have `str` for a URI, or a plain dictionary for an object.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcp_protogen.instep.audit.description import Description
+from mcp_protogen.instep.audit.expected import Expected
+from mcp_protogen.instep.audit.matching import Matching
+from mcp_protogen.instep.audit.member_types import NULL, kind_of, leaves
+from mcp_protogen.pipeline.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
+
+# The kinds that a member of the target with this kind accepts.
+_TAKES: Mapping[str, frozenset[str]] = {
+    "number": frozenset({"number", "integer"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedTarget:
+    """The revision, the target, and the matches between their types."""
+
+    wanted: Expected
+    target: Description
+    matching: Matching
+
+    def ours(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
+        """Return the alternatives of a shape of the schema, without null."""
+        return tuple(leaf for leaf in leaves(shape, self.wanted.resolve) if leaf != NULL)
+
+    def theirs(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
+        """Return the alternatives of a shape of the target, without null."""
+        return tuple(leaf for leaf in leaves(shape, self.target.resolve) if leaf != NULL)
+
+
+@dataclass(slots=True)
+class ShapeFit:
+    """The result of comparing two shapes.
+
+    `missing` and `extra` are alternatives that only the schema, or only the target, has; with
+    `disjoint` there is nothing in common. `inside` are pairs to compare further, with the end of
+    their path; `objects` are pairs of an object and the class in its place. `untyped` are objects
+    that the target does not check, `used` the classes that hold something.
+    """
+
+    missing: list[TypeExpr] = field(default_factory=list[TypeExpr])
+    extra: list[TypeExpr] = field(default_factory=list[TypeExpr])
+    values_missing: list[object] = field(default_factory=list[object])
+    values_extra: list[object] = field(default_factory=list[object])
+    disjoint: bool = False
+    inside: list[tuple[TypeExpr, TypeExpr, str]] = field(
+        default_factory=list[tuple[TypeExpr, TypeExpr, str]]
+    )
+    objects: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    untyped: list[str] = field(default_factory=list[str])
+    used: list[str] = field(default_factory=list[str])
+
+
+def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> ShapeFit:
+    """Compare a shape of the schema with one of the target; null is not compared."""
+    wanted, found = audited.ours(ours), audited.theirs(theirs)
+    result = ShapeFit()
+    if any(isinstance(leaf, Anything) for leaf in found) or not wanted:
+        result.untyped = [leaf.name for leaf in wanted if isinstance(leaf, Ref)]
+        return result
+    used: set[TypeExpr] = set()
+    for leaf in wanted:
+        takers = [other for other in found if _takes(leaf, other, audited)]
+        if isinstance(leaf, Anything) and _is_all_json(found):
+            continue
+        used.update(takers)
+        if not takers:
+            result.missing.append(leaf)
+        elif isinstance(leaf, Ref) and any(isinstance(taker, MapOf) for taker in takers):
+            result.untyped.append(leaf.name)
+        elif not any(isinstance(taker, Scalar) for taker in takers):
+            _look_inside(leaf, takers, result, audited)
+    result.used = [leaf.name for leaf in used if isinstance(leaf, Ref)]
+    if not any(isinstance(leaf, Anything) for leaf in wanted):
+        result.extra = [
+            leaf
+            for leaf in found
+            if leaf not in used and not _is_part(leaf, wanted) and not _catches(leaf, audited)
+        ]
+    _compare_values(wanted, found, result)
+    result.disjoint = bool(found) and len(result.missing) == len(wanted)
+    return result
+
+
+def _takes(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> bool:
+    match ours, theirs:
+        case (Anything(), _):
+            return False
+        case (Scalar(kind), Scalar(other)):
+            return kind in _TAKES.get(other, {other})
+        case (LiteralOf(values), LiteralOf(others)):
+            return not set(values).isdisjoint(others)
+        case (LiteralOf(values), Scalar(other)):
+            return any(kind_of(value) in _TAKES.get(other, {other}) for value in values)
+        case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Ref(), MapOf()):
+            return True
+        case (MapOf(), Ref(key)):
+            # A class can hold an object with free keys only if it requires no member.
+            return not any(member.required for member in audited.target.types[key].members)
+        case (Ref(name), Ref(key)):
+            return stands_for(name, key, audited)
+        case _:
+            return False
+
+
+def stands_for(name: str, key: str, audited: AuditedTarget) -> bool:
+    """Return whether a class of the target can stand for an object of the schema.
+
+    It is the match, or a base or subclass of that; or else it shares members with the object and
+    has no other constants.
+    """
+    matched = audited.matching.key(name)
+    theirs = audited.target.types[key]
+    if matched is not None:
+        best = audited.target.types[matched]
+        if key == matched or key in best.bases or matched in theirs.bases:
+            return True
+    constants, others = audited.wanted.constants(name), theirs.constants()
+    if any(not constants[wire] & others[wire] for wire in constants.keys() & others.keys()):
+        return False
+    wires = {member.wire for member in theirs.members}
+    fields = members_of(name, audited.wanted)
+    required = {field for field, needed in fields.items() if needed}
+    if not wires or not fields:
+        return True
+    return required <= wires if required else not wires.isdisjoint(fields)
+
+
+def members_of(name: str, wanted: Expected) -> dict[str, bool]:
+    """Return the members of an object of the schema, and whether they are required."""
+    type_ = wanted.types[name]
+    return {field.wire: field.required for field in getattr(type_, "fields", ())}
+
+
+def _look_inside(
+    ours: TypeExpr, takers: list[TypeExpr], result: ShapeFit, audited: AuditedTarget
+) -> None:
+    """Note what has to be compared further, where it is clear what belongs together."""
+    for theirs in takers:
+        match ours, theirs:
+            case (ListOf(item), ListOf(other)):
+                result.inside.append((item, other, "[]"))
+            case (MapOf(value), MapOf(other)):
+                result.inside.append((value, other, ".*"))
+            case (Ref(name), Ref(key)) if len(takers) == 1:
+                result.objects.append((name, key))
+            case _:
+                pass
+        if len(takers) > 1 and result.inside:
+            item, other, _ = result.inside.pop()
+            if not fit(item, other, audited).missing:
+                return
+
+
+def _compare_values(
+    wanted: tuple[TypeExpr, ...], found: tuple[TypeExpr, ...], result: ShapeFit
+) -> None:
+    ours, theirs = _values(wanted), _values(found)
+    if not ours or not theirs:
+        return
+    # A scalar beside the constants accepts all other values.
+    open_here = {leaf.kind for leaf in wanted if isinstance(leaf, Scalar)}
+    open_there = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
+    result.values_missing = [v for v in ours if v not in theirs and kind_of(v) not in open_there]
+    result.values_extra = [v for v in theirs if v not in ours and kind_of(v) not in open_here]
+
+
+def _values(shapes: tuple[TypeExpr, ...]) -> list[object]:
+    return [value for leaf in shapes if isinstance(leaf, LiteralOf) for value in leaf.values]
+
+
+def _is_all_json(found: tuple[TypeExpr, ...]) -> bool:
+    """Return whether some alternatives together accept any JSON value."""
+    kinds = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
+    forms = {type(leaf) for leaf in found}
+    return {"string", "boolean"} <= kinds and "number" in kinds and {ListOf, MapOf} <= forms
+
+
+def _is_part(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
+    """Return whether it is a part of a type of the schema, as an integer is of a number."""
+    return isinstance(theirs, Scalar) and any(
+        isinstance(leaf, Scalar) and theirs.kind in _TAKES.get(leaf.kind, {leaf.kind})
+        for leaf in wanted
+    )
+
+
+def _catches(theirs: TypeExpr, audited: AuditedTarget) -> bool:
+    """Return whether an arm accepts what no other arm names: a class without constants."""
+    return isinstance(theirs, Ref) and not audited.target.types[theirs.name].constants()

@@ -1,0 +1,47 @@
+"""The findings of an audit, and the severities of each kind, by the table in `severities.md`.
+
+The findings that vectors show have a table of their own.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_protogen.pipeline.ir import BOTH, NOBODY, Senders
+from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.pipeline.reports.severities import severity_table
+
+SEVERITIES = severity_table(Path(__file__).with_suffix(".md"))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """One difference between the schema and a target, which is not judged yet.
+
+    `place` is the place of a part of a type: the type and the steps from there, `*` for any item or
+    key. `senders` are the roles that send values of its type.
+    """
+
+    code: str
+    item: str
+    message: str
+    pointer: str = ""
+    before: str = ""
+    after: str = ""
+    senders: Senders = NOBODY
+    place: tuple[str, ...] = ()
+
+
+def rated(finding: AuditFinding) -> Change:
+    """Return the finding with its severities."""
+    row = SEVERITIES[finding.code]
+    return Change(
+        code=finding.code,
+        category=row.category,
+        item=finding.item,
+        message=finding.message,
+        severity=row.levels(finding.senders or BOTH),
+        pointer=finding.pointer,
+        before=finding.before,
+        after=finding.after,
+        why=row.why,
+    )

@@ -1,0 +1,212 @@
+"""Targets: finding one, and asking it in a separate process.
+
+A target is an importable module or package, or a folder of Python sources. Its own interpreter
+imports it, never ours; the result is always a description or one problem.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import re
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from shutil import which
+from typing import IO, Any
+
+from mcp_protogen.base.printable import counted
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.instep.audit.decoders import Decoders
+from mcp_protogen.instep.audit.description import Description, Skipped, of_document, skipped
+from mcp_protogen.instep.vectors.program import kill_group, run
+
+PATIENCE = 60.0
+"""The default time for an import or an answer, in seconds."""
+
+_OURS = "the Python that runs mcp-gen"
+_PROBE = Path(__file__).resolve().parent / "probe" / "run.py"
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+# Names beside the modules of a project that are not part of it.
+_BESIDE = frozenset({"setup", "conftest", "noxfile", "tests", "test", "docs", "examples", "build"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something to audit: its name from the user, and its modules, their path and interpreter.
+
+    `interpreter` is the user's name for `python`.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    modules: tuple[str, ...]
+    python: str
+    interpreter: str
+
+    def job(self) -> dict[str, Any]:
+        """Return the part of a job that names the target."""
+        return {"path": list(self.path), "modules": list(self.modules)}
+
+
+def find(name: str, python: str | None = None) -> Target:
+    """Return the target with this name; raise `ProblemError` (`no-target`, `no-interpreter`)."""
+    found = which(python) if python else sys.executable
+    if found is None:
+        message = f"there is no program {python}"
+        hint = "name the interpreter that can import the target, such as .venv/bin/python"
+        raise ProblemError(Problem("no-interpreter", message, name, hint=hint))
+    # Not resolved: the interpreter of a virtual environment is a link to another.
+    program, called = os.path.abspath(found), python or _OURS
+    folder = Path(name)
+    is_import = _DOTTED.fullmatch(name) and (folder / "__init__.py").is_file()
+    if name and folder.is_dir() and not is_import:
+        path, modules = _in_folder(folder.resolve(), name)
+        return Target(name, (path,), modules, program, called)
+    if _DOTTED.fullmatch(name):
+        return Target(name, (), (name,), program, called)
+    message = "this is neither a folder nor the name of a module"
+    hint = "a name is what you import, such as mcp.types"
+    raise ProblemError(Problem("no-target", message, name, hint=hint))
+
+
+def _in_folder(folder: Path, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the folder to import from, and the modules of a package or a project."""
+    parts: list[str] = []
+    top = folder
+    while (top / "__init__.py").is_file() and top.name.isidentifier():
+        parts.insert(0, top.name)
+        top = top.parent
+    if parts:
+        return str(top), (".".join(parts),)
+    top = folder / "src" if (folder / "src").is_dir() else folder
+    modules = tuple(sorted(_modules(top)))
+    if not modules:
+        hint = "name a folder with Python modules in it, a package, or a project around one"
+        raise ProblemError(Problem("no-target", "this folder has no modules", name, hint=hint))
+    return str(top), modules
+
+
+def _modules(folder: Path) -> Iterator[str]:
+    for path in folder.iterdir():
+        is_module = path.suffix == ".py" or (path / "__init__.py").is_file()
+        is_beside = path.stem in _BESIDE or path.stem.startswith(("test_", "__"))
+        if is_module and path.stem.isidentifier() and not is_beside:
+            yield path.stem
+
+
+def describe(target: Target, messages: Mapping[str, str], timeout: float = PATIENCE) -> Description:
+    """Return the description of a target; `messages` have a method for each message name.
+
+    Raise `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
+    `target-died`, `nothing-to-audit`.
+    """
+    methods = sorted(set(messages.values()))
+    job = {**target.job(), "methods": methods, "messages": sorted(messages)}
+    command = [*_command(target, "describe"), _packed(job)]
+    code, out, said = run(_run(target, command, timeout))
+    try:
+        document = json.loads(out)
+    except ValueError:
+        raise _died(target.name, code, said) from None
+    if "types" not in document:
+        raise _not_importable(target.name, target.interpreter, skipped(document))
+    if not document["types"]:
+        raise _nothing_found(target.name, document["modules"])
+    return of_document(document)
+
+
+async def _run(target: Target, command: Sequence[str], timeout: float) -> tuple[int, bytes, str]:
+    """Run the probe to its end; return its exit code, its document, and its standard error."""
+    # Files, because a process that the target leaves running may keep a pipe open forever.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=out,
+                stderr=said,
+                start_new_session=True,  # its own process group, to end it as a whole
+            )
+        except OSError as error:
+            message = f"{target.interpreter} cannot be started: {error.strerror}"
+            raise ProblemError(Problem("no-interpreter", message, target.name)) from None
+        try:
+            async with asyncio.timeout(timeout):
+                code = await process.wait()
+        except TimeoutError:
+            raise _hangs(target.name, timeout) from None
+        finally:
+            kill_group(process.pid, process)
+            await process.wait()
+        return code, _content(out), _content(said).decode(errors="replace")
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _command(target: Target, part: str) -> list[str]:
+    # An audit leaves nothing in a folder, not even bytecode.
+    return [target.python, "-B", "-X", "utf8", str(_PROBE), part]
+
+
+def _packed(job: Mapping[str, Any]) -> str:
+    """Return a job as one short word, because some systems limit commands to 32,000 characters."""
+    return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
+
+
+def responder(target: Target, described: Description, reading: Decoders) -> Sequence[str]:
+    """Return the command of a responder for a target as it was described.
+
+    Everything that it has to know is in the command, so that it can be started again and leaves no
+    file.
+    """
+    modules = [name for name in target.modules if name in described.modules]
+    modules += described.through
+    job = {**target.job(), "modules": modules, "name": described.name, **asdict(reading)}
+    return [*_command(target, "respond"), _packed(job)]
+
+
+def _not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> ProblemError:
+    """Return the error if no named module can be imported, with the reason of the first."""
+    first = skipped[0]
+    if first.kind == "not-found":
+        hint = f"is it installed for {python}? name another interpreter with --python"
+        message = f"there is no module {first.module}"
+        return ProblemError(Problem("target-not-found", message, name, hint=hint))
+    if first.kind == "exits":
+        hint = "importing must not end the process; name a module that only defines types"
+        message = f"importing {first.module} ends the process: {first.error}"
+        return ProblemError(Problem("target-exits", message, name, hint=hint))
+    hint = f"it has to be importable for {python}; name another interpreter with --python"
+    message = f"importing {first.module} fails: {first.error}"
+    return ProblemError(Problem("target-fails", message, name, hint=hint))
+
+
+def _nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
+    """Return the error if the modules hold no types."""
+    message = f"no models, dataclasses or typed dictionaries in {counted(len(modules), 'module')}"
+    hint = "name the module that holds the protocol's types, such as mcp.types"
+    return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
+
+
+def _hangs(name: str, timeout: float) -> ProblemError:
+    """Return the error if importing takes too long."""
+    message = f"it was not imported within {timeout:g} seconds"
+    return ProblemError(
+        Problem("target-hangs", message, name, hint="does it wait for something? see --timeout")
+    )
+
+
+def _died(name: str, code: int, said: str) -> ProblemError:
+    """Return the error if the process ended, by itself or by a signal, before its description."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    last = f"; its last output: {lines[-1][:300]}" if lines else ""
+    message = f"its process ended with exit code {code} while it was imported{last}"
+    hint = "import it by hand to see why; an interpreter of Python 3.10 or later is needed"
+    return ProblemError(Problem("target-died", message, name, hint=hint))

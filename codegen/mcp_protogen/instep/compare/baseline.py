@@ -1,0 +1,169 @@
+"""The findings that are known already, in a file: only new ones fail a run.
+
+A finding of a comparison or an audit is known by its code and its item; everything else about it
+may change. One that shows in several places is known by all of them, so that it stays known when
+some are fixed. If several findings have the same code and item, the file has their number: one more
+is new, and because nobody can tell which one, all of them are shown. The file is sorted, so that it
+can be reviewed line by line. An entry may have a note, which is kept when the file is written
+again. `schema/formats/baseline.schema.json` describes the form.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from operator import not_
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.canonical import parse_json, pretty
+from mcp_protogen.base.file_set import write_files
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.reports.change import Change
+
+FORMAT = 1
+_HINT = "restore the file, or move it away and write a new one with --write-baseline"
+_KINDS: Mapping[str, type] = {"code": str, "item": str, "count": int, "note": str}
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineEntry:
+    """A known finding: the number of times it occurs, and a note on it."""
+
+    count: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The known findings about one revision, by code and item."""
+
+    revision: str
+    entries: Mapping[Key, BaselineEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRule:
+    """A kind of finding and an item that the user does not want to see; `*` stands for anything."""
+
+    code: str
+    item: str = "*"
+
+    def covers(self, change: Change) -> bool:
+        """Return whether every place of a finding is covered."""
+        code, item = re.compile(_any(self.code)), re.compile(_any(self.item))
+        return all(code.fullmatch(key[0]) and item.fullmatch(key[1]) for key in keys_of(change))
+
+
+def ignore_rule(text: str) -> IgnoreRule:
+    """Return the meaning of `CODE` or `CODE:ITEM`."""
+    code, _, item = text.partition(":")
+    return IgnoreRule(code, item or "*")
+
+
+def _any(pattern: str) -> str:
+    # A name in a schema may be any text, also one with the end of a line in it.
+    return "(?s:.*)".join(map(re.escape, pattern.split("*")))
+
+
+@dataclass(frozen=True, slots=True)
+class SortedFindings:
+    """Findings: the new ones, the known or ignored ones, and known ones that no longer occur.
+
+    A fixed finding is listed as often as it was known and is not found any more.
+    """
+
+    new: tuple[Change, ...]
+    known: tuple[Change, ...]
+    fixed: tuple[Key, ...]
+    ignored: tuple[Change, ...] = ()
+
+
+def keys_of(change: Change) -> Iterator[Key]:
+    """Yield the keys by which a finding is known."""
+    places = change.places if change.item in change.places else (change.item,)
+    return ((change.code, place) for place in places)
+
+
+def sort(
+    changes: Sequence[Change], baseline: Baseline, ignore: Iterable[IgnoreRule] = ()
+) -> SortedFindings:
+    """Sort findings by what a baseline knows and what is ignored."""
+    rules = tuple(ignore)
+    covered = [any(rule.covers(change) for rule in rules) for change in changes]
+    left = tuple(compress(changes, map(not_, covered)))
+    found = _counted(changes)
+    known = Counter({key: entry.count for key, entry in baseline.entries.items()})
+    new = [any(found[key] > known[key] for key in keys_of(change)) for change in left]
+    return SortedFindings(
+        new=tuple(compress(left, new)),
+        known=tuple(compress(left, map(not_, new))),
+        fixed=tuple(sorted((known - found).elements())),
+        ignored=tuple(compress(changes, covered)),
+    )
+
+
+def _counted(changes: Iterable[Change]) -> Counter[Key]:
+    return Counter(key for change in changes for key in keys_of(change))
+
+
+def read_baseline(file: Path, revision: str) -> Baseline:
+    """Return the baseline in a file; raise `ProblemError` (`bad-baseline`)."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        hint = "write one with --write-baseline" if is_missing else "name a file that can be read"
+        raise _bad(file, error.strerror or str(error), hint) from None
+    document = parse_json(content, str(file))
+    if not is_object(document) or document.get("format") != FORMAT:
+        raise _bad(file, f"this is not a baseline of format {FORMAT}")
+    if document.get("revision") != revision:
+        message = f"this is a baseline of {document.get('revision')}, not of {revision}"
+        raise _bad(file, message, "keep one file for each revision that you compare with")
+    entries = document.get("findings")
+    if not is_array(entries):
+        raise _bad(file, "findings is not a list", pointer="/findings")
+    found: dict[Key, BaselineEntry] = {}
+    for index, entry in enumerate(entries):
+        if not _is_entry(entry):
+            message = "an entry has a code and an item, and may have a count and a note; no more"
+            raise _bad(file, message, pointer=f"/findings/{index}")
+        key = entry["code"], entry["item"]
+        if key in found:
+            message = f"{entry['code']} about {entry['item']} has two entries; use one with a count"
+            raise _bad(file, message, pointer=f"/findings/{index}")
+        found[key] = BaselineEntry(entry.get("count", 1), entry.get("note", ""))
+    return Baseline(revision, found)
+
+
+def write_baseline(file: Path, revision: str, changes: Iterable[Change]) -> None:
+    """Write findings into a baseline, with the notes that the file already has for them."""
+    before = read_baseline(file, revision) if file.exists() else Baseline(revision, {})
+    entries: list[dict[str, Any]] = []
+    for key, count in sorted(_counted(changes).items()):
+        entry: dict[str, Any] = {"code": key[0], "item": key[1]}
+        if count > 1:
+            entry["count"] = count
+        if note := before.entries.get(key, BaselineEntry()).note:
+            entry["note"] = note
+        entries.append(entry)
+    document = {"format": FORMAT, "revision": revision, "findings": entries}
+    write_files({file: pretty(document)})
+
+
+def _is_entry(entry: Any) -> bool:
+    if not is_object(entry) or not {"code", "item"} <= entry.keys() <= set(_KINDS):
+        return False
+    # A boolean is an integer to Python, hence no isinstance.
+    return all(type(value) is _KINDS[name] for name, value in entry.items()) and (
+        entry.get("count", 1) > 0
+    )
+
+
+def _bad(file: Path, message: str, hint: str = _HINT, pointer: str = "") -> ProblemError:
+    return ProblemError(Problem("bad-baseline", message, str(file), pointer, hint))

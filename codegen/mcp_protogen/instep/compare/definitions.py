@@ -1,0 +1,393 @@
+"""Differences between the types of two sides: names, alternatives, values, and members."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.instep.compare import fields
+from mcp_protogen.instep.compare.members import Member, members, named
+from mcp_protogen.instep.compare.plain_schemas import essence
+from mcp_protogen.instep.compare.renames import renames
+from mcp_protogen.instep.compare.revisions import ComparedRevision
+from mcp_protogen.instep.compare.spelling import spelled
+from mcp_protogen.instep.compare.traffic import envelopes, error_code, senders
+from mcp_protogen.instep.compare.values import Values
+from mcp_protogen.pipeline.derive.skeleton import MESSAGE_UNIONS
+from mcp_protogen.pipeline.ir import NOBODY, ObjectIR, Senders, TypeIR
+from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.reports.severities import Difference
+
+Json = dict[str, Any]
+
+_CAPABILITIES = frozenset({"ClientCapabilities", "ServerCapabilities"})
+_CONTENTS = frozenset({"params", "result"})
+_ENVELOPES: Mapping[str, str] = {
+    "request": "JSONRPCRequest",
+    "notification": "JSONRPCNotification",
+}
+# These are never sent themselves; one of their arms is.
+_LISTS = frozenset({"JSONRPCMessage", *(name for name, _, _ in MESSAGE_UNIONS)}) | {
+    *("ClientResult", "ServerResult"),
+}
+_UNSEEN = frozenset({"field-type-renamed", "union-arms-renamed"})
+_SAME_ON_THE_WIRE = frozenset(
+    {"field-moved-into-type", "field-moved-out-of-type", "field-type-renamed"}
+)
+# A capability counts if it is there, or if it is true.
+_OF_CAPABILITIES = _SAME_ON_THE_WIRE | {
+    *("field-added-inside", "field-added-optional", "field-added-required"),
+    *("field-removed", "field-removed-inside", "field-removed-required"),
+    *("field-type-generalised", "field-type-specified"),
+}
+# The method of a message, and the code of an error, are reported for the method and the error.
+_CONSTANT = frozenset({"enum-member-added", "enum-member-removed"})
+# Whether a message has params, and of what type, follows from its method and from their members.
+_OF_PARAMS = _OF_CAPABILITIES | {
+    *("field-now-optional", "field-now-required"),
+    *("field-type-changed", "field-type-narrowed", "field-type-widened"),
+}
+_Members = Mapping[str, Member]
+
+
+@dataclass(frozen=True)
+class Types:
+    """The types of two sides, with results that are needed again and again."""
+
+    before: ComparedRevision
+    after: ComparedRevision
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """The new name of each renamed type, by its old name."""
+        return renames(self.before.definitions, self.after.definitions)
+
+    @cached_property
+    def senders(self) -> tuple[Mapping[str, Senders], Mapping[str, Senders]]:
+        """The senders of each type, before and after."""
+        return senders(self.before), senders(self.after)
+
+    def sent_by(self, old: str, new: str) -> Senders:
+        """Return the senders of a type that both sides have; nobody if only one side sends it."""
+        was, now = self.senders[0].get(old, NOBODY), self.senders[1].get(new, NOBODY)
+        return (was & now or was | now) if was and now else NOBODY
+
+    @cached_property
+    def values(self) -> Values:
+        """The comparison of values that schemas of the two sides accept."""
+        return Values(self.before.definitions, self.after.definitions, self.renamed)
+
+    @cached_property
+    def derived(self) -> tuple[Mapping[str, TypeIR], Mapping[str, TypeIR]]:
+        """The derived types of both sides, by name."""
+        was, now = (
+            {str(one.name): one for one in revision.ir.types} for revision in self._revisions
+        )
+        return was, now
+
+    @cached_property
+    def envelopes(self) -> frozenset[str]:
+        """The names of the types that make up the envelopes of JSON-RPC."""
+        return frozenset(
+            name for revision in self._revisions for name in envelopes(revision.definitions)
+        )
+
+    @property
+    def _revisions(self) -> tuple[ComparedRevision, ComparedRevision]:
+        return self.before, self.after
+
+    def is_base(self, revision: ComparedRevision, name: str) -> bool:
+        """Return whether a type is an envelope, or one that no message has as such."""
+        return name in self.envelopes or name not in self.senders[revision is self.after]
+
+    @cached_property
+    def kinds(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """The kind of each message type, before and after."""
+        was, now = (
+            {str(method.message): str(method.kind) for method in revision.ir.methods}
+            for revision in self._revisions
+        )
+        return was, now
+
+    @cached_property
+    def messages(self) -> frozenset[str]:
+        """The names of message types; their members are those of their params."""
+        return frozenset(name for kinds in self.kinds for name in kinds)
+
+    @cached_property
+    def params(self) -> frozenset[str]:
+        """The names of params; their members are reported for the message."""
+        return frozenset(
+            name
+            for revision in self._revisions
+            for method in self._of(revision)
+            for name in _params(revision, method)
+        )
+
+    def _of(self, revision: ComparedRevision) -> Iterator[str]:
+        return (
+            str(one.message)
+            for one in revision.ir.methods
+            if str(one.message) in revision.definitions
+        )
+
+
+def _params(revision: ComparedRevision, message: str) -> Iterator[str]:
+    """Yield the definitions that are params of a message, also through unions."""
+    properties: Json = revision.definitions[message].get("properties", {})
+    waiting: list[Json] = [properties.get("params", {})]
+    while waiting:
+        schema = waiting.pop()
+        if "$ref" in schema:
+            name = target(schema["$ref"])
+            yield name
+            schema = revision.definitions[name]
+        waiting += schema.get("anyOf", ())
+
+
+def changes(types: Types) -> Iterator[Difference]:
+    """Yield everything that differs between the definitions of two sides."""
+    before, after = types.before.definitions, types.after.definitions
+    was, now = types.senders
+    came_from = {new: old for old, new in types.renamed.items()}
+    for name in sorted({*before, *after}):
+        pointer = jsonpointer.join("$defs", name)
+        gone, new = was.get(name, NOBODY), now.get(name, NOBODY)
+        if name in came_from:
+            yield Difference("type-renamed", name, pointer, came_from[name], name, new)
+        elif name not in before:
+            yield Difference("type-added", name, pointer, "", _nature(after[name]), new)
+        if name not in after and name not in types.renamed:
+            yield Difference("type-removed", name, pointer, _nature(before[name]), "", gone)
+        if name in types.renamed and name in after:
+            natures = _nature(before[name]), _nature(after[name])
+            yield Difference("type-redefined", name, pointer, *natures, new)
+        if name in before and (called := types.renamed.get(name, name)) in after:
+            yield from _compared(types, name, called)
+
+
+def _nature(schema: Json) -> str:
+    """Return the kind of a definition, as short text."""
+    if schema.get("properties"):
+        return "object"
+    if "anyOf" in schema and all("$ref" in arm or _is_object(arm) for arm in schema["anyOf"]):
+        return "union"
+    return spelled(schema)
+
+
+def _is_object(schema: Json) -> bool:
+    """Return whether a definition has members, or is an object without any."""
+    return bool(schema.get("properties")) or (
+        schema.get("type") == "object" and not is_object(schema.get("additionalProperties"))
+    )
+
+
+def _compared(types: Types, old: str, new: str) -> Iterator[Difference]:
+    before, after = types.before.definitions[old], types.after.definitions[new]
+    who = types.sent_by(old, new)
+    yield from _manner(types, old, new, who)
+    pointer = jsonpointer.join("$defs", new)
+    if _is_object(before) != _is_object(after):
+        # One of the two may be just an alias of such an object.
+        before = named(before, types.before.definitions)
+        after = named(after, types.after.definitions)
+    pair = fields.MemberPair(
+        new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new)
+    )
+    are_objects = _is_object(before) and _is_object(after)
+    found = [*(fields.bounds(pair, who) if are_objects else _other(pair, types.values, who))]
+    # Another name for a type has its members, which are reported for that type.
+    is_other_name = not are_objects and "$ref" in {**before, **after}
+    is_comparable = _is_object(before) == _is_object(after) and not is_other_name
+    if is_comparable and not {old, new} & types.params:
+        found += _members(types, old, new, who)
+    if who:
+        yield from found
+    else:
+        yield from _of_base(found) if are_objects else _of_unsent(new, found)
+
+
+def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Difference]:
+    was, now = _side_by_side(types, old, new)
+    moved = fields.MovedMembers(types.before.definitions, types.after.definitions)
+    for path in sorted({*was, *now}):
+        before, after = was.get(path), now.get(path)
+        inside = _along(before, was, now) or _along(after, now, was)
+        known = _arms_beside(after, was) if before is None else frozenset[str]()
+        pair = fields.MemberPair(path, before, after, (old, new), inside, known)
+        unreported = _codes_not_reported(types, pair)
+        every = fields.changes(pair, types.values, moved, who)
+        found = [change for change in every if change.code not in unreported]
+        yield from found
+        if not found and _has_other_content(types, pair):
+            yield Difference("base-member-changed", path, pair.pointer)
+
+
+def _side_by_side(types: Types, old: str, new: str) -> tuple[_Members, _Members]:
+    """Return the members of a type by path, before and after, both under the new name.
+
+    Those of a message are its own and those of its params. If only one side repeats what all
+    messages have, the other side has it from the envelope.
+    """
+    revisions = types.before, types.after
+    was, now = (
+        _own(types, side, name, new) for side, name in zip(revisions, (old, new), strict=True)
+    )
+    if new not in types.messages:
+        return was, now
+    kinds = [side.get(name) for side, name in zip(types.kinds, (old, new), strict=True)]
+    if kinds[0] != kinds[1]:
+        # That another kind of message has another envelope is reported for the method.
+        inside = f"{new}.params."
+        was, now = (
+            {path: member for path, member in found.items() if path.startswith(inside)}
+            for found in (was, now)
+        )
+        return was, now
+    before, after = (_envelope(side, str(kinds[0]), new) for side in revisions)
+    added = {path: before[path] for path in before.keys() & now.keys() - was.keys()}
+    return {**was, **added}, {
+        **now,
+        **{path: after[path] for path in after.keys() & was.keys() - now.keys()},
+    }
+
+
+def _own(types: Types, side: ComparedRevision, name: str, called: str) -> _Members:
+    found = [*members(side.definitions, name, message=False).values()]
+    if called in types.messages or types.is_base(side, name):
+        # The content of an envelope, and its stand-in in a base, is reported for the messages.
+        found = [one for one in found if len(one.steps) < 3 or one.steps[1] not in _CONTENTS]
+    if called in types.messages:
+        found += members(side.definitions, name, message=True).values()
+    return {member.path: member for member in (one.of(called) for one in found)}
+
+
+def _envelope(side: ComparedRevision, kind: str, called: str) -> _Members:
+    """Return the members that each message of a kind has without saying so itself."""
+    envelope = _ENVELOPES.get(kind, "")
+    if envelope not in side.definitions:
+        return {}
+    messages = [str(method.message) for method in side.ir.methods if method.kind == kind]
+    stated = {"method", "params"}.union(
+        *(side.definitions.get(name, {}).get("properties", {}) for name in messages)
+    )
+    found = members(side.definitions, envelope, message=False).values()
+    common = (one.of(called) for one in found if one.steps[1] not in stated)
+    return {member.path: member for member in common}
+
+
+def _has_other_content(types: Types, pair: fields.MemberPair) -> bool:
+    """Return whether the content of an envelope or base differs in what is not compared."""
+    before, after = pair.before, pair.after
+    if before is None or after is None or pair.path.rpartition(".")[2] not in _CONTENTS:
+        return False
+    is_base = types.is_base(types.after, pair.names[1]) and pair.names[1] not in types.messages
+    return is_base and essence(before.schema) != essence(after.schema)
+
+
+def _error_code_path(types: Types, old: str, new: str) -> str:
+    """Return the path of the code of an error, if the type has its own on both sides."""
+    was = error_code(types.before.definitions[old])
+    now = error_code(types.after.definitions[new])
+    same = was is not None and now is not None and was.steps == now.steps
+    return ".".join((new, *now.steps)) if now is not None and same else ""
+
+
+def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str, Member]) -> bool:
+    """Return whether the object around a member exists only `here`, like the member."""
+    return member is not None and member.holder in here and member.holder not in there
+
+
+def _arms_beside(member: Member | None, side: _Members) -> frozenset[str]:
+    """Return the alternatives around a member that its object has on a side."""
+    beside = (one for one in side.values() if member and one.steps[:-1] == member.steps[:-1])
+    return frozenset(name for one in beside for name in one.arms)
+
+
+def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:
+    """Yield the changes of a base type, which no message has as such.
+
+    They are short: each change is reported in full for the types that are made of the base.
+    """
+    for one in found:
+        match one.code.split("-"):
+            case ["field", "deprecated" | "undeprecated"]:
+                yield one
+            case ["field", "added" | "removed" as what, *_]:
+                yield replace(one, code=f"base-member-{what}")
+            case _ if one.code not in _SAME_ON_THE_WIRE:
+                yield replace(one, code="base-member-changed")
+            case _:
+                pass
+
+
+def _codes_not_reported(types: Types, pair: fields.MemberPair) -> frozenset[str]:
+    """Return the codes that are not reported here for a member.
+
+    They are reported in another place, or have no meaning there.
+    """
+    old, new = pair.names
+    if new in _CAPABILITIES and not _are_maps(pair):
+        is_flag = any(one and one.type == "boolean" for one in (pair.before, pair.after))
+        return _OF_CAPABILITIES | {"field-type-changed"} if is_flag else _OF_CAPABILITIES
+    if pair.path == _error_code_path(types, old, new):
+        return _CONSTANT
+    if new in types.messages:
+        member = pair.path.removeprefix(f"{new}.")
+        return {"method": _CONSTANT, "params": _OF_PARAMS}.get(member, frozenset())
+    return _SAME_ON_THE_WIRE if new in types.envelopes else frozenset()
+
+
+def _are_maps(pair: fields.MemberPair) -> bool:
+    """Return whether a capability holds more than the statement that it exists."""
+    members_ = [member for member in (pair.before, pair.after) if member]
+    return len(members_) == 2 and all(one.type.startswith("map<") for one in members_)
+
+
+def _other(pair: fields.MemberPair, values: Values, who: Senders) -> Iterator[Difference]:
+    """Yield the changes of unions, enumerations and aliases."""
+    assert pair.before is not None and pair.after is not None
+    before, after = pair.before.schema, pair.after.schema
+    if _is_object(before) != _is_object(after):
+        natures = _nature(before), _nature(after)
+        yield Difference("type-changed", pair.path, pair.pointer, *natures, who)
+    else:
+        yield from fields.changes(pair, values, fields.MovedMembers({}, {}), who)
+
+
+def _of_unsent(name: str, found: Iterable[Difference]) -> Iterator[Difference]:
+    """Yield at most one change of a type that no message holds.
+
+    Each arm of the lists of messages and results is reported by itself, and the names of these
+    lists are in no message.
+    """
+    change = next((one for one in found if one.code not in _UNSEEN), None)
+    if change is not None and name not in _LISTS:
+        yield replace(change, code="type-changed-unsent", item=name)
+
+
+def _alone(name: str, schema: Json, pointer: str) -> Member:
+    return Member((name,), schema, True, pointer)
+
+
+def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Difference]:
+    """Yield the changes of whether a type is open by intent or deprecated."""
+    was, now = types.derived[0].get(old), types.derived[1].get(new)
+    pointer = jsonpointer.join("$defs", new)
+    deprecated = (
+        _deprecated(types.before.definitions[old], was),
+        _deprecated(types.after.definitions[new], now),
+    )
+    if deprecated[0] != deprecated[1]:
+        yield Difference(
+            f"type-{'' if deprecated[1] else 'un'}deprecated", new, pointer, senders=who
+        )
+    opened = old in types.before.open_types, new in types.after.open_types
+    if isinstance(was, ObjectIR) and isinstance(now, ObjectIR) and opened[0] != opened[1]:
+        yield Difference("type-opened" if opened[1] else "type-closed", new, pointer, senders=who)
+
+
+def _deprecated(schema: Json, derived: TypeIR | None) -> bool:
+    return schema.get("deprecated") is True or (derived is not None and derived.deprecated)

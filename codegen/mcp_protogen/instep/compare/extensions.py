@@ -1,0 +1,118 @@
+"""An extension as one side of a comparison: the revision that it extends, with it in it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.instep.compare.plain_schemas import reworded
+from mcp_protogen.instep.compare.revisions import (
+    ComparedRevision,
+    ExtensionPart,
+    as_given,
+    compared_source,
+    untried,
+)
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive import skeleton
+from mcp_protogen.pipeline.derive.extended import extended
+from mcp_protogen.pipeline.inputs import extensions, ledger, sources
+from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.ir import ObjectIR
+from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
+
+Json = dict[str, Any]
+
+# The types that an entry of the facts needs, by the member of the facts that has it.
+_NEEDS: Mapping[str, Callable[[Any, Any], Iterable[str]]] = {
+    "methods": lambda _, fact: (fact["message"], *fact.get("results", ())),
+    "claims": lambda _, fact: (fact["type"],),
+    "members": lambda _, fact: (fact["from"],),
+    "enums": lambda name, _: (name.partition(".")[0],),
+    "unions": lambda name, _: (name,),
+}
+
+
+def compared_extension(
+    name: str, given: GivenFile | None = None, *, title: str = "", as_published: bool = False
+) -> ComparedRevision:
+    """Return an extension in the newest revision that it extends, as pinned or as in a file.
+
+    Patches and facts that do not fit a file are left out and noted. Raise `ProblemError` for an
+    extension without facts, and for a file that is not a schema of an extension.
+    """
+    extension, notes = extensions.load(name, schema_folder(), given), tuple[Problem, ...]()
+    revision = extension.newest
+    core = sources.load(revision, GenerationOptions((revision,)))
+    if given is not None:
+        known = extensions.load(name, schema_folder()).schema
+        extension = replace(extension, schema=reworded(extension.schema, known))
+        extension, notes = fitting(extension, core)
+        core, _ = as_given(core)
+    made = extended(extension, untried(core))
+    schema = made.source.schema
+    if as_published:
+        added = own_definitions(extension.schema, core.schema, extension.place)
+        schema = {**core.schema, "$defs": {**core.schema["$defs"], **added}}
+    whole = {**core.facts.document, **made.source.facts.document}
+    source = replace(made.source, facts=replace(core.facts, document=whole))
+    side = compared_source(source, made.derived, schema, title=title or name)
+    said = {(one.place, one.pointer) for one in notes}
+    mine = (
+        one
+        for one in side.notes
+        if one.place in (extension.place, extension.facts_place)
+        and (one.place, one.pointer) not in said
+    )
+    part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types)
+    # Facts of extensions do not say which of their types are open; their schemas do.
+    own = {str(one.name) for one in side.ir.types if isinstance(one, ObjectIR) and one.open}
+    opened = side.open_types | (own & made.types)
+    return replace(side, notes=(*notes, *mine), open_types=opened, extension=part)
+
+
+def fitting(
+    extension: ExtensionSource, core: RevisionSource
+) -> tuple[ExtensionSource, tuple[Problem, ...]]:
+    """Return an extension as it is read if its schema is not the pinned one, with notes."""
+    types: Json = extension.schema.get("$defs", {})
+    mended = ledger.mended(
+        extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
+    )
+    facts, notes = dict(extension.facts), [*mended.notes]
+    for member, needs in _NEEDS.items():
+        stated: Any = facts.get(member, {})
+        rows: dict[Any, Any] = dict(stated if is_object(stated) else enumerate(stated))
+        needed = ((key, type_) for key, one in rows.items() for type_ in needs(key, one))
+        gone = {key: type_ for key, type_ in needed if type_ not in types}
+        notes += (
+            _note(f"{member} name {type_}, which is gone", member, key)
+            for key, type_ in gone.items()
+        )
+        kept = {key: one for key, one in rows.items() if key not in gone}
+        facts[member] = kept if is_object(stated) else [*kept.values()]
+    if "types" in facts:
+        named: list[str] = facts["types"]["names"]
+        facts["types"] = {**facts["types"], "names": [name for name in named if name in types]}
+        notes += (
+            _note(f"types name {name}, which is gone", "types", "names", index)
+            for index, name in enumerate(named)
+            if name not in types
+        )
+        types = {name: types[name] for name in facts["types"]["names"]}
+    known = {fact["message"] for fact in facts["methods"].values()}
+    for type_, method in skeleton.messages(types):
+        if type_ not in known and type_ not in core.schema["$defs"]:
+            message = f"{method} has no facts, so that {type_} is compared as a type alone"
+            notes.append(_note(message, "methods", method))
+    placed = (one._replace(place=one.place or extension.facts_place) for one in notes)
+    return replace(extension, ledger=mended.entries, facts=facts), tuple(placed)
+
+
+def _note(message: str, *steps: str | int) -> Problem:
+    pointer = jsonpointer.join(*steps)
+    return Problem("derived-facts", message, pointer=pointer, level=Level.WARNING)

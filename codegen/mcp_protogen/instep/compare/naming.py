@@ -1,0 +1,216 @@
+"""The names of a side: a pinned revision, an earlier publication, a file or a URL.
+
+2025-11-25                  the revision as it is pinned
+2025-11-25@1ffe4c55         an earlier publication, by digest or commit, read from a source
+draft.json                  a file, with the facts of the revision whose schema it is, or else of
+                            the other side
+2025-11-25=draft.json       a file, with the facts of the revision that is named
+tasks, tasks@…, tasks=…     the same of an extension
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.instep.compare.extensions import compared_extension
+from mcp_protogen.instep.compare.revisions import (
+    ComparedRevision,
+    compared_file,
+    has_messages,
+    inherited_basis,
+    published_as,
+)
+from mcp_protogen.pipeline.config import GivenFile
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
+from mcp_protogen.pipeline.inputs.pins import (
+    EXTENSION,
+    REVISION,
+    Pin,
+    Pinnable,
+    Pins,
+    Publication,
+    load_extension_pins,
+    load_pins,
+)
+
+if TYPE_CHECKING:
+    from mcp_protogen.instep.sources.source import SchemaSource
+
+_SHORTEST = 4
+_Pinned = Mapping[Pinnable, Pins]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The meaning of a name: a file, or what is pinned; a file may be of nothing that is known."""
+
+    title: str
+    name: str | None
+    given: GivenFile | None = None
+    kind: Pinnable = REVISION
+
+    @property
+    def is_no_revision(self) -> bool:
+        """Return whether this is a file of nothing that is known, and without messages."""
+        return self.name is None and self.given is not None and not has_messages(self.given)
+
+
+def named_revisions(
+    texts: tuple[str, str], source: str | None, *, as_published: bool = False
+) -> tuple[ComparedRevision, ComparedRevision]:
+    """Return both sides of a comparison, with titles that tell them apart.
+
+    `source` is a clone or folder of the specification. Facts that no schema has are the same on
+    both sides unless the user says otherwise: a file of an unknown revision takes them from the
+    other side. Two such files take the facts that a package of the first file would have.
+
+    Raise `ProblemError`: `unknown-revision`, `unknown-publication`, `no-source`, and all problems
+    of a file.
+    """
+    pinned: _Pinned = {REVISION: load_pins(), EXTENSION: load_extension_pins()}
+    found = [_named(text, source, pinned) for text in texts]
+    if found[0].title == found[1].title and texts[0] != texts[1]:
+        found = [replace(one, title=text) for one, text in zip(found, texts, strict=True)]
+    found = _of_one_extension(found)
+    before, after = (_compared(one, found, as_published=as_published) for one in found)
+    return before, after
+
+
+def _of_one_extension(found: list[_Named]) -> list[_Named]:
+    """Return both sides; a file that cannot be a revision is of the extension on the other side.
+
+    Raise `ProblemError` (`conflicting-options`) for two extensions.
+    """
+    names = dict.fromkeys(one.name for one in found if one.name and one.kind is EXTENSION)
+    if len(names) > 1:
+        message = f"{' and '.join(names)} are two extensions"
+        hint = "compare one with a version of itself, such as NAME=FILE, or with a revision"
+        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+    return [
+        replace(one, name=name, kind=EXTENSION) if one.is_no_revision else one
+        for one in found
+        for name in names
+    ] or found
+
+
+def _compared(one: _Named, found: Sequence[_Named], *, as_published: bool) -> ComparedRevision:
+    """Return one side; a file of no known revision takes the facts of the other side.
+
+    If that is no known revision either, those that a package of the first file would have.
+    """
+    if one.kind is EXTENSION and one.name:
+        return compared_extension(one.name, one.given, title=one.title, as_published=as_published)
+    revisions = [other for other in found if other.kind is REVISION]
+    known = next((name for other in (one, *revisions) if (name := other.name)), None)
+    basis = known or inherited_basis(next(other.given for other in revisions if other.given))
+    side = compared_file(basis, one.given, title=one.title, as_published=as_published)
+    if known is None and one is revisions[0]:
+        side = replace(side, notes=(_borrowed(basis, len(revisions)), *side.notes))
+    return side
+
+
+def _borrowed(basis: str, files: int) -> Problem:
+    whose = "both files are" if files > 1 else "the file is"
+    why = "neither is" if files > 1 else "it is not"
+    return Problem(
+        "derived-facts",
+        f"{whose} compared with the facts of {basis}: {why} of a pinned revision",
+        hint="write REVISION=FILE to use the facts of another revision",
+        level=Level.WARNING,
+    )
+
+
+def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
+    for kind, pins in pinned.items():
+        name, mark, state = text.partition("@")
+        known = extension_names() if kind is EXTENSION else pins
+        if text in known:
+            return _Named(text, text, kind=kind)
+        if mark and name in pins:
+            return _publication(name, state, source, pins, kind)
+        facts_of, _, place = text.partition("=")
+        if place and facts_of in known:
+            return replace(_file(place, pinned), name=facts_of, kind=kind)
+    if _is_place(text):
+        return _file(text, pinned)
+    names = [*pinned[REVISION], *extension_names()]
+    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, names)}"
+    if text == "core":
+        hint = f"write the revision whose core you mean, such as {max(pinned[REVISION])}"
+    raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
+
+
+def _is_place(text: str) -> bool:
+    """Return whether a text is meant as a file or a URL."""
+    named = "://" in text or text.endswith(".json") or "/" in text
+    return named or (bool(text) and Path(text).exists())
+
+
+def _file(place: str, pinned: _Pinned) -> _Named:
+    from mcp_protogen.instep.sources.upstream import given_file
+
+    given = given_file(place)
+    known = any(Path(given.name).name in pins for pins in pinned.values())
+    title = place if known else Path(given.name).name
+    for kind, pins in pinned.items():
+        if name := published_as(given, pins):
+            return _Named(title, name, given, kind)
+    return _Named(title, None, given)
+
+
+def _publication(name: str, state: str, source: str | None, pins: Pins, kind: Pinnable) -> _Named:
+    publication = _known(name, state, pins)
+    title = f"{name}@{publication.sha256[:8]}"
+    if publication is pins[name].published:
+        return _Named(title, name, kind=kind)
+    if source is None:
+        hint = "name a clone of the specification with --source, or the file itself"
+        message = f"only the pinned publication of {name} is available here"
+        raise ProblemError(Problem("no-source", message, f"{name}@{state}", hint=hint))
+    content = _published(pins[name], publication, source)
+    return _Named(title, name, GivenFile(title, content), kind)
+
+
+def _known(revision: str, state: str, pins: Pins) -> Publication:
+    pin = pins[revision]
+    publications = (*pin.history, pin.published)
+    found = [one for one in publications if len(state) >= _SHORTEST and _is_called(one, state)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(f"{one.sha256[:8]} of {one.date or 'an unknown day'}" for one in publications)
+    message = f"{state!r} is {'more than one' if found else 'no known'} publication of {revision}"
+    hint = f"write the beginning of a digest or commit; known: {known}"
+    place = f"{revision}@{state}"
+    raise ProblemError(Problem("unknown-publication", message, place, hint=hint))
+
+
+def _is_called(publication: Publication, state: str) -> bool:
+    names = (publication.sha256, publication.spec_commit or "")
+    return any(name.startswith(state) for name in names)
+
+
+def _published(pin: Pin, publication: Publication, source: str) -> bytes:
+    """Return the bytes of a publication; raise `ProblemError` if they are other ones."""
+    found = _opened(source, publication.spec_commit, pin.spec_path).read(pin.spec_path)
+    if found is not None and sha256(found.content) == publication.sha256:
+        return found.content
+    seen = "there is no such file" if found is None else f"found {sha256(found.content)[:12]}"
+    message = f"{pin.spec_path} is not the publication {publication.sha256[:12]}: {seen}"
+    hint = "name a clone that has the commit, or a folder with exactly that file"
+    raise ProblemError(Problem("unknown-publication", message, source, hint=hint))
+
+
+def _opened(source: str, commit: str | None, path: str) -> "SchemaSource":
+    """Return a source that has a file at `path`, at a commit if it has commits."""
+    from mcp_protogen.instep.sources.opening import open_source
+
+    try:
+        return open_source(source, commit, None, [path])
+    except ProblemError as error:
+        if error.problems[0].code != "conflicting-options":
+            raise
+        return open_source(source, None, None, [path])

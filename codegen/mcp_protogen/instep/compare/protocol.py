@@ -1,0 +1,179 @@
+"""Differences in capabilities, `_meta` keys, headers and rules."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from mcp_protogen.instep.compare.revisions import ComparedRevision, Header
+from mcp_protogen.instep.compare.traffic import answerers
+from mcp_protogen.pipeline.ir import BOTH, NOBODY, CapabilityIR, MetaKeyIR, Role, Senders
+from mcp_protogen.pipeline.reports.severities import Difference
+
+_SERVER: Senders = frozenset({"server"})
+
+_T = TypeVar("_T")
+
+
+def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    """Yield all differences that are not about types, methods or errors."""
+    yield from _capabilities(before, after)
+    yield from _meta_keys(before, after)
+    yield from _headers(before, after)
+    yield from _transports(before, after)
+    yield from _rules(before, after)
+
+
+def _pairs(
+    before: Iterable[_T], after: Iterable[_T], key: Callable[[_T], str], text: Callable[[_T], str]
+) -> Iterator[tuple[str, _T | None, _T | None, tuple[str, str]]]:
+    """Yield what differs in its text, by key: before, after, and both texts."""
+    was, now = {key(one): one for one in before}, {key(one): one for one in after}
+    for name in sorted({*was, *now}):
+        old, new = was.get(name), now.get(name)
+        texts = ("" if old is None else text(old), "" if new is None else text(new))
+        if texts[0] != texts[1]:
+            yield name, old, new, texts
+
+
+def _capabilities(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    both = before.ir.capabilities, after.ir.capabilities
+    for name, old, new, texts in _pairs(*both, _capability, _declared):
+        code = "added" if old is None else "removed" if new is None else "changed"
+        who: Senders = frozenset(one.role for one in (old, new) if one)
+        yield Difference(f"capability-{code}", name, "", *texts, who)
+
+
+def _capability(one: CapabilityIR) -> str:
+    return f"{one.role}:{'.'.join(one.path)}"
+
+
+def _declared(one: CapabilityIR) -> str:
+    implied = ", implied by an empty object around it" if one.implied else ""
+    return ("a flag that is true" if one.flag else "by presence") + implied
+
+
+def _meta_keys(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    both = before.ir.meta_keys, after.ir.meta_keys
+    for key, old, new, texts in _pairs(*both, lambda one: one.key, _written):
+        code = "changed" if old and new else "removed" if old else "added"
+        if new and new.required and not (old and old.required):
+            code = "now-required" if old else "added-required"
+        yield Difference(f"meta-key-{code}", key, "", *texts, _writers(old, new, before, after))
+
+
+def _written(one: MetaKeyIR) -> str:
+    need = "required" if one.required else "optional"
+    on = ", ".join(one.of) if one.of else f"each {' and '.join(one.on)}"
+    return f"{need} {one.type} of {on}"
+
+
+def _writers(
+    old: MetaKeyIR | None, new: MetaKeyIR | None, before: ComparedRevision, after: ComparedRevision
+) -> Senders:
+    """Return the senders of the messages that have a key, now or else before."""
+    keys = ((new, after), (old, before))
+    return next((found for key, revision in keys if key and (found := _on(key, revision))), NOBODY)
+
+
+def _on(key: MetaKeyIR, revision: ComparedRevision) -> Senders:
+    found: set[Role] = set()
+    for method in revision.ir.methods:
+        if method.kind in key.on and (not key.of or method.message in key.of):
+            found.update(method.senders)
+        results = [one for one in method.results if not key.of or one in key.of]
+        if "result" in key.on and results:
+            found.update(answerers(method))
+    return frozenset(found)
+
+
+def _headers(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    for name, old, new, texts in _pairs(before.headers, after.headers, _header, _demand):
+        sender: Role = "client" if name.endswith(":request") else "server"
+        code = "level-changed" if old and new else "removed" if old else "added"
+        if new and _is_demanded(new) and not (old and _is_demanded(old)):
+            code = "now-required" if old else "added-required"
+        yield Difference(f"header-{code}", name, "", *texts, frozenset({sender}))
+
+
+def _is_demanded(one: Header) -> bool:
+    return one.level == "MUST" and (one.message or not one.when)
+
+
+def _demand(one: Header) -> str:
+    case = f"in messages where {one.when}" if one.message else f"if {one.when}"
+    return f"{one.level} {case}" if one.when else one.level
+
+
+def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    was, now = ({*side.facts.get("transports", {})} for side in (before, after))
+    for name in sorted(was ^ now):
+        code = f"transport-{'added' if name in now else 'removed'}"
+        yield Difference(code, name, senders=BOTH)
+
+
+def _header(one: Header) -> str:
+    return f"{one.name.lower()}:{one.direction}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One rule as text, with its name; the two values of a switch are more and less.
+
+    `senders` are the sides that do what it allows.
+    """
+
+    name: str
+    value: Any
+    switch: Literal["freedom", "none"] = "none"
+    senders: Senders = BOTH
+
+
+def _rules_of(revision: ComparedRevision) -> Iterator[_Rule]:
+    rules = revision.ir.rules
+    result_type: Mapping[str, Any] = revision.facts.get("rules", {}).get("result_type", {})
+    member = result_type.get("member", "resultType")
+    yield _Rule("batches received", rules.receive_batches, "freedom")
+    yield _Rule("batches sent", rules.send_batches, "freedom")
+    yield _Rule("errors without an id", rules.error_id_optional, "freedom")
+    yield _Rule("requests from servers", rules.server_requests, "freedom", _SERVER)
+    yield _Rule("streams that servers close early", rules.polling, "freedom", _SERVER)
+    yield _Rule("arguments that do not fit a tool", rules.bad_arguments, senders=_SERVER)
+    yield _Rule(f"values of {member}", ", ".join(rules.result_type_values))
+    if "absent" in result_type:
+        yield _Rule(f"{member} that is absent", f"read as {result_type['absent']}")
+    for one in rules.leniency:
+        yield _Rule(f"{one.member} that is {one.rule}", f"read as {one.value}")
+
+
+def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    if before.ir.era != after.ir.era:
+        eras = (before.ir.era, after.ir.era)
+        yield Difference("era-changed", "lifecycle", "", *eras, BOTH)
+    was, now = _by_name(before), _by_name(after)
+    for name in [*now, *(name for name in was if name not in now)]:
+        old, new = was.get(name), now.get(name)
+        if (old and old.value) == (new and new.value):
+            continue
+        texts = (_value(old), _value(new))
+        rule = new or old
+        if rule and rule.switch == "freedom":
+            code = "rule-relaxed" if new and new.value else "rule-tightened"
+        else:
+            code = "rule-changed"
+        yield Difference(code, name, "", *texts, rule.senders if rule else BOTH)
+
+
+def _by_name(revision: ComparedRevision) -> dict[str, _Rule]:
+    """Return the rules by name; two facts of one rule that differ are both in its value."""
+    found: dict[str, _Rule] = {}
+    for rule in _rules_of(revision):
+        known = found.setdefault(rule.name, rule)
+        if known.value != rule.value:
+            found[rule.name] = replace(rule, value=f"{known.value}; {rule.value}")
+    return found
+
+
+def _value(rule: _Rule | None) -> str:
+    if rule is None:
+        return ""
+    return ("yes" if rule.value else "no") if isinstance(rule.value, bool) else str(rule.value)

@@ -1,0 +1,203 @@
+"""One side of a comparison: the whole meaning of a revision, read from a pin or a file.
+
+A published file has no facts of its own. It takes the facts of the revision it stands for, and
+those of its patches that fit.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mcp_protogen.base.canonical import parse_json, pretty, sha256
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.instep.compare.plain_schemas import reworded
+from mcp_protogen.instep.compare.readable_schema import readable, with_deprecations
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.derive import methods
+from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.types import Context
+from mcp_protogen.pipeline.inputs import facts, ledger, sources
+from mcp_protogen.pipeline.inputs.pins import Pins
+from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.ir import RevisionIR
+
+Json = dict[str, Any]
+
+# Warnings about what models cannot express: here, no models are made of the schema.
+_NOT_OF_CONCERN = frozenset({"loosened-schema"})
+# A name that is not a date, as for a schema of no published revision.
+_UNNAMED = "draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """An HTTP header of the Streamable HTTP or the older HTTP transport.
+
+    `when` is the case it applies to; empty if it always applies. If that is a kind of `message`,
+    each peer sends such messages; a situation may never come up.
+    """
+
+    name: str
+    direction: str
+    level: str
+    when: str
+    source: str
+    message: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionPart:
+    """What an extension adds to a revision: methods and types.
+
+    `name` is that of the extension, and `identifier` what its sides declare.
+    """
+
+    name: str
+    identifier: str
+    revision: str
+    methods: frozenset[str]
+    types: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRevision:
+    """The meaning of one revision; `title` is the name that the user gave it.
+
+    With an `extension` in it, it stands for that. `definitions` are those of the patched schema,
+    without `allOf` and with inline objects in their places: paths through them are those of the
+    wire. `open_types` take undeclared members by intent. `facts` are as their files have them.
+    """
+
+    title: str
+    definitions: Json
+    ir: RevisionIR
+    headers: tuple[Header, ...]
+    notes: tuple[Problem, ...] = ()
+    open_types: frozenset[str] = frozenset()
+    facts: Json = field(default_factory=dict[str, Any])
+    extension: ExtensionPart | None = None
+
+
+def compared_pin(revision: str) -> ComparedRevision:
+    """Return a revision as it is pinned; raise `ProblemError` for an unknown one."""
+    return compared_file(revision, None)
+
+
+def compared_file(
+    revision: str, given: GivenFile | None, *, title: str = "", as_published: bool = False
+) -> ComparedRevision:
+    """Return a published file that stands for `revision`, or the pinned snapshot if none.
+
+    Patches that do not fit the file are left out and noted, because it may have been corrected
+    since. So are facts that the file contradicts. `as_published` leaves out all patches from the
+    comparison of types. Raise `ProblemError` for a file that is not a schema of the protocol.
+    """
+    options = GenerationOptions((revision,), {revision: given} if given else {})
+    source = sources.load(revision, options)
+    notes: tuple[Problem, ...] = ()
+    if given is not None:
+        source, notes = as_given(source)
+    return compared_as(source, notes, title=title or revision, as_published=as_published)
+
+
+def compared_as(
+    source: RevisionSource,
+    notes: tuple[Problem, ...] = (),
+    *,
+    title: str,
+    as_published: bool = False,
+) -> ComparedRevision:
+    """Return a source as one side."""
+    mended = source.patched()
+    derived = derive_revision(untried(replace(source, schema=mended, ledger=())))
+    compared = source.schema if as_published else mended
+    return compared_source(source, derived, compared, title=title, notes=notes)
+
+
+def compared_source(
+    source: RevisionSource,
+    derived: Derived,
+    schema: Json,
+    *,
+    title: str,
+    notes: tuple[Problem, ...] = (),
+) -> ComparedRevision:
+    """Return what was derived of an `untried` source as one side; types are those of `schema`."""
+    found = (one for one in derived.warnings if one.code not in _NOT_OF_CONCERN)
+    definitions = readable(schema, source.facts.json_schemas, source.place)
+    rules = methods.rules(Context(source.facts, source.descriptions, source.place))
+    return ComparedRevision(
+        title=title,
+        definitions=with_deprecations(definitions, source.facts.deprecated),
+        ir=replace(derived.ir, rules=rules),
+        headers=_headers(source.facts.document),
+        notes=(*notes, *found),
+        open_types=source.facts.open_types,
+        facts=source.facts.document,
+    )
+
+
+def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
+    """Return a source as it is read if its schema is not the pinned one, with notes."""
+    if source.facts.inherited:
+        return source, tuple(sources.inherited_notice(source))
+    # Patches and methods are found by the words of the pinned schema.
+    known = sources.pinned(source.facts.revision, schema_folder()).schema
+    schema = reworded(source.schema, known)
+    mended = ledger.mended(schema, source.ledger, source.ledger_place)
+    # Borrowed facts may contradict the schema: that is a difference, not an error.
+    stated = source.facts
+    document = facts.as_shown(schema_folder(), stated.document, schema)
+    borrowed = replace(stated, revision=f"{stated.revision}-given", document=document)
+    return replace(source, schema=schema, ledger=mended.entries, facts=borrowed), mended.notes
+
+
+def untried(source: RevisionSource) -> RevisionSource:
+    """Return a source without facts for senders and readers, which are tried on its schema.
+
+    That needs a validator, which is slow to load, and is done whenever a package is generated.
+    """
+    tried = ("leniency", "producer")
+    document = {key: value for key, value in source.facts.document.items() if key not in tried}
+    return replace(source, facts=replace(source.facts, document=document))
+
+
+def has_messages(given: GivenFile) -> bool:
+    """Return whether a file says what clients send, as schemas of revisions do."""
+    schema = snapshot_of(parse_json(given.content, given.name), given.name)
+    return "ClientRequest" in schema.get("$defs", {})
+
+
+def published_as(given: GivenFile, pins: Pins) -> str | None:
+    """Return the pinned revision or extension that a file is a publication of, or None.
+
+    The file may be an earlier publication, or differ from the pinned one in its prose only.
+    """
+    digest = sha256(given.content)
+    known = next((name for name, pin in pins.items() if pin.known(digest)), None)
+    if known is not None:
+        return known
+    structure = sha256(pretty(snapshot_of(parse_json(given.content, given.name), given.name)))
+    return next((name for name, pin in pins.items() if pin.snapshot_sha256 == structure), None)
+
+
+def inherited_basis(given: GivenFile) -> str:
+    """Return the revision whose facts a package from an unpinned file would have."""
+    return sources.load(_UNNAMED, GenerationOptions((_UNNAMED,), {_UNNAMED: given})).facts.basis
+
+
+def _headers(document: Json) -> tuple[Header, ...]:
+    headers: Json = document.get("headers", {})
+    return tuple(
+        Header(
+            name,
+            direction,
+            entry["level"],
+            entry.get("when", ""),
+            entry["source"],
+            entry.get("depends_on") == "message",
+        )
+        for direction in ("request", "response")
+        for name, entry in sorted(headers.get(direction, {}).items())
+    )

@@ -1,0 +1,54 @@
+"""Types as short text, for people: `[ContentBlock]`, `map<string>`, `integer|string`."""
+
+import json
+from typing import Any
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.pipeline.normalise.references import target
+
+Json = dict[str, Any]
+
+ANY = "any"
+
+
+def spelled(schema: Json) -> str:
+    """Return a schema as text, with the alternatives in alphabetical order and null left out."""
+    return "|".join(sorted(_arms(schema) - {"null"})) or "null"
+
+
+def value_text(value: Any) -> str:
+    """Return a constant as text: a string as it is, unless it looks like another value."""
+    text = json.dumps(value, ensure_ascii=False)
+    looks_otherwise = isinstance(value, str) and value in ("false", "null", "true")
+    return value if isinstance(value, str) and not looks_otherwise else text
+
+
+def _inside(schema: Json) -> str:
+    """Return a schema inside another one as text, with null if it is one of several."""
+    return "|".join(sorted(_arms(schema)))
+
+
+def _arms(schema: Json) -> set[str]:
+    if "$ref" in schema:
+        return {target(schema["$ref"])}
+    if "const" in schema:
+        return {json.dumps(schema["const"], ensure_ascii=False)}
+    if "enum" in schema:
+        return {f"enum({'|'.join(sorted(map(value_text, schema['enum'])))})"}
+    if "anyOf" in schema:
+        return {arm for one in schema["anyOf"] for arm in _arms(one)}
+    kind: Any = schema.get("type")
+    if is_array(kind):
+        return {arm for one in kind for arm in _arms({**schema, "type": one})}
+    if kind == "array":
+        return {f"[{_inside(schema.get('items', {}))}]"}
+    if kind == "object" or "properties" in schema:
+        return {_object(schema)}
+    return {str(kind) if kind else ANY}
+
+
+def _object(schema: Json) -> str:
+    values: Any = schema.get("additionalProperties")
+    if schema.get("properties") or not is_object(values) or not values:
+        return "object"
+    return f"map<{_inside(values)}>"

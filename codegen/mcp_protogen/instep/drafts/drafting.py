@@ -1,0 +1,234 @@
+"""Drafts of the files of a revision: what follows from its schema, and a TODO for the rest.
+
+The functions read a schema folder and return what its files should hold. Entries that are there
+stay as they are; only missing ones are added, so that a second draft adds nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import compact, parse_json
+from mcp_protogen.base.jsonvalue import merge_patch
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.instep.drafts import facts
+from mcp_protogen.instep.drafts.method_facts import Shown
+from mcp_protogen.instep.drafts.translation import Step, rules_file
+from mcp_protogen.pipeline.derive.revision import derive_revision, normal_form
+from mcp_protogen.pipeline.inputs import patches, sources
+from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
+from mcp_protogen.pipeline.inputs.forms import wrong_form
+from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit, mended
+from mcp_protogen.pipeline.inputs.patches import ledger_of
+from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.inputs.todo import TODO, todos
+from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
+
+Json = dict[str, Any]
+
+_ENOUGH = 10
+"""A number of rounds after which facts and schema agree: each settles what the last showed."""
+_TEXTS = "descriptions.json"
+_HINTS = {
+    "reason": "write why, in a sentence",
+    "source": "write which page of the specification says so; correct the entry if it does not",
+    "state": "write `dropped` if the schema is right there; if not, add a patch of your own",
+    "text": "write a sentence of your own",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The files of a revision by their paths below the schema folder: as they are, and should be.
+
+    `undecided` are the decisions that are still left to people, and `contradictions` the entries
+    that the schema contradicts.
+    """
+
+    before: Mapping[str, Json | None]
+    after: Mapping[str, Json]
+    undecided: tuple[Problem, ...]
+    contradictions: tuple[Problem, ...]
+
+    @property
+    def changed(self) -> Mapping[str, Json]:
+        """The files that are to be written."""
+        return {
+            path: content
+            for path, content in self.after.items()
+            if content != self.before.get(path) and (path in self.before or any(content.values()))
+        }
+
+
+def write(revision: str, folder: Path) -> Draft:
+    """Write the draft of a revision into a schema folder, all files or none; see `draft`."""
+    pin_of(revision, load_pins(folder))
+    with changing(folder) as files:
+        made = draft(revision, folder)
+        files.write({folder / path: compact(file) for path, file in made.changed.items()})
+    return made
+
+
+def draft(revision: str, folder: Path) -> Draft:
+    """Return what the files of a pinned revision should hold.
+
+    Raise `ProblemError` for an unknown revision, for files that do not have their form, and for a
+    schema that no code can be generated for.
+    """
+    files = _Files(folder, revision)
+    source = sources.pinned(revision, folder)
+    source = _settled(source, files)
+    newer = derive_revision(source)
+    rules = files.before(files.rules)
+    before_it = max((name for name in load_pins(folder) if name < revision), default=None)
+    older: str | None = rules["older"] if rules else before_it
+    if older is not None:
+        step = Step(derive_revision(sources.pinned(older, folder)), newer)
+        files.after[files.rules] = rules_file(rules, step)
+    missing = tuple(_undescribed(newer.ir))
+    texts = files.before(_TEXTS) or {}
+    files.after[_TEXTS] = _with_missing(texts, missing)
+    own = (files.facts, files.patches, files.rules)
+    pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
+    pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
+    contradictions = tuple(one for one in newer.warnings if one.place == source.facts_place)
+    undecided = tuple(_to_decide(*one) for one in pointers)
+    return Draft(files.read, files.after, undecided, contradictions)
+
+
+def _to_decide(path: str, pointer: str) -> Problem:
+    what = "text" if path == _TEXTS else jsonpointer.split(pointer)[-1]
+    hint = _HINTS.get(what, "write one of the choices in place of the object here")
+    return Problem("to-decide", "this is not decided yet", f"schema/{path}", pointer, hint)
+
+
+class _Files:
+    """The files in which people decide about a revision: as they were read, and should be."""
+
+    def __init__(self, folder: Path, revision: str) -> None:
+        self.folder = folder
+        self.facts, self.patches, self.rules = (
+            f"{revision}/{name}.json" for name in ("facts", "patches", "translation")
+        )
+        self.read: dict[str, Json | None] = {}
+        self.after: dict[str, Json] = {}
+
+    def before(self, path: str) -> Json | None:
+        """Return a file, or None if there is none; raise `ProblemError` if its form is wrong."""
+        if path not in self.read:
+            self.read[path] = self._read(path)
+        return self.read[path]
+
+    def _read(self, path: str) -> Json | None:
+        file, place = self.folder / path, f"schema/{path}"
+        if not file.is_file():
+            return None
+        document: Json = parse_json(file.read_bytes(), place)
+        raise_errors(wrong_form(document, file.stem, place))
+        return document
+
+
+def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
+    """Return the source of a revision with its facts and patches as they should be.
+
+    A fact that the schema contradicts is a warning here, even if it is inherited.
+    """
+    revision = source.facts.revision
+    own = files.before(files.facts)
+    basis: str | None = own["inherits"] if own else source.facts.basis
+    inherited = load(files.folder, basis).document if basis else {}
+    theirs = ledger_of(files.folder, basis) if basis else ()
+    ledger = _ledger_file(files.before(files.patches), source.schema, theirs, source.ledger_place)
+    source = replace(source, ledger=tuple(ledger["patches"]), notes=(), facts_hint="")
+    file = own or {"inherits": basis}
+    gone: list[str] = []
+    for _ in range(_ENOUGH):
+        stated = merge_patch(inherited, file)
+        source = replace(source, facts=Facts(revision, stated, basis or ""))
+        definitions = normal_form(source)[0]["$defs"]
+        shown = Shown(revision, definitions, source.schema)
+        fuller = facts.filled_in(file, facts.step(stated, facts.settled(stated, shown)))
+        stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
+        gone = [name for name in stated_gone if name not in shown.methods]
+        if fuller == file:
+            break
+        file = fuller
+    behind = chain(files.folder, basis) if basis else ()
+    earlier = {path: files.before(path) or {} for path in map(_below, behind)}
+    files.after |= facts.with_removed(earlier, gone, revision)
+    files.after |= {files.facts: file, files.patches: ledger}
+    return source
+
+
+def _below(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def _ledger_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
+    """Return the file of patches, with those of the revision before that it lacks.
+
+    A patch that fits becomes an entry. One that does not fit is listed in a new file: its subject
+    may be done or gone, or else somebody has to look.
+    """
+    document = own or {"patches": []}
+    entries: list[Json] = document["patches"]
+    named = {entry["pointer"] for entry in (*entries, *document.get("left_out", ()))}
+    rest = [entry for entry in before if entry["pointer"] not in named]
+    tried = mended(patches.apply(schema, entries, place), rest, place)
+    done = {**document, "patches": [*entries, *tried.entries]}
+    left_out = [_left_out(one, schema) for one in tried.fits if one.fit is not Fit.FITS]
+    return done if own or not left_out else {**done, "left_out": left_out}
+
+
+def _left_out(one: PatchFit, schema: Json) -> Json:
+    return {"pointer": one.pointer, "state": _state(one, schema), "reason": one.reason}
+
+
+def _state(one: PatchFit, schema: Json) -> str:
+    if one.fit is Fit.DONE:
+        return "done"
+    try:
+        jsonpointer.get(schema, jsonpointer.join(*jsonpointer.split(one.pointer)[:2]))
+    except jsonpointer.Absent:
+        return "gone"
+    return TODO
+
+
+# The texts of something that we have not described.
+_NOTHING = ("", "Deprecated.")
+
+
+def _with_missing(texts: Json, keys: Iterable[tuple[str, str]]) -> Json:
+    """Return all texts, with a TODO for each missing one, given by kind and key."""
+    done: Json = {kind: dict(entries) for kind, entries in texts.items()}
+    for kind, key in keys:
+        done[kind].setdefault(key, TODO)
+    return {kind: dict(sorted(entries.items())) for kind, entries in done.items()}
+
+
+def _undescribed(ir: RevisionIR) -> Iterator[tuple[str, str]]:
+    """Yield what a revision has that people look up and that has no text."""
+    lacking = {
+        "methods": (one.method for one in ir.methods if one.doc in _NOTHING),
+        "capabilities": (
+            ".".join((one.role, *one.path)) for one in ir.capabilities if one.doc in _NOTHING
+        ),
+        "errors": (str(one.name) for one in ir.errors if one.doc in _NOTHING),
+        "types": (str(one.name) for one in ir.types if one.doc in _NOTHING),
+        "fields": (
+            f"{one.name}.{member.wire}"
+            for one in ir.types
+            for member in (one.fields if isinstance(one, ObjectIR) else ())
+            if member.doc in _NOTHING and not _speaks_for_itself(member)
+        ),
+    }
+    yield from ((kind, key) for kind, keys in lacking.items() for key in keys)
+
+
+def _speaks_for_itself(member: FieldIR) -> bool:
+    """Return whether a member has one constant value, or is in every message."""
+    constant = isinstance(member.type, LiteralOf) and len(member.type.values) == 1
+    return constant or member.wire in ("method", "params")

@@ -1,0 +1,110 @@
+"""The rules that a step between two revisions lacks, each with possible choices.
+
+The choices are found by trying: a choice settles its difference.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.derive.revision import Derived
+from mcp_protogen.pipeline.inputs.rules import (
+    DIRECTIONS,
+    Rule,
+    StepDirection,
+    Translation,
+    Verb,
+    translation_of,
+)
+from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
+from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.plans.tables import unsettled
+
+Json = dict[str, Any]
+_Open = Mapping[tuple[StepDirection, str], str]
+
+# Values to try where the schema lists none: the plainest one of each kind.
+_PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Two revisions, one after the other."""
+
+    older: Derived
+    newer: Derived
+
+    def open(self, translation: Translation) -> _Open:
+        """Return what the rules leave undecided, by direction and place."""
+        return unsettled(self.older.ir, self.newer.ir, (translation,))
+
+
+def rules_file(own: Json | None, step: Step) -> Json:
+    """Return the rules file of the newer revision, with an entry for each undecided difference.
+
+    An entry that nobody has edited is removed once its difference is gone.
+    """
+    newer = step.newer.ir.id
+    document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
+    translation = translation_of(document, newer, "")
+    found = step.open(translation)
+    rules = [entry for entry in document["rules"] if not _is_moot(entry, found)]
+    named = {key for entry in rules for key in _open_places(entry)}
+    missing = {key: what for key, what in found.items() if key not in named}
+    return {**document, "rules": [*rules, *_entries(missing, translation, step)]}
+
+
+def _is_moot(entry: Json, found: _Open) -> bool:
+    """Return whether an entry is an unedited one of ours, and nothing about it is open."""
+    ours = entry["reason"] == TODO and entry["source"] == TODO
+    places = list(_open_places(entry))
+    return ours and bool(places) and not any(key in found for key in places)
+
+
+def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
+    for direction in DIRECTIONS:
+        for at in entry["at"] if CHOICES in entry.get(direction, ()) else ():
+            yield direction, at
+
+
+def _entries(missing: _Open, translation: Translation, step: Step) -> Iterator[Json]:
+    added = _settled("add", missing, translation, step)
+    kept = _settled("keep", missing, translation, step)
+    grouped: dict[bytes, Json] = {}
+    for (direction, at), what in missing.items():
+        there = step.newer if direction == "up" else step.older
+        values = _values(at, there) if (direction, at) in added else []
+        choices: list[Json] = [{"add": value} for value in values]
+        if not choices and (direction, at) in kept:
+            choices = [{"keep": True}]
+        if choices:
+            action = {"difference": what, CHOICES: choices}
+            key = canonical([direction, at.partition(".")[2], action])
+            entry: Json = {"at": [], direction: action, "reason": TODO, "source": TODO}
+            grouped.setdefault(key, entry)["at"].append(at)
+    yield from grouped.values()
+
+
+def _settled(
+    do: Verb, missing: _Open, translation: Translation, step: Step
+) -> set[tuple[StepDirection, str]]:
+    """Return the differences that a rule with this verb would settle."""
+    tried = tuple(Rule(at, direction, do, None, (), False, "", "#") for direction, at in missing)
+    rest = step.open(replace(translation, rules=(*translation.rules, *tried)))
+    return missing.keys() - rest.keys()
+
+
+def _values(at: str, there: Derived) -> list[Any]:
+    """Return values that a missing member may have."""
+    owner, _, member = at.partition(".")
+    definitions: Json = there.schema["$defs"]
+    schema = definitions.get(owner, {}).get("properties", {}).get(member)
+    if schema is None:
+        return []
+    listed = schema
+    while "$ref" in listed:
+        listed = definitions[target(listed["$ref"])]
+    values = [listed["const"]] if "const" in listed else listed.get("enum", _PLAINEST)
+    return [value for value in values if filled.fits(value, schema, definitions)]

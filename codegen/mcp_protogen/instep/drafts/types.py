@@ -1,0 +1,232 @@
+"""Facts about types, as far as a schema shows them: which ones exist, and in which order."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.instep.drafts.method_facts import Shown
+from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.todo import TODO
+from mcp_protogen.pipeline.normalise.references import target
+
+Json = dict[str, Any]
+
+# Rules for senders that a schema may come to state itself, with the keyword that does.
+_STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
+
+
+def types(stated: Json, shown: Shown) -> Json:
+    """Return the marks of types and members (open, deprecated) that still hold."""
+    done = {
+        kind: {path: fact for path, fact in entries.items() if _holds(kind, path, shown)}
+        for kind, entries in stated.items()
+    }
+    for kind, paths in {"open": _open(shown), "deprecated": shown.deprecated}.items():
+        missing = {path: {"source": TODO} for path in paths if path not in done.get(kind, {})}
+        if missing:
+            done[kind] = {**done.get(kind, {}), **missing}
+    return done
+
+
+def _holds(kind: str, path: str, shown: Shown) -> bool:
+    return _is_there(path, shown) and (kind != "open" or _is_extension(path, shown))
+
+
+def _is_extension(name: str, shown: Shown) -> bool:
+    """Return whether a type may extend `Result`, if it is a result at all."""
+    members = shown.definitions.get("Result", {}).get("properties", {}).keys()
+    own = shown.definitions[name].get("properties", {}).keys()
+    return not name.endswith("Result") or members <= own
+
+
+def _open(shown: Shown) -> Iterator[str]:
+    """Yield the types that extend `Result` or `MetaObject`, which accept any further members."""
+    for name in shown.own:
+        if name.endswith("MetaObject") or (name.endswith("Result") and _is_extension(name, shown)):
+            yield name
+
+
+def _is_there(path: str, shown: Shown) -> bool:
+    owner, _, member = path.partition(".")
+    schema = shown.definitions.get(owner)
+    return schema is not None and (not member or member in schema.get("properties", {}))
+
+
+def content_blocks(stated: Json, shown: Shown) -> Json:
+    """Return the kinds of content that a union of them may have."""
+    known = [name for name in stated.get("types", ()) if shown.has_type(name)]
+    unions = [arms for arms in (_arms(schema) for schema in shown.definitions.values()) if arms]
+    found = {arm for arms in unions if len(set(arms) & set(known)) > 1 for arm in arms}
+    new = sorted(arm for arm in found - {*known} if _is_block(shown.definitions.get(arm, {})))
+    if not known or (known == stated["types"] and not new):
+        return stated if known else {}
+    return {"types": sorted([*known, *new]), "source": TODO if new else stated["source"]}
+
+
+def _is_block(schema: Json) -> bool:
+    return "const" in schema.get("properties", {}).get("type", {})
+
+
+def unions(stated: Json, shown: Shown) -> Json:
+    """Return every union that the schema names; new arms come last until somebody orders them."""
+    done: Json = {}
+    for name in (*stated, *(name for name in shown.own if name not in stated)):
+        schema = shown.definitions.get(name, {})
+        known = stated.get(name, {"arms": []})
+        arms = _arms(schema) or [
+            arm for arm in known["arms"] if shown.has_type(arm) and "anyOf" in schema
+        ]
+        if arms:
+            new = not {*arms} <= {*known["arms"]}
+            done[name] = {"arms": arms, "source": TODO if new else known["source"]}
+    return done
+
+
+def _arms(schema: Json) -> list[str]:
+    """Return the arms of a union of named types."""
+    arms = schema.get("anyOf", [])
+    named = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
+    return named if len(named) == len(arms) else []
+
+
+def enums(stated: Json, shown: Shown) -> Json:
+    """Return every closed set of strings, in the order of a known one with the same strings."""
+    known = {frozenset(fact["values"]): fact for fact in stated.values()}
+    done: Json = {}
+    for path, values in _enums(shown):
+        fact = stated.get(path) or known.get(frozenset(values))
+        if fact is None:
+            done[path] = {"values": values, "source": TODO}
+        elif {*fact["values"]} == {*values}:
+            done[path] = fact
+        else:
+            kept = [value for value in fact["values"] if value in values]
+            new = [value for value in values if value not in kept]
+            done[path] = {"values": [*kept, *new], "source": TODO if new else fact["source"]}
+    return done
+
+
+def _enums(shown: Shown) -> Iterator[tuple[str, list[str]]]:
+    for name, schema in shown.definitions.items():
+        places = {name: schema} | {
+            f"{name}.{member}": inner for member, inner in schema.get("properties", {}).items()
+        }
+        for path, place in places.items():
+            values = place.get("enum", [])
+            if len(values) > 1 and all(isinstance(value, str) for value in values):
+                yield path, values
+
+
+def open_strings(stated: Json, shown: Shown) -> Json:
+    """Return the open strings that still exist, also in types that have them now.
+
+    A published schema repeats in every type what the types have in common.
+    """
+    done = {path: fact for path, fact in stated.items() if _is_there(path, shown)}
+    for path, fact in list(done.items()):
+        owner, _, member = path.partition(".")
+        schema = _member(owner, member, shown)
+        alike = (name for name in shown.own if schema and _member(name, member, shown) == schema)
+        done |= {f"{name}.{member}": done.get(f"{name}.{member}", fact) for name in alike}
+    return done
+
+
+def _member(owner: str, member: str, shown: Shown) -> Any:
+    return shown.definitions.get(owner, {}).get("properties", {}).get(member)
+
+
+def leniency(stated: Json, shown: Shown) -> Json:
+    """Return the exceptions that receivers still have to make from the schema."""
+    return {name: fact for name, fact in stated.items() if _is_readable(fact, shown)}
+
+
+def _is_readable(fact: Json, shown: Shown) -> bool:
+    owner, _, member = fact["where"].partition(".")
+    schema = _member(owner, member, shown)
+    return schema is not None and filled.fits(fact["value"], schema, shown.definitions)
+
+
+def producer(stated: Json, shown: Shown) -> Json:
+    """Return the extra rules for senders that the schema allows and does not state itself."""
+    facts = Facts(shown.revision, {"producer": stated}, shown.revision)
+    unkept = {one.fact for one in filled.unkept(shown.definitions, facts)}
+    return {
+        name: fact
+        for name, fact in stated.items()
+        if jsonpointer.join("producer", name) not in unkept and _is_needed(fact, shown)
+    }
+
+
+def _is_needed(fact: Json, shown: Shown) -> bool:
+    owner, _, member = fact["where"].partition(".")
+    schema = shown.definitions.get(owner, {})
+    if member not in schema.get("properties", {}):
+        return False
+    if fact["rule"] == "required":
+        return member not in schema.get("required", ())
+    keyword = _STATED_BY.get(fact["rule"])
+    return keyword is None or keyword not in schema["properties"][member]
+
+
+def meta_keys(stated: Json, shown: Shown) -> Json:
+    """Return the keys of `_meta` that the schema gives a type."""
+    done = {key: fact for key, fact in stated.items() if _is_carried(fact, shown)}
+    for key, fact in sorted(_meta_keys(shown).items()):
+        done.setdefault(key, fact)
+    return done
+
+
+def _is_carried(fact: Json, shown: Shown) -> bool:
+    named = fact["type"] in shown.definitions or fact["type"][:1].islower()
+    return named and all(shown.has_type(carrier) for carrier in fact.get("of", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A use of a key of `_meta` in a message."""
+
+    kind: str
+    carrier: str
+    type: str
+    required: bool
+
+
+def _meta_keys(shown: Shown) -> Json:
+    everyone: dict[str, set[str]] = {}
+    found: dict[str, list[_Use]] = {}
+    for kind, carrier, schema in _with_meta(shown):
+        everyone.setdefault(kind, set()).add(carrier)
+        for key, inner in schema.get("properties", {}).items():
+            type_ = target(inner["$ref"]) if "$ref" in inner else inner.get("type")
+            if isinstance(type_, str):
+                use = _Use(kind, carrier, type_, key in schema.get("required", ()))
+                found.setdefault(key, []).append(use)
+    return {key: _meta_key(uses, everyone) for key, uses in found.items()}
+
+
+def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
+    found, carriers = {use.kind for use in uses}, {use.carrier for use in uses}
+    fact: Json = {"on": [kind for kind in ("request", "notification", "result") if kind in found]}
+    if any(everyone[kind] - carriers for kind in found):
+        fact["of"] = sorted(carriers)
+    required = all(use.required for use in uses)
+    return fact | {"type": uses[0].type, "required": required, "source": TODO}
+
+
+def _with_meta(shown: Shown) -> Iterator[tuple[str, str, Json]]:
+    """Yield the messages that are sent, by kind and type, with the type of their `_meta`."""
+    for method in shown.methods.values():
+        if method.kind == "embedded":
+            continue
+        plain = "NotificationParams" if method.kind == "notification" else "RequestParams"
+        yield method.kind, method.message, _meta(method.params or plain, shown)
+        yield from (("result", result, _meta(result, shown)) for result in method.results)
+
+
+def _meta(name: str, shown: Shown) -> Json:
+    schema = shown.definitions.get(name, {}).get("properties", {}).get("_meta", {})
+    named = shown.definitions.get(target(schema["$ref"]), {}) if "$ref" in schema else schema
+    return named if is_object(named) else {}

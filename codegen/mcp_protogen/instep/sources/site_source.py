@@ -1,0 +1,98 @@
+"""Published schemas under a URL: any web server with the layout of the specification."""
+
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
+
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.instep.sources import cache as cached
+from mcp_protogen.instep.sources.source import Listing, Published, listing_of
+from mcp_protogen.instep.sources.upstream import without_secrets
+
+INDEX = "schema/index.json"
+"""The file in which a server may list its revisions, as `schema/formats/index.schema.json` says."""
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSource:
+    """The files under a URL; a query, such as a token, is sent with each of them."""
+
+    base: str
+    cache: Path | None = None
+    kind: str = "site"
+    commit: str | None = None
+    repository: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The URL without user and query."""
+        return without_secrets(self.base)
+
+    def listing(self) -> Listing:
+        """Return the revisions of the server's index, or of its page of the folder `schema`."""
+        index = cached.read(self._url(INDEX), self.cache)
+        if index is not None:
+            place = without_secrets(self._url(INDEX))
+            return listing_of(_indexed(index, place), place)
+        page = self._page()
+        if page is not None:
+            names = _linked(page, self._url("schema/"))
+            if names:
+                return listing_of(names, self.name)
+        return Listing((), f"{self.name} offers neither {INDEX} nor a page that lists schema/")
+
+    def read(self, path: str) -> Published | None:
+        """Return the bytes under a path; neither commit nor day are known."""
+        content = cached.read(self._url(path), self.cache)
+        return None if content is None else Published(content)
+
+    def _page(self) -> bytes | None:
+        try:
+            return cached.read(self._url("schema/"), self.cache)
+        except ProblemError:  # many servers do not list folders, and answer in many ways
+            return None
+
+    def _url(self, path: str) -> str:
+        parts = urlsplit(self.base)
+        whole = f"{parts.path.rstrip('/')}/{quote(path)}"
+        return urlunsplit((parts.scheme, parts.netloc, whole, parts.query, ""))
+
+
+def _indexed(content: bytes, place: str) -> list[str]:
+    index = parse_json(content, place)
+    revisions = index.get("revisions") if is_object(index) else None
+    if not is_object(index) or index.get("format") != _FORMAT or not is_array(revisions):
+        message = f"this is not an index of revisions of format {_FORMAT}"
+        hint = "schema/formats/index.schema.json in the project describes the form"
+        raise ProblemError(Problem("bad-index", message, place, hint=hint))
+    return [name if isinstance(name, str) else str(name) for name in revisions]
+
+
+def _linked(page: bytes, base: str) -> list[str]:
+    """Return the folders directly below `base` that a page links to."""
+    links = _Links()
+    links.feed(page.decode("utf-8", "replace"))
+    folder = urlsplit(base)
+    names: list[str] = []
+    for link in links.found:
+        target = urlsplit(urljoin(urlunsplit(folder._replace(query="")), link))
+        inside = target.path.startswith(folder.path) and target.netloc == folder.netloc
+        name = unquote(target.path.removeprefix(folder.path)) if inside else ""
+        if name.endswith("/") and name.count("/") == 1 and name[:-1].strip("."):
+            names.append(name[:-1])
+    return names
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember the target of a link."""
+        if tag == "a":
+            self.found += [value for name, value in attrs if name == "href" and value]

@@ -1,0 +1,116 @@
+"""The consequences of a published file that has moved, or of a new one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.instep.update.candidates import Candidate
+from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, undecided
+from mcp_protogen.pipeline.config import GivenFile
+from mcp_protogen.pipeline.inputs import metacheck
+from mcp_protogen.pipeline.inputs.ledger import PatchFit, mended
+from mcp_protogen.pipeline.inputs.pins import EXTENSION, nearest_revision, read_snapshot
+from mcp_protogen.pipeline.inputs.snapshot import differences, snapshot_of
+from mcp_protogen.pipeline.reports.change import Comparison
+
+_SHORT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A candidate, and what the user should know before accepting it.
+
+    `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
+    revision. `pointers` are the places in the snapshot that differ from the basis; there are none
+    if only prose differs. `comparison` is None if the file could not be understood;
+    `undecided.wrong` then has the reason. `patches` are those of the basis: a new revision may
+    repeat a mistake that was corrected there.
+    """
+
+    candidate: Candidate
+    basis: str
+    pointers: tuple[str, ...]
+    comparison: Comparison | None
+    patches: tuple[PatchFit, ...]
+    undecided: OpenDecisions
+
+    @property
+    def only_prose(self) -> bool:
+        """Return whether nothing but descriptions and the like differs."""
+        return not self.pointers
+
+
+def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
+    """Return everything about one candidate; raise `ProblemError` if its bytes are no schema."""
+    place = place_of(candidate)
+    structure = snapshot_of(parse_json(candidate.published.content, place), place)
+    metacheck.check(structure, place)
+    basis = _basis(candidate, schemas)
+    snapshot = read_snapshot(basis, schemas.folder, kind=schemas.kind)
+    pointers = tuple(differences(parse_json(snapshot, basis), structure))
+    open_questions = undecided(candidate.revision, structure, schemas)
+    comparison, wrong = _compared(candidate, basis, snapshot if pointers else b"")
+    ledger, ledger_place = schemas.ledger(basis)
+    return Finding(
+        candidate,
+        basis,
+        pointers,
+        comparison,
+        mended(structure, ledger, ledger_place, schemas.beside(basis)).fits,
+        replace(open_questions, wrong=_once(open_questions.wrong, wrong)),
+    )
+
+
+def place_of(candidate: Candidate) -> str:
+    """Return the name of a candidate's file in problems."""
+    return f"{candidate.source.name.rstrip('/')}/{candidate.path}"
+
+
+def _basis(candidate: Candidate, schemas: SchemaFolder) -> str:
+    if candidate.pin is not None:
+        return candidate.revision
+    nearest = nearest_revision(candidate.revision, schemas.pins)
+    if nearest is None:
+        message = "there is no pinned revision to compare it with"
+        raise ProblemError(Problem("bad-pins", message, str(schemas.folder)))
+    return nearest
+
+
+def _compared(
+    candidate: Candidate, basis: str, snapshot: bytes
+) -> tuple[Comparison | None, tuple[Problem, ...]]:
+    """Return the comparison of both schemas as published, without our patches.
+
+    If `snapshot` is empty, only prose differs, and there is nothing to compare.
+    """
+    before = f"{basis} as pinned"
+    after = f"{candidate.revision} as found, {candidate.sha256[:_SHORT]}"
+    if not snapshot:
+        return Comparison(before, after, ()), ()
+    from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+    from mcp_protogen.instep.compare.extensions import compared_extension
+    from mcp_protogen.instep.compare.revisions import compared_file
+
+    compared = compared_extension if candidate.kind is EXTENSION else compared_file
+    pinned = GivenFile(f"schema/{basis}/schema.json", snapshot)
+    published = GivenFile(place_of(candidate), candidate.published.content)
+    try:
+        comparison = compare_revisions(
+            compared(basis, pinned, title=before, as_published=True),
+            compared(candidate.revision, published, title=after, as_published=True),
+        )
+    except ProblemError as error:
+        return None, error.problems
+    # The notes of both sides are also in `undecided` and `patches`.
+    return replace(comparison, notes=()), ()
+
+
+def _once(*groups: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Return each problem once, because both attempts report the same ones."""
+    seen: Mapping[tuple[str, str, str], Problem] = {
+        (problem.code, problem.message, problem.pointer): problem
+        for group in reversed(groups)
+        for problem in group
+    }
+    return tuple(seen.values())

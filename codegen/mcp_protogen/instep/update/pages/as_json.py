@@ -1,0 +1,88 @@
+"""An outcome as JSON, for programs.
+
+The form is public: `schema/formats/update.schema.json` describes it. Texts are not escaped for a
+terminal, and nothing is cut.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.instep.update.candidates import Candidate
+from mcp_protogen.instep.update.updating import News, UpdateResult
+from mcp_protogen.pipeline.inputs.pins import EXTENSION, Publication
+from mcp_protogen.pipeline.reports.pages.as_json import as_json as comparison_json
+from mcp_protogen.pipeline.reports.report import Status
+
+FORMAT = 1
+
+
+def render(outcome: UpdateResult) -> str:
+    """Return the document of a look that succeeded."""
+    news = {one.finding.candidate.revision: one for one in outcome.news}
+    differs = outcome.news and outcome.accepted is None
+    source = outcome.source
+    accepted = outcome.news[0].finding.candidate if outcome.accepted is not None else None
+    return _document(
+        status=Status.DIFFERS if differs else Status.FINE,
+        source={"name": source.name, "kind": source.kind, "commit": source.commit},
+        revisions=[_revision(one, news.get(one.revision)) for one in outcome.candidates],
+        accepted=accepted and {"revision": accepted.revision, "sha256": accepted.sha256},
+        problems=_problems(outcome.notices),
+    )
+
+
+def render_failure(problems: Iterable[Problem]) -> str:
+    """Return the document of a look that was stopped by its input."""
+    return _document(
+        status=Status.FAILED,
+        source=None,
+        revisions=[],
+        accepted=None,
+        problems=_problems(problems),
+    )
+
+
+def _document(**members: Any) -> str:
+    return json.dumps({"format": FORMAT, "command": "update", **members}, indent=2) + "\n"
+
+
+def _revision(candidate: Candidate, news: News | None) -> dict[str, Any]:
+    return {
+        "revision": candidate.revision,
+        **({"kind": "extension"} if candidate.kind is EXTENSION else {}),
+        "state": candidate.state,
+        "path": candidate.path,
+        "sha256": candidate.sha256,
+        "commit": candidate.published.commit,
+        "date": candidate.published.date,
+        "pinned": _publication(candidate.pin.published) if candidate.pin else None,
+        "known": _publication(candidate.known) if candidate.known else None,
+        "twin": candidate.twin or None,
+        "finding": _finding(news) if news else None,
+    }
+
+
+def _finding(news: News) -> dict[str, Any]:
+    finding = news.finding
+    comparison = finding.comparison
+    return {
+        "compared_with": finding.basis,
+        "only_prose": finding.only_prose,
+        "pointers": list(finding.pointers),
+        "comparison": None if comparison is None else comparison_json(comparison, None),
+        "patches": [asdict(one) for one in finding.patches],
+        "undecided": _problems(finding.undecided.open),
+        "wrong": _problems(finding.undecided.wrong),
+        "packages": [{**asdict(one), "would_change": one.would_change} for one in news.packages],
+    }
+
+
+def _publication(one: Publication) -> dict[str, Any]:
+    return {"sha256": one.sha256, "commit": one.spec_commit, "date": one.date, "note": one.note}
+
+
+def _problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    return [one._asdict() for one in problems]

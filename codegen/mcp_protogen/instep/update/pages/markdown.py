@@ -1,0 +1,82 @@
+"""An outcome in Markdown, as the text of an issue or a pull request."""
+
+from collections.abc import Iterator, Sequence
+
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Level, summed_up
+from mcp_protogen.instep.update.findings import Finding
+from mcp_protogen.instep.update.pages import phrases
+from mcp_protogen.instep.update.updating import News, UpdateResult
+from mcp_protogen.pipeline.reports.pages import PageFormat
+from mcp_protogen.pipeline.reports.pages import markdown as comparison_page
+from mcp_protogen.pipeline.reports.pages import render as render_comparison
+
+
+def render(outcome: UpdateResult) -> str:
+    """Return the summary, and a section for each finding."""
+    return "".join(f"{line}\n" for line in _lines(outcome))
+
+
+def _lines(outcome: UpdateResult) -> Iterator[str]:
+    yield f"{_prose(phrases.summary(outcome))}."
+    for notice in outcome.notices:
+        yield ""
+        yield f"> {_prose(phrases.problem(notice))}"
+    for news in outcome.news:
+        yield ""
+        yield from _section(outcome, news)
+
+
+def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
+    finding = news.finding
+    yield f"# {_prose(phrases.headline(finding))}"
+    yield ""
+    yield f"- pinned: {_prose(phrases.pinned(finding))}"
+    yield f"- found: {_prose(phrases.found(finding.candidate))}"
+    yield f"- changes: {_prose(phrases.changes(finding))}"
+    yield f"- sha256: {_code(finding.candidate.sha256)}"
+    if outcome.accepted is None:
+        yield f"- to accept: {_code(phrases.command(outcome, finding))}"
+    if finding.comparison is not None and finding.comparison.changes:
+        yield ""
+        yield render_comparison(PageFormat.MARKDOWN, finding.comparison).rstrip("\n")
+    yield from _settling(finding)
+    if news.packages:
+        lines = [
+            f"{_code(one.folder)}: {_prose(phrases.effect(one, finding))}" for one in news.packages
+        ]
+        yield from _list("Packages", lines)
+
+
+def _settling(finding: Finding) -> Iterator[str]:
+    if finding.patches:
+        advice = [
+            f"{_code(one.place)}, {_code(one.pointer)}: {_prose(text)}"
+            for one, text in phrases.advice(finding)
+        ]
+        yield from _list(f"Patches: {phrases.patches(finding)}", advice)
+    if finding.undecided.wrong:
+        wrong = [_prose(phrases.problem(one)) for one in finding.undecided.wrong]
+        yield from _list("Nothing can be generated from it as it is", wrong)
+    if finding.undecided.open:
+        yield from _list("To decide", ())
+        for _, (first, *more) in summed_up(finding.undecided.open, {*Level}):
+            yield f"- {_prose(first)}"
+            yield from (f"  - {_prose(line.strip())}" for line in more)
+
+
+def _list(heading: str, texts: Sequence[str]) -> Iterator[str]:
+    yield ""
+    yield f"## {heading}"
+    yield ""
+    yield from (f"- {text}" for text in texts[: phrases.MOST_SHOWN])
+    if len(texts) > phrases.MOST_SHOWN:
+        yield f"- and {len(texts) - phrases.MOST_SHOWN} more"
+
+
+def _prose(text: str) -> str:
+    return comparison_page.prose(one_line(text))
+
+
+def _code(text: str) -> str:
+    return comparison_page.code(one_line(text))

@@ -1,0 +1,106 @@
+"""A folder of vectors: writing it completely or not at all, and checking it.
+
+Vectors of other revisions and all other files in the folder stay as they are.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_protogen.base.canonical import parse_json, sha256
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.instep.vectors.writing import SCHEMA_NAME
+from mcp_protogen.pipeline.output.lock import LOCK_NAME
+from mcp_protogen.pipeline.output.tree import Tree, parents, read_tree
+from mcp_protogen.pipeline.output.workspace import Workspace, exclusive
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Names of files, sorted: new ones, changed ones, and all others."""
+
+    created: tuple[str, ...]
+    changed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    warnings: tuple[Problem, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.created or self.changed)
+
+
+def compare(folder: Path, files: Mapping[str, bytes]) -> Changes:
+    """Return what writing `files` would change in a folder."""
+    if folder.exists() and not folder.is_dir():
+        raise ProblemError(Problem("not-a-folder", "this is not a folder", str(folder)))
+    return _changes(read_tree(folder), files)
+
+
+def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> Changes:
+    """Write `files` into a folder, completely or not at all.
+
+    With `force`, other files with these names are overwritten. Raise `ProblemError` with all
+    obstacles.
+    """
+    with exclusive(folder) as space:
+        tree = read_tree(space.target)
+        changes = _changes(tree, files)
+        raise_errors(_obstacles(space, tree, changes, force=force))
+        return _replace(space, tree, changes, files) if changes else changes
+
+
+def _changes(tree: Tree, files: Mapping[str, bytes]) -> Changes:
+    names = sorted(files)
+    return Changes(
+        created=tuple(name for name in names if name not in tree.files),
+        changed=tuple(n for n in names if tree.files.get(n, "") not in ("", sha256(files[n]))),
+        unchanged=tuple(name for name in names if tree.files.get(name) == sha256(files[name])),
+    )
+
+
+def _obstacles(space: Workspace, tree: Tree, changes: Changes, *, force: bool) -> Iterator[Problem]:
+    if LOCK_NAME in tree.files:
+        hint = "choose another folder, such as one beside it"
+        message = "this folder holds a generated package, which cannot contain vectors"
+        yield Problem("foreign-file", message, str(space.named), hint=hint)
+    for name in sorted({*changes.created, *changes.changed} & tree.folders):
+        message = "a folder is in place of a file that is needed here"
+        yield Problem("foreign-file", message, str(space.named / name))
+    for name in changes.changed:
+        if not force and not _is_ours(space.target / name):
+            message = "a file that mcp-gen did not write has the name of a file of vectors"
+            hint = "choose another folder, move it away, or overwrite it with --force"
+            yield Problem("foreign-file", message, str(space.named / name), hint=hint)
+    if changes and Path.cwd().is_relative_to(space.target):
+        message = "the working directory is in the output folder, which is replaced as a whole"
+        hint = f"change to another folder and name this one: --out {space.target.name}"
+        yield Problem("inside-output", message, str(space.named), hint=hint)
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether a file has the form of vectors or of their schema, whatever its state."""
+    try:
+        value = parse_json(path.read_bytes(), str(path))
+    except (OSError, ProblemError):
+        return False
+    if path.name == SCHEMA_NAME:
+        return is_object(value) and "$schema" in value
+    return is_object(value) and "format" in value and is_array(value.get("vectors"))
+
+
+def _replace(space: Workspace, tree: Tree, changes: Changes, files: Mapping[str, bytes]) -> Changes:
+    written = {name: files[name] for name in (*changes.created, *changes.changed)}
+    kept = [name for name in tree.files if name not in written]
+    folders = {*tree.folders, *(parent for name in kept for parent in parents(name))}
+    with space.changing():
+        space.stage(written, kept, folders)
+        old = space.swap()
+    leftover: list[Problem] = []
+    try:
+        space.rescue(old, {*written, *changes.unchanged})
+        space.recover()
+    except OSError as error:
+        message = f"the vectors are in place, but leftovers could not be removed: {error}"
+        problem = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
+        leftover.append(problem)
+    return Changes(changes.created, changes.changed, changes.unchanged, tuple(leftover))

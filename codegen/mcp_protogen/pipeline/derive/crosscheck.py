@@ -1,0 +1,212 @@
+"""The comparison of facts with the schema: everything that can be derived must agree.
+
+If a revision has its own facts, a contradiction is an error. If its facts are inherited, it is a
+warning, so that somebody decides; the contradicted facts are left out.
+"""
+
+import copy
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.pipeline.derive import filled, skeleton
+from mcp_protogen.pipeline.inputs.basis import era_of
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.ir import ROLES
+from mcp_protogen.pipeline.normalise.references import PREFIX
+
+Json = dict[str, Any]
+
+
+def compare(
+    definitions: Json, facts: Facts, place: str, inherited_hint: str = ""
+) -> tuple[Problem, ...]:
+    """Return all places where facts and a normalised schema contradict each other or are missing.
+
+    Inherited facts are in no file that could be corrected; `inherited_hint` says what to do.
+    """
+    level = Level.WARNING if facts.inherited else Level.ERROR
+    instead = inherited_hint if facts.inherited else ""
+    return tuple(
+        Problem(code, message, place, pointer, instead or hint, level)
+        for code, message, pointer, hint in _findings(definitions, facts)
+    )
+
+
+def without(facts: Facts, problems: Iterable[Problem]) -> Facts:
+    """Return `facts` without each fact that one of the problems is about."""
+    document = copy.deepcopy(facts.document)
+    # From the end, because removing an item of a list moves those after it.
+    for pointer in sorted({problem.pointer for problem in problems}, key=_order, reverse=True):
+        jsonpointer.remove(document, pointer)
+    return replace(facts, document=document)
+
+
+def _order(pointer: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdecimal() else 0, part) for part in jsonpointer.split(pointer)]
+
+
+_Finding = tuple[str, str, str, str]
+
+
+def _findings(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    yield from _opening(definitions, facts)
+    yield from _methods(definitions, facts)
+    yield from _capabilities(definitions, facts)
+    yield from _types(definitions, facts)
+    yield from _duties(definitions, facts)
+    yield from _stray_messages(definitions)
+
+
+def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    era = era_of({"$defs": definitions})
+    if era not in (None, facts.era):
+        message = f"by the methods of the schema, sessions open as in the {era} era"
+        yield "facts-disagree", message, "/lifecycle/era", "one of the two is wrong"
+    result_type: Json = facts.document.get("rules", {}).get("result_type", {})
+    if result_type:
+        path = f"Result.{result_type['member']}"
+        yield from _member(definitions, path, "/rules/result_type")
+
+
+def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    found = skeleton.methods(definitions)
+    for method in sorted(facts.methods.keys() - found.keys()):
+        pointer = jsonpointer.join("methods", method)
+        message = f"the schema has no method {method}"
+        yield "facts-disagree", message, pointer, "remove the entry with null"
+    for method, schema in sorted(found.items()):
+        pointer = jsonpointer.join("methods", method)
+        fact = facts.methods.get(method)
+        if fact is None:
+            hint = "direction, params and result are taken from the schema; add requires and traits"
+            yield "derived-facts", f"{method} has no facts", pointer, hint
+            continue
+        yield from _method(schema, fact, pointer, facts)
+
+
+def _method(
+    schema: skeleton.DerivedMethod, fact: Json, pointer: str, facts: Facts
+) -> Iterator[_Finding]:
+    stated = {
+        "message": schema.message,
+        "kind": schema.kind,
+        "senders": sorted(schema.senders),
+        "params": schema.params or fact["params"],
+        "params_required": schema.params_required,
+    }
+    for key, seen in stated.items():
+        said = sorted(fact[key]) if key == "senders" else fact[key]
+        if said != seen:
+            message = f"{key} is {seen!r} in the schema, {said!r} in the facts"
+            yield "facts-disagree", message, f"{pointer}/{key}", "one of the two is wrong"
+    for result in schema.results:
+        if result not in fact.get("results", ()):
+            message = f"the schema pairs {schema.method} with {result}, the facts do not"
+            yield "facts-disagree", message, f"{pointer}/results", "add it to results"
+    for gate in fact.get("requires", {}):
+        party, _, path = gate.partition(".")
+        roles = ROLES if party in ("sender", "receiver") else (party,)
+        if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
+            here = f"{pointer}{jsonpointer.join('requires', gate)}"
+            yield "facts-disagree", f"{gate} is not a capability", here, "see capabilities"
+
+
+def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    for role in ROLES:
+        seen = {
+            ".".join(path): flag for path, flag in skeleton.capabilities(definitions, role).items()
+        }
+        said: Json = facts.document["capabilities"].get(role, {})
+        for path in sorted(seen.keys() | said.keys()):
+            pointer = jsonpointer.join("capabilities", role, path)
+            if path not in said:
+                yield "derived-facts", f"capability {role}.{path} has no facts", pointer, "add it"
+            elif path not in seen:
+                message = f"the schema has no capability {role}.{path}"
+                yield "facts-disagree", message, pointer, "remove it"
+            elif (said[path]["kind"] == "flag") != seen[path]:
+                message = f"{role}.{path} is {'a flag' if seen[path] else 'no flag'} in the schema"
+                yield "facts-disagree", message, pointer, "presence is an object, a flag a boolean"
+
+
+def _types(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    for pointer, name in _named(facts.document, skeleton.methods(definitions)):
+        if name not in definitions:
+            yield "unknown-type", f"there is no type {name}", pointer, "see $defs of the snapshot"
+    for kind in ("json_schemas", "deprecated"):
+        for path in facts.document.get("types", {}).get(kind, {}):
+            yield from _member(definitions, path, jsonpointer.join("types", kind, path))
+    for section in ("enums", "open_strings"):
+        for path in facts.document.get(section, {}):
+            yield from _member(definitions, path, jsonpointer.join(section, path))
+
+
+def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    """Yield duties of senders and receivers beyond the schema that it does not allow."""
+    for section in ("leniency", "producer"):
+        for key, fact in facts.document.get(section, {}).items():
+            yield from _member(definitions, fact["where"], jsonpointer.join(section, key))
+    hint = "give a value that the schema allows, or remove the entry with null"
+    for filling in filled.unkept(definitions, facts):
+        message = f"{filling.member} cannot be filled in: the schema does not allow this value"
+        yield "facts-disagree", message, filling.fact, hint
+    for key, fact in facts.document.get("leniency", {}).items():
+        owner, _, member = fact["where"].partition(".")
+        schema = definitions.get(owner, {}).get("properties", {}).get(member)
+        if schema is not None and not filled.fits(fact["value"], schema, definitions):
+            message = f"{member} cannot be read as {fact['value']!r:.80}"
+            yield "facts-disagree", message, jsonpointer.join("leniency", key), hint
+
+
+def _named(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield every type that the facts name, with its place.
+
+    Facts about methods that the schema lacks are skipped.
+    """
+    for method, fact in document.get("methods", {}).items():
+        if method not in methods:
+            continue
+        here = jsonpointer.join("methods", method)
+        yield f"{here}/message", fact["message"]
+        yield f"{here}/params", fact["params"]
+        for index, name in enumerate(fact.get("results", ())):
+            yield f"{here}/results/{index}", name
+    for name in document.get("types", {}).get("open", {}):
+        yield jsonpointer.join("types", "open", name), name
+    for name, union in document.get("unions", {}).items():
+        for index, arm in enumerate(union["arms"]):
+            yield jsonpointer.join("unions", name, "arms", index), arm
+    for index, name in enumerate(document.get("content_blocks", {}).get("types", ())):
+        yield jsonpointer.join("content_blocks", "types", index), name
+    for code, fact in document.get("errors", {}).items():
+        if "data" in fact:
+            yield jsonpointer.join("errors", code, "data"), fact["data"]
+    for key, fact in document.get("meta_keys", {}).items():
+        if fact["type"] not in _JSON_TYPES:
+            yield jsonpointer.join("meta_keys", key), fact["type"]
+
+
+_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+
+
+def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
+    owner, _, member = path.partition(".")
+    schema: Json = definitions.get(owner, {})
+    if owner not in definitions or (member and member not in schema.get("properties", {})):
+        yield "unknown-type", f"there is no {path}", pointer, "see $defs of the snapshot"
+
+
+def _stray_messages(definitions: Json) -> Iterator[_Finding]:
+    """Yield a finding for each message type in no union: its sender would be unknown."""
+    sent = {use.message for found in skeleton.uses(definitions).values() for use in found}
+    for name, schema in definitions.items():
+        method = skeleton.method_constant(schema)
+        if method is not None and name not in sent:
+            hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"
+            hint += " extension, give its method facts"
+            yield "facts-disagree", f"{name} is in no message union", jsonpointer.join(
+                "methods", method
+            ), hint

@@ -1,0 +1,103 @@
+"""The usual values of required members, which senders write and callers need not give.
+
+A fact names a member of one type. It applies to each required member of that name and schema,
+because a published schema repeats in every type what the types have in common. A fact that does not
+fit is left out, and callers have to give the member: nobody here knows what else a later revision
+requires in it. This module does not know how Python code is written.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.ir import Filled
+from mcp_protogen.pipeline.ir import Json as JsonScalar
+from mcp_protogen.pipeline.normalise.references import target
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A member that is filled in wherever one of this name and schema is required."""
+
+    member: str
+    schema: Json
+    value: JsonScalar | Filled
+    fact: str
+    """The place of the fact, as a JSON pointer into the facts."""
+
+
+def fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
+    """Return the members that can be filled in, by the facts and a normalised schema."""
+    return _kept(list(_stated(definitions, facts)), definitions)
+
+
+def unkept(definitions: Json, facts: Facts) -> Sequence[Filling]:
+    """Return the members that the facts fill in but the schema does not allow to."""
+    stated = list(_stated(definitions, facts))
+    kept = _kept(stated, definitions)
+    return [one for one in stated if one not in kept]
+
+
+def fits(value: Any, schema: Json, definitions: Json) -> bool:
+    """Return whether a value is valid for `schema`."""
+    # Facts of published revisions have only such values, and to import jsonschema takes as long as
+    # to derive two of them.
+    match schema:
+        case {"type": "string", **more} if type(value) is str and more.keys() <= {"enum"}:
+            return value in more.get("enum", (value,))
+        case {"type": "integer", **more} if type(value) is int and more.keys() <= {"minimum"}:
+            return bool(value >= more.get("minimum", value))
+        case _:
+            pass
+    from jsonschema import Draft202012Validator
+
+    # Its declared parameter is a JSON type of its own, which `Any` from a file is not.
+    validator: Any = Draft202012Validator({**schema, "$defs": definitions})
+    valid: bool = validator.is_valid(value)
+    return valid
+
+
+def _stated(definitions: Json, facts: Facts) -> Iterator[Filling]:
+    stated: Json = facts.document.get("producer", {})
+    for key, fact in stated.items():
+        owner, _, member = fact["where"].partition(".")
+        schema = definitions.get(owner, {}).get("properties", {}).get(member)
+        if schema is None:
+            continue
+        pointer = jsonpointer.join("producer", key)
+        if fact["rule"] == "names_revision":
+            yield Filling(member, schema, facts.revision, pointer)
+        elif fact["rule"] == "filled_in":
+            value = Filled() if fact["value"] == {} else fact["value"]
+            yield Filling(member, schema, value, pointer)
+
+
+def _kept(stated: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
+    """Return the fillings that are possible; inner objects come before outer ones."""
+    kept: list[Filling] = []
+    waiting = stated
+    while ready := [one for one in waiting if _possible(one, kept, definitions)]:
+        kept += ready
+        waiting = [one for one in waiting if one not in ready]
+    return kept
+
+
+def _possible(filling: Filling, kept: Sequence[Filling], definitions: Json) -> bool:
+    if not isinstance(filling.value, Filled):
+        scalar = not is_object(filling.value) and not is_array(filling.value)
+        return scalar and fits(filling.value, filling.schema, definitions)
+    reference = filling.schema.get("$ref")
+    schema: Json = definitions.get(target(reference), {}) if reference is not None else {}
+    if "properties" not in schema or schema.get("x-any-of-required"):
+        return False
+    return all(_needs_nobody(member, schema, kept) for member in schema.get("required", ()))
+
+
+def _needs_nobody(member: str, owner: Json, kept: Sequence[Filling]) -> bool:
+    schema: Json = owner["properties"].get(member, {})
+    return "const" in schema or any(one.member == member and one.schema == schema for one in kept)

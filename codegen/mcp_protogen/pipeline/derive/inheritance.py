@@ -1,0 +1,108 @@
+"""Which classes of an extension extend others: the intersections in its schema.
+
+An `allOf` of a `$ref` and an object is a subclass of what is referred to, if it has all members of
+that as they are; members that it restricts are its own. A class has one base, the largest: with
+several, the order of members would not be that of any definition.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcp_protogen.base import names
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.ir import AliasIR, FieldIR, ObjectIR, Ref, TypeIR, UnionIR
+from mcp_protogen.pipeline.normalise.references import target
+
+Json = dict[str, Any]
+
+
+def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...]:
+    """Return `types` with the bases that follow from `definitions`, which need not be all."""
+    by_name: Mapping[str, TypeIR] = {str(one.name): one for one in types}
+    joined: dict[str, set[str]] = {}
+    for name, schema in definitions.items():
+        for owner, ref in _joined(names.type_name(name), schema):
+            joined.setdefault(owner, set()).add(ref)
+    for owner in list(joined):
+        for arm in _objects(owner, by_name):
+            joined.setdefault(str(arm.name), set()).update(joined[owner])
+    circular = recursion.circular(types)
+    return tuple(
+        (
+            _extending(one, sorted(joined[one.name]), by_name)
+            if isinstance(one, ObjectIR) and one.name in joined and one.name not in circular
+            else one
+        )
+        for one in types
+    )
+
+
+def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
+    """Yield what intersections refer to, with the name that the type of the place has or gets."""
+    if not is_object(schema):
+        return
+    parts: list[Any] = schema.get("allOf", [])
+    for part in parts:
+        if is_object(part) and "$ref" in part:
+            yield owner, names.type_name(target(part["$ref"]))
+        yield from _joined(owner, part)
+    for member, inner in schema.get("properties", {}).items():
+        yield from _joined(owner + names.pascal(member), inner)
+    for keyword in ("items", "additionalProperties"):
+        yield from _joined(owner, schema.get(keyword))
+
+
+def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:
+    """Yield the objects that a name stands for, those of unions included."""
+    for type_ in recursion.arms_within(name, types, _referred):
+        if isinstance(type_, ObjectIR):
+            yield type_
+
+
+def _referred(type_: TypeIR) -> Iterator[str]:
+    match type_:
+        case UnionIR(arms=arms):
+            for arm in arms:
+                yield from recursion.names_in(arm)
+        case AliasIR(type=Ref(inner)):
+            yield inner
+        case _:
+            pass
+
+
+def _extending(type_: ObjectIR, refs: list[str], types: Mapping[str, TypeIR]) -> ObjectIR:
+    fields = {field.name: field for field in type_.fields}
+    candidates = [
+        base
+        for ref in refs
+        for base in _objects(ref, types)
+        if base is not type_
+        and all(_is_kept(field, fields.get(field.name), types) for field in base.fields)
+    ]
+    if not candidates:
+        return type_
+    base = max(candidates, key=lambda one: len(one.fields))
+    inherited = frozenset(field.name for field in base.fields)
+    return replace(type_, base=base.name, inherited=inherited)
+
+
+def _is_kept(field: FieldIR, own: FieldIR | None, types: Mapping[str, TypeIR]) -> bool:
+    """Return whether a member is that of a base; what is said about it may be something else.
+
+    An object that is inline in the base is so here, too, and has the name of this place.
+    """
+    if own is None:
+        return False
+    match own.type, field.type:
+        case Ref(mine), Ref(theirs) if _content(mine, types) == _content(theirs, types):
+            own = replace(own, type=field.type)
+        case _:
+            pass
+    return replace(own, doc=field.doc, known_values=field.known_values) == field
+
+
+def _content(name: str, types: Mapping[str, TypeIR]) -> object:
+    found = types[name]
+    return (found.fields, found.any_of_required) if isinstance(found, ObjectIR) else found

@@ -1,0 +1,290 @@
+"""From normalised schema and facts to IR: methods, capabilities, errors, rules.
+
+Everything that the schema has is derived and compared with the facts; a method without facts is
+taken from the schema alone and reported.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.pipeline.derive import recursion, skeleton
+from mcp_protogen.pipeline.derive.types import Context
+from mcp_protogen.pipeline.ir import (
+    OTHER,
+    ROLES,
+    CapabilityIR,
+    ConditionIR,
+    ErrorIR,
+    LeniencyIR,
+    ListOf,
+    MetaKeyIR,
+    MethodIR,
+    ObjectIR,
+    Ref,
+    RequirementIR,
+    Role,
+    RulesIR,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+
+Json = dict[str, Any]
+
+
+def rules(context: Context) -> RulesIR:
+    """Return the rules of how messages of the revision are sent."""
+    stated: Json = context.facts.document["rules"]
+    result_type: Json = stated.get("result_type", {})
+    return RulesIR(
+        receive_batches=stated["batching"]["receive"],
+        send_batches=stated["batching"]["send"],
+        error_id_optional=stated["error_id_optional"]["value"],
+        server_requests=stated["server_requests"]["value"],
+        polling=stated.get("polling", {}).get("value", False),
+        bad_arguments=stated.get("bad_arguments", {}).get("value", "error"),
+        resource_not_found=stated.get("resource_not_found", {}).get("value", -32002),
+        result_type_values=tuple(result_type.get("values", ())),
+        leniency=tuple(_leniency(context)),
+    )
+
+
+_LENIENT: Mapping[str, Literal["absent", "negative"]] = {
+    "absent_reads_as": "absent",
+    "negative_reads_as": "negative",
+}
+
+
+def _leniency(context: Context) -> Iterator[LeniencyIR]:
+    facts: Json = context.facts.document.get("leniency", {})
+    for fact in facts.values():
+        _, _, member = fact["where"].partition(".")
+        yield LeniencyIR(member, _LENIENT[fact["rule"]], fact["value"])
+
+
+def capabilities(definitions: Json, context: Context) -> tuple[CapabilityIR, ...]:
+    """Return every capability path of both roles, in path order."""
+    return tuple(
+        _capability(role, path, flag, context)
+        for role in ROLES
+        for path, flag in sorted(skeleton.capabilities(definitions, role).items())
+    )
+
+
+def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context) -> CapabilityIR:
+    fact: Json = context.facts.document["capabilities"][role].get(".".join(path), {})
+    return CapabilityIR(
+        constant=names.constant(role, *path),
+        role=role,
+        path=path,
+        flag=flag,
+        implied="implied_by" in fact,
+        source=fact.get("source", ""),
+        doc=context.descriptions.capability(role, path),
+    )
+
+
+def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
+    """Return the error codes in descending order, so that those of JSON-RPC itself come first."""
+    stated: Json = context.facts.document["errors"]
+    return tuple(
+        ErrorIR(
+            code=int(code),
+            name=names.constant(fact["name"]),
+            data=names.class_name(fact["data"]) if fact.get("data") in definitions else None,
+            emit=fact["emit"],
+            source=fact["source"],
+            doc=context.descriptions.error(fact["name"]),
+        )
+        for code, fact in sorted(stated.items(), key=lambda item: -int(item[0]))
+    )
+
+
+def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
+    """Return the keys of `_meta` that have a meaning, by name."""
+    stated: Json = context.facts.document["meta_keys"]
+    return tuple(
+        MetaKeyIR(
+            key=key,
+            constant=names.constant("meta", key.rsplit("/", 1)[-1]),
+            on=tuple(fact["on"]),
+            type=fact["type"],
+            required=fact["required"],
+            source=fact["source"],
+            of=tuple(fact.get("of", ())),
+        )
+        for key, fact in sorted(stated.items())
+    )
+
+
+def methods(
+    definitions: Json, types: Mapping[str, TypeIR], context: Context
+) -> tuple[MethodIR, ...]:
+    """Return every method of the schema, by wire name; `types` are those of the same schema."""
+    found = [method for _, method in sorted(skeleton.methods(definitions).items())]
+    schema = _Schema(definitions, types)
+    params = {one.method: _params(one, context, definitions) for one in found}
+    raise_errors(_without_params(one, context.place) for one in found if not params[one.method])
+    return tuple(
+        _method(one, names.class_name(params[one.method]), schema, context) for one in found
+    )
+
+
+class _Schema(NamedTuple):
+    """One schema, as JSON and as types."""
+
+    definitions: Json
+    types: Mapping[str, TypeIR]
+
+
+def _method(
+    schema: skeleton.DerivedMethod, params: names.ClassName, around: _Schema, context: Context
+) -> MethodIR:
+    definitions, types = around
+    fact: Json = context.facts.methods.get(schema.method) or {}
+    stem = names.stem(schema.message)
+    deprecated = fact.get("deprecated")
+    traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
+    stated = [name for name in fact.get("results", schema.results) if name in definitions]
+    results = [one for name in stated or schema.results for one in _alternatives(name, types)]
+    return MethodIR(
+        method=schema.method,
+        kind=schema.kind,
+        stem=stem,
+        constant=names.Constant(stem.upper()),
+        message=names.class_name(schema.message),
+        senders=schema.senders,
+        params=params,
+        params_required=schema.params_required,
+        params_given=_given(params, schema, types),
+        order=tuple(fact.get("order", ())),
+        results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
+        requires=tuple(_requirements(schema, fact, definitions)),
+        phase=fact.get("phase", "any"),
+        traits=traits,
+        items=_items(results, types) if "paginated" in traits else None,
+        since=fact.get("since", context.facts.revision),
+        removed=fact.get("removed"),
+        deprecated=deprecated,
+        source=fact.get("source", ""),
+        doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
+    )
+
+
+def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
+    """Yield the classes of a result that may have one of several types."""
+    for type_ in recursion.arms_within(name, types, _referred):
+        arms = type_.arms if isinstance(type_, UnionIR) else ()
+        if not arms or not all(isinstance(arm, Ref) for arm in arms):
+            yield str(type_.name)
+
+
+def _referred(type_: TypeIR) -> list[str]:
+    arms = type_.arms if isinstance(type_, UnionIR) else ()
+    return [arm.name for arm in arms if isinstance(arm, Ref)]
+
+
+def _params(schema: skeleton.DerivedMethod, context: Context, definitions: Json) -> str:
+    """Return the type of the params; empty if there is none that could be used."""
+    fact: Json = context.facts.methods.get(schema.method) or {}
+    found = (schema.params, fact.get("params"), _plain_params(schema))
+    return next((name for name in found if name in definitions), "")
+
+
+def _plain_params(schema: skeleton.DerivedMethod) -> str:
+    return "NotificationParams" if schema.kind == "notification" else "RequestParams"
+
+
+def _without_params(schema: skeleton.DerivedMethod, place: str) -> Problem:
+    plain = _plain_params(schema)
+    message = f"{schema.message} has no params, and the schema has no {plain} to use instead"
+    hint = f"give it params, or define {plain}"
+    return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
+
+
+def _given(params: str, schema: skeleton.DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
+    """Return whether a caller has to give params, because nobody else fills a required member."""
+    if not schema.params_required:
+        return False
+    type_ = types.get(params)
+    return not isinstance(type_, ObjectIR) or any(
+        field.required and field.default is None for field in type_.fields
+    )
+
+
+def _items(
+    results: Sequence[str], types: Mapping[str, TypeIR]
+) -> tuple[names.FieldName, TypeExpr] | None:
+    """Return the list that every page holds, if there is one such list and a next page.
+
+    If a result may be something other than a page, the caller has to look at it.
+    """
+    result = types.get(results[0])
+    if len({*results}) > 1 or not isinstance(result, ObjectIR):
+        return None
+    lists = [
+        (field.name, field.type.item)
+        for field in result.fields
+        if field.required and isinstance(field.type, ListOf)
+    ]
+    goes_on = any(field.wire == "nextCursor" for field in result.fields)
+    return lists[0] if goes_on and len(lists) == 1 else None
+
+
+def derived_traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterator[str]:
+    """Yield the traits that params and result of a method show without facts."""
+    params = definitions.get(schema.params or "", {}).get("properties", {})
+    results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
+    if any("ttlMs" in result for result in results):
+        yield "cacheable"
+    if "inputResponses" in params:
+        yield "may_require_input"
+    if any("nextCursor" in result for result in results):
+        yield "paginated"
+    if "task" in params:
+        yield "task_augmentable"
+
+
+def _requirements(
+    schema: skeleton.DerivedMethod, fact: Json, definitions: Json
+) -> Iterator[RequirementIR]:
+    for key, gate in fact.get("requires", {}).items():
+        party, _, dotted = key.partition(".")
+        path = tuple(dotted.split("."))
+        for sender in schema.senders:
+            role = _role(party, sender)
+            # Inherited facts may name a capability that the schema no longer has.
+            if path not in skeleton.capabilities(definitions, role):
+                continue
+            yield RequirementIR(
+                capability=names.constant(role, *path),
+                role=role,
+                path=path,
+                level=gate["level"],
+                sender=sender,
+                when=tuple(_condition(entry) for entry in gate.get("when", ())),
+                source=gate["source"],
+            )
+
+
+def _role(party: str, sender: Role) -> Role:
+    match party:
+        case "sender":
+            return sender
+        case "receiver":
+            return OTHER[sender]
+        case "client":
+            return "client"
+        case _:
+            return "server"
+
+
+def _condition(entry: Json) -> ConditionIR:
+    one_of = entry.get("one_of")
+    return ConditionIR(
+        member=entry["member"],
+        one_of=None if one_of is None else tuple(one_of),
+        or_absent=entry.get("or_absent", False),
+    )

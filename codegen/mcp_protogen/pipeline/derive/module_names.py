@@ -1,0 +1,76 @@
+"""Names in generated modules that are not taken from the schema unchanged, and equal ones."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from mcp_protogen.base.names import StubName, stub
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.pipeline.ir import MethodIR, RevisionIR
+
+METHODS_MODULE = frozenset(
+    {"ERRORS", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "REVISION", "TABLE", "parse"}
+    | {"parse_request", "parse_notification", "parse_answer"}
+    | {f"serialise_{part}" for part in ("request", "notification", "result", "error")}
+)
+"""The names that the methods module of every revision has."""
+
+CAPABILITIES_MODULE = frozenset(
+    {"CAPABILITIES", "REQUIREMENTS", "check", "client_capabilities", "server_capabilities"}
+)
+"""The names that the capabilities module of every revision has."""
+
+
+def sender(method: MethodIR) -> StubName:
+    """Return the name of the stub that sends a message."""
+    return stub("notify_" if method.kind == "notification" else "", method.stem)
+
+
+def handler(method: MethodIR) -> StubName:
+    """Return the name of the stub that handles a message."""
+    return stub("on_", method.stem)
+
+
+def iterator(method: MethodIR) -> str:
+    """Return the name of the stub that walks all pages of a list."""
+    return f"iter_{method.stem.removeprefix('list_')}"
+
+
+_Named = tuple[str, str]
+
+
+def collisions(ir: RevisionIR, place: str) -> Iterator[Problem]:
+    """Yield a problem for every two things with one name; `place` names the schema's file."""
+    for named in (_stubs(ir), _in_methods_module(ir), _in_capabilities_module(ir)):
+        uses: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for name, use in named:
+            uses[name][use] = None
+        for name, things in uses.items():
+            if len(things) > 1:
+                message = f"{' and '.join(things)} would both be called {name}"
+                hint = "rename one of them in the schema"
+                yield Problem("name-collision", message, place, "/$defs", hint)
+
+
+def _stubs(ir: RevisionIR) -> Iterator[_Named]:
+    for method in ir.methods:
+        yield sender(method), f"sending {method.method}"
+        yield handler(method), f"handling {method.method}"
+        if method.items:
+            yield iterator(method), f"all pages of {method.method}"
+
+
+def _in_methods_module(ir: RevisionIR) -> Iterator[_Named]:
+    yield from ((name, "a table of the module") for name in sorted(METHODS_MODULE))
+    yield from ((method.constant, _shown(method)) for method in ir.methods)
+    yield from ((error.name, f"error {error.code}") for error in ir.errors)
+    yield from ((key.constant, f"metadata {key.key}") for key in ir.meta_keys)
+
+
+def _in_capabilities_module(ir: RevisionIR) -> Iterable[_Named]:
+    for capability in ir.capabilities:
+        path = "/".join(capability.path)
+        yield capability.constant, f"capability {path} of the {capability.role}"
+
+
+def _shown(method: MethodIR) -> str:
+    return f"method {method.method}"

@@ -1,0 +1,215 @@
+"""A revision with the names that a project gives to its types."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from mcp_protogen.base import names
+from mcp_protogen.base.names import ClassName, FieldName, ModuleName, UnsafeName
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs.own_names import OwnNames, names_for
+from mcp_protogen.pipeline.ir import (
+    Anything,
+    ListOf,
+    MapOf,
+    MethodIR,
+    ObjectIR,
+    OneOf,
+    Ref,
+    RevisionIR,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+
+
+def with_own_names(
+    ir: RevisionIR, options: GenerationOptions, *, file_names: bool = False
+) -> RevisionIR:
+    """Return a revision with the names of the user, if there are any; raise as `renamed` does.
+
+    With `file_names`, modules need not be identifiers. Raise `ProblemError`
+    (`conflicting-options`), too, for a module that has to keep its name.
+    """
+    own = names_for(ir.id, options)
+    if own and own.module and options.target is None:
+        message = "a module can have a name of yours only where a target makes it"
+        pointer = own.pointer("modules")
+        raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
+    return renamed(ir, own, file_names=file_names) if own else ir
+
+
+def renamed(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> RevisionIR:
+    """Return a revision with other names; with `file_names`, its module need not be an identifier.
+
+    Types that get one name are one type if they have the same members. Raise `ProblemError`, with
+    pointers into the file: `bad-names`, `unsafe-name`, `name-collision`.
+    """
+    raise_errors((*_unknown(ir, own), *_unsafe(ir, own, file_names=file_names)))
+    work = _Renaming(own)
+    types = [work.type(one) for one in ir.types]
+    raise_errors(_collisions(ir, types, own))
+    merged = {str(one.name): one for one in reversed(types)}
+    if own.open is not None:
+        raise_errors(_not_open(merged, own))
+        merged = {name: _opened(one, name in own.open) for name, one in merged.items()}
+    return replace(
+        ir,
+        module=ModuleName(own.module) if own.module else ir.module,
+        types=tuple(merged[name] for name in sorted(merged)),
+        methods=tuple(work.method(one, ir) for one in ir.methods),
+        errors=tuple(
+            replace(one, data=work.name(one.data)) if one.data else one for one in ir.errors
+        ),
+        meta_keys=tuple(
+            replace(one, type=work.name(one.type), of=tuple(map(work.name, one.of)))
+            for one in ir.meta_keys
+        ),
+    )
+
+
+class _Renaming:
+    """The names of one revision, as functions on all that has names."""
+
+    def __init__(self, own: OwnNames) -> None:
+        self._own = own
+
+    def name(self, name: str) -> ClassName:
+        return ClassName(self._own.types.get(name, name))
+
+    def member(self, owner: str, wire: str, name: FieldName) -> FieldName:
+        return FieldName(self._own.members.get(f"{owner}.{wire}", name))
+
+    def expression(self, expr: TypeExpr) -> TypeExpr:
+        match expr:
+            case Ref(name):
+                return Ref(self.name(name))
+            case ListOf(item):
+                return ListOf(self.expression(item))
+            case MapOf(value, bare):
+                return MapOf(self.expression(value), bare)
+            case Anything(name=name):
+                return Anything(name=self.name(name))
+            case OneOf(arms):
+                return OneOf(tuple(map(self.expression, arms)))
+            case _:
+                return expr
+
+    def type(self, type_: TypeIR) -> TypeIR:
+        name = self.name(type_.name)
+        if isinstance(type_, UnionIR):
+            return replace(type_, name=name, arms=tuple(map(self.expression, type_.arms)))
+        if not isinstance(type_, ObjectIR):
+            return replace(type_, name=name, type=self.expression(type_.type))
+        fields = tuple(
+            replace(
+                one,
+                name=self.member(type_.name, one.wire, one.name),
+                type=self.expression(one.type),
+            )
+            for one in type_.fields
+        )
+        base = self.name(type_.base) if type_.base else None
+        return replace(type_, name=name, fields=fields, base=base)
+
+    def method(self, method: MethodIR, ir: RevisionIR) -> MethodIR:
+        items = method.items
+        if items is not None:
+            fields = _fields(ir, method.results[0])
+            member = self.member(method.results[0], fields.get(items[0], items[0]), items[0])
+            items = member, self.expression(items[1])
+        return replace(
+            method,
+            message=self.name(method.message),
+            params=self.name(method.params),
+            results=tuple(dict.fromkeys(map(self.name, method.results))),
+            items=items,
+        )
+
+
+def _fields(ir: RevisionIR, name: str) -> Mapping[str, str]:
+    """Return the members of a type on the wire, by their names in Python."""
+    found = next((one for one in ir.types if one.name == name), None)
+    return {one.name: one.wire for one in found.fields} if isinstance(found, ObjectIR) else {}
+
+
+def _unknown(ir: RevisionIR, own: OwnNames) -> Iterator[Problem]:
+    known = {str(one.name) for one in ir.types}
+    members = {f"{one.name}.{wire}" for one in ir.types for wire in _fields(ir, one.name).values()}
+    for kind, named, there in (("types", own.types, known), ("members", own.members, members)):
+        for name in named:
+            if name not in there:
+                message = f"{ir.id} has no {kind[:-1]} {name!r:.80}"
+                hint = did_you_mean(name, there, "use the names of a run without --names")
+                yield Problem("bad-names", message, own.place, own.pointer(kind, name), hint)
+    tags = {f"{one.name}.{tag}" for one, tag in _tagged(ir)}
+    for name in own.members:
+        if name in tags:
+            message = f"{name} tells the arms of a union apart, and keeps its name"
+            yield Problem("bad-names", message, own.place, own.pointer("members", name))
+
+
+def _tagged(ir: RevisionIR) -> Iterator[tuple[Ref, str]]:
+    for one in ir.types:
+        if isinstance(one, UnionIR) and one.tag is not None:
+            yield from ((arm, one.tag) for arm in one.arms if isinstance(arm, Ref))
+
+
+def _unsafe(ir: RevisionIR, own: OwnNames, *, file_names: bool) -> Iterator[Problem]:
+    module = names.file_stem if file_names else names.own_module
+    checks = (
+        *((names.class_name, new, ("types", old)) for old, new in own.types.items()),
+        *((names.attribute_name, new, ("members", old)) for old, new in own.members.items()),
+        *([(module, own.module, ("modules",))] if own.module else []),
+    )
+    for check, name, place in checks:
+        try:
+            check(name)
+        except UnsafeName as error:
+            message = f"{name!r:.80} cannot be used in {ir.id}: {_reason(error, name)}"
+            kind, *more = place
+            hint = "use an identifier that neither Python nor generated code uses"
+            yield Problem("unsafe-name", message, own.place, own.pointer(kind, *more), hint)
+
+
+def _reason(error: UnsafeName, name: str) -> str:
+    said = str(error)
+    return "it is no identifier, or it is reserved" if said == name else f"it {said}"
+
+
+def _collisions(ir: RevisionIR, types: Sequence[TypeIR], own: OwnNames) -> Iterator[Problem]:
+    first: dict[str, tuple[TypeIR, str]] = {}
+    for before, type_ in zip(ir.types, types, strict=True):
+        one, was = first.setdefault(str(type_.name), (type_, str(before.name)))
+        if _content(one) != _content(type_):
+            message = f"{was} and {before.name} would both be called {type_.name}"
+            old = str(before.name) if before.name in own.types else was
+            hint = "only types with the same members can be one"
+            yield Problem("name-collision", message, own.place, own.pointer("types", old), hint)
+        if isinstance(type_, ObjectIR):
+            for name in names.duplicates(field.name for field in type_.fields):
+                message = f"two members of {before.name} would both be called {name}"
+                pointer = own.pointer("members")
+                yield Problem("name-collision", message, own.place, pointer)
+
+
+def _content(type_: TypeIR) -> object:
+    """Return what has to be equal for two types to be one; what is said about them may differ."""
+    if not isinstance(type_, ObjectIR):
+        return replace(type_, origin="", doc="", deprecated=False)
+    fields = tuple(replace(one, doc="", known_values=()) for one in type_.fields)
+    return {one.wire: one for one in fields}, type_.any_of_required
+
+
+def _not_open(types: Mapping[str, TypeIR], own: OwnNames) -> Iterator[Problem]:
+    objects = {name for name, one in types.items() if isinstance(one, ObjectIR)}
+    for place, name in enumerate(own.open or ()):
+        if name not in objects:
+            message = f"{own.revision} has no object {name!r:.80} that could be open"
+            pointer = own.pointer("open", place)
+            yield Problem("bad-names", message, own.place, pointer, did_you_mean(name, objects))
+
+
+def _opened(type_: TypeIR, is_open: bool) -> TypeIR:
+    return replace(type_, open=is_open) if isinstance(type_, ObjectIR) else type_

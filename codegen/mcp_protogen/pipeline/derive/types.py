@@ -1,0 +1,214 @@
+"""From normalised schema and facts to IR: the types."""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.graph import targets_first
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.pipeline.derive.filled import Filling, fillings
+from mcp_protogen.pipeline.inputs.descriptions import Descriptions, documented
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.ir import (
+    NOTHING,
+    AliasIR,
+    Anything,
+    FieldIR,
+    Filled,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.pipeline.ir import Json as JsonScalar
+from mcp_protogen.pipeline.normalise.references import direct, target
+
+Json = dict[str, Any]
+
+_CONSTRAINTS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The data besides the schema that deriving one revision uses."""
+
+    facts: Facts
+    descriptions: Descriptions
+    place: str
+
+    def doc(self, text: str, deprecated: bool) -> str:
+        """Return a text about a type or member; only ours says whether that is deprecated."""
+        return documented(text, deprecated) if self.descriptions.ours else text
+
+
+def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
+    """Return the types of a normalised schema, in name order.
+
+    Raise `ProblemError` for names that cannot be Python names, or that become equal.
+    """
+    raise_errors(tuple(_name_problems(definitions, context.place)))
+    surroundings = _Surroundings(
+        context, nullable_names(definitions), fillings(definitions, context.facts)
+    )
+    return tuple(_type(name, schema, surroundings) for name, schema in sorted(definitions.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """The data that all types of one schema are read with."""
+
+    context: Context
+    nulls: Container[str]
+    filled: Sequence[Filling]
+
+
+def _name_problems(definitions: Json, place: str) -> Iterator[Problem]:
+    for name, schema in definitions.items():
+        pointer = jsonpointer.join("$defs", name)
+        try:
+            names.class_name(name)
+        except names.UnsafeName:
+            yield _unsafe(name, "type", place, pointer)
+        taken: dict[str, str] = {}
+        for member in schema.get("properties", {}):
+            try:
+                field = names.field_name(member)
+            except names.UnsafeName:
+                yield _unsafe(
+                    member, "member", place, pointer + jsonpointer.join("properties", member)
+                )
+                continue
+            if field in taken:
+                message = (
+                    f"members {taken[field]!r:.80} and {member!r:.80} would both be called {field}"
+                )
+                hint = "rename one of them in the schema"
+                yield Problem("name-collision", message, place, f"{pointer}/properties", hint)
+            taken[field] = member
+
+
+def _unsafe(name: str, what: str, place: str, pointer: str) -> Problem:
+    hint = "use ASCII letters, digits and underscores"
+    return Problem("unsafe-name", f"{name!r:.80} cannot name a Python {what}", place, pointer, hint)
+
+
+def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
+    context = around.context
+    class_name = names.class_name(name)
+    origin = jsonpointer.join("$defs", name)
+    deprecated = name in context.facts.deprecated
+    doc = context.doc(context.descriptions.type(name), deprecated)
+    is_inline: bool = schema.get("x-inline", False)
+    if "properties" in schema:
+        return ObjectIR(
+            name=class_name,
+            fields=tuple(_fields(name, schema, around)),
+            any_of_required=tuple(schema.get("x-any-of-required", ())),
+            open=name in context.facts.open_types or schema.get("x-open", False),
+            origin=origin,
+            doc=doc,
+            deprecated=deprecated,
+            inline=is_inline,
+        )
+    if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
+        return UnionIR(
+            name=class_name,
+            arms=tuple(expression(arm) for arm in schema["anyOf"]),
+            tag=schema.get("discriminator", {}).get("propertyName"),
+            open=schema.get("x-open", False),
+            origin=origin,
+            doc=doc,
+            deprecated=deprecated,
+            inline=is_inline,
+        )
+    return AliasIR(class_name, expression(schema), origin, doc, deprecated, is_inline)
+
+
+def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR]:
+    context = around.context
+    required = frozenset(schema.get("required", ()))
+    # They are part of what we say about a member.
+    known: Mapping[str, tuple[str, ...]] = (
+        context.facts.open_strings if context.descriptions.ours else {}
+    )
+    for wire, value in schema["properties"].items():
+        expr = expression(value)
+        deprecated = f"{owner}.{wire}" in context.facts.deprecated
+        yield FieldIR(
+            wire=wire,
+            name=names.field_name(wire),
+            type=expr,
+            required=wire in required,
+            default=_default(wire, value, around) if wire in required else None,
+            nullable=nullable(expr, around.nulls),
+            constraints=tuple((key, value[key]) for key in _CONSTRAINTS if key in value),
+            known_values=known.get(f"{owner}.{wire}", ()),
+            doc=context.doc(context.descriptions.member(owner, wire), deprecated),
+            deprecated=deprecated,
+        )
+
+
+def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Filled:
+    """Return the value of a required member that Python code leaves out: the only or usual one."""
+    for filling in around.filled:
+        if filling.member == wire and filling.schema == schema:
+            return filling.value
+    result_type: Json = around.context.facts.document["rules"].get("result_type", {})
+    usual: JsonScalar = result_type["absent"] if wire == result_type.get("member") else None
+    constant: JsonScalar = schema.get("const", usual)
+    return constant
+
+
+def nullable_names(definitions: Json) -> frozenset[str]:
+    """Return the definitions that accept null, directly or through others."""
+    aliases = {name: one for name, one in definitions.items() if "properties" not in one}
+    found: set[str] = set()
+    for name in targets_first(direct(aliases)):
+        if nullable(expression(aliases[name]), found):
+            found.add(name)
+    return frozenset(found)
+
+
+def nullable(expr: TypeExpr, nulls: Container[str]) -> bool:
+    match expr:
+        case Anything() | Scalar("null"):
+            return True
+        case Ref(name):
+            return name in nulls
+        case OneOf(arms):
+            return any(nullable(arm, nulls) for arm in arms)
+        case _:
+            return False
+
+
+def expression(schema: Json) -> TypeExpr:
+    """Return the type of a schema inside a definition."""
+    match schema:
+        case {"$ref": str(ref)}:
+            return Ref(names.class_name(target(ref)))
+        case {"anyOf": arms}:
+            return OneOf(tuple(expression(arm) for arm in arms))
+        case {"const": value}:
+            return LiteralOf((value,))
+        case {"enum": values}:
+            return LiteralOf(tuple(values)) if values else NOTHING
+        case {"type": kinds} if is_array(kinds):
+            return OneOf(tuple(expression({**schema, "type": kind}) for kind in kinds))
+        case {"type": "array"}:
+            return ListOf(expression(schema.get("items", {})))
+        case {"type": "object"}:
+            value = schema.get("additionalProperties", {})
+            inner = expression(value) if is_object(value) else Anything()
+            return MapOf(inner, schema.get("x-bare", False))
+        case {"type": "string" | "boolean" | "integer" | "number" | "null" as kind}:
+            return Scalar(kind)
+        case _:
+            return Anything(name=schema.get("x-value", ""))

@@ -1,0 +1,306 @@
+"""From IR to modules: the files of a package, and the template of each."""
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from mcp_protogen import __version__
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.pipeline.emit import formatting, verify, views
+from mcp_protogen.pipeline.emit import template_contract as templates
+from mcp_protogen.pipeline.emit.models import ModelsSource
+from mcp_protogen.pipeline.emit.render import Renderer
+from mcp_protogen.pipeline.emit.template_contexts import (
+    AppsContext,
+    ExtensionContext,
+    ExtensionModelsContext,
+    ExtensionsContext,
+    ListedRevision,
+    ModelsContext,
+    ModelsPackageContext,
+    PackageContext,
+    RevisionContext,
+    SharedContext,
+)
+from mcp_protogen.pipeline.emit.template_contract import Context, Template
+from mcp_protogen.pipeline.ir import ROLES, ExtensionIR, RevisionIR, TypeIR
+from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile
+from mcp_protogen.pipeline.parts import (
+    CLIENTS_OF_EXTENSIONS,
+    INSTANCES,
+    OF_REVISIONS,
+    ClientBase,
+    Selection,
+    missing_names,
+)
+from mcp_protogen.pipeline.plans.tables import PairTables
+from mcp_protogen.pipeline.target import TargetFile
+
+_PATH_PART = re.compile(r"(?!\.)[A-Za-z0-9_.-]+(?<!\.)")
+
+# Module of a revision's folder → template; the models are not among them.
+MODULES: Mapping[str, Template[RevisionContext]] = {
+    "__init__": templates.REVISION,
+    "app": templates.APP,
+    "capabilities": templates.CAPABILITIES,
+    "client": templates.CLIENT,
+    "methods": templates.METHODS,
+    "server": templates.SERVER,
+}
+# The same for an extension.
+EXTENSION_MODULES: Mapping[str, Template[ExtensionContext]] = {
+    "__init__": templates.EXTENSION,
+    "capabilities": templates.EXTENSION_CAPABILITIES,
+    "client": templates.EXTENSION_CLIENT,
+    "methods": templates.EXTENSION_METHODS,
+    "server": templates.EXTENSION_SERVER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A rendered, verified and formatted module."""
+
+    path: str
+    origin: str
+    text: str
+
+
+def models_modules(
+    ir: RevisionIR, sources: Collection[ModelsSource], renderer: Renderer
+) -> Iterator[Module]:
+    """Yield the modules of a revision's models, verified against its IR, and their package."""
+    context: ModelsPackageContext = {"ir": ir, "modules": _modules_of(sources)}
+    path = f"{models_folder(ir)}/__init__.py"
+    yield _rendered(path, templates.ALL_MODELS, context, renderer)
+    yield from _models_modules(models_folder(ir), sources, f"MCP {ir.id}", renderer)
+
+
+def extension_models_modules(
+    extension: ExtensionIR,
+    sources: Collection[ModelsSource],
+    core: Mapping[str, tuple[TypeIR, ...]],
+    renderer: Renderer,
+) -> Iterator[Module]:
+    """Yield the modules of an extension's models, and their package.
+
+    It also has those of its revision, by the modules in `core`, that the extension's methods have.
+    """
+    context: ExtensionModelsContext = {
+        "ir": extension.ir,
+        "modules": _modules_of(sources),
+        "extension": extension,
+        "core_modules": views.core_modules(extension, core),
+    }
+    folder = f"{extension_folder(extension)}/models"
+    yield _rendered(f"{folder}/__init__.py", templates.EXTENSION_MODELS, context, renderer)
+    yield from _models_modules(folder, sources, extension.identifier, renderer)
+
+
+def _modules_of(sources: Iterable[ModelsSource]) -> Mapping[str, str]:
+    """Return the module of each type, by its name."""
+    modules = {name: models.name for models in sources for name in models.exported}
+    return dict(sorted(modules.items()))
+
+
+def _models_modules(
+    folder: str, sources: Iterable[ModelsSource], subject: str, renderer: Renderer
+) -> Iterator[Module]:
+    for models in sources:
+        path = f"{folder}/{models.name}.py"
+        context: ModelsContext = {
+            "subject": subject,
+            "models": models,
+            "exported": models.exported,
+        }
+        template = templates.MODELS
+        source = renderer.render(template.name, context)
+        tree = formatting.parsed(source, path, template.name)
+        raise_errors(verify.models(tree, models.types, path))
+        yield _module(path, template.name, source, tree, renderer)
+
+
+def models_folder(ir: RevisionIR) -> str:
+    """Return the path of the models of a revision in its package."""
+    return f"{ir.module}/models"
+
+
+def extension_folder(extension: ExtensionIR) -> str:
+    """Return the path of an extension in its package."""
+    return f"{extension.ir.module}/ext/{extension.module}"
+
+
+def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
+    """Yield the other modules of a revision, proven against its types and each other."""
+    context: RevisionContext = {
+        **views.revision_messages(ir),
+        "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
+        "roles": [role for role in ROLES if role in selection.modules],
+        "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
+        "missing": missing_names(selection),
+    }
+    sources = {
+        module: renderer.render(template.name, context)
+        for module, template in MODULES.items()
+        if module in {"__init__", *selection.modules}
+    }
+    trees: dict[str, ast.Module] = {}
+    for module, source in sources.items():
+        path, template = f"{ir.module}/{module}.py", MODULES[module].name
+        trees[module] = formatting.parsed(source, path, template)
+        yield _module(path, template, source, trees[module], renderer)
+    raise_errors(verify.members(trees, {type_.name for type_ in ir.types}, ir.module))
+
+
+def extension_modules(
+    extension: ExtensionIR, selection: Selection, renderer: Renderer
+) -> Iterator[Module]:
+    """Yield the other modules of an extension, proven against the types that it may name."""
+    folder = extension_folder(extension)
+    context: ExtensionContext = {
+        **views.extension_messages(extension),
+        "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
+        "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
+        **_client_base(extension, selection),
+    }
+    there = {"__init__", "capabilities", "methods", *context["roles"]}
+    trees: dict[str, ast.Module] = {}
+    for module, template in EXTENSION_MODULES.items():
+        if module in there:
+            path = f"{folder}/{module}.py"
+            source = renderer.render(template.name, context)
+            trees[module] = formatting.parsed(source, path, template.name)
+            yield _module(path, template.name, source, trees[module], renderer)
+    types = {type_.name for type_ in (*extension.ir.types, *extension.core.types)}
+    raise_errors(verify.members(trees, types, folder))
+
+
+class _ClientBase(TypedDict):
+    client_base: str
+    client_base_module: str
+    client_lacks: str
+
+
+def _client_base(extension: ExtensionIR, selection: Selection) -> _ClientBase:
+    """Return what the client of an extension extends, and the part that it lacks for more."""
+    usual = ClientBase("", "client.base", "ClientBase")
+    base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
+    if base.part and base.part not in selection.parts:
+        lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
+        base = usual
+    return {
+        "client_base": base.name,
+        "client_base_module": base.module,
+        "client_lacks": lacks,
+    }
+
+
+def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:
+    """Return the package of all extensions of one revision."""
+    ir = next(iter(extensions)).ir
+    context: ExtensionsContext = {"revision": ir.id}
+    return _rendered(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
+
+
+def shared_modules(
+    pairs: Iterable[PairTables], selection: Selection, renderer: Renderer
+) -> Iterator[Module]:
+    """Yield the tables of each pair of revisions, their package, and the bridge."""
+    client = "client" in selection.modules
+    for module, path, template in (
+        ("bridge", "bridge.py", templates.BRIDGE),
+        ("translate", "translate/__init__.py", templates.TRANSLATIONS),
+        ("translate.adapters", "translate/adapters.py", templates.ADAPTERS),
+    ):
+        if module in selection.modules:
+            context: SharedContext = {"client": client, "runtime": renderer.runtime_in(path)}
+            yield _rendered(path, template, context, renderer)
+    for pair in pairs:
+        path = f"translate/{pair.older.module}__{pair.newer.module}.py"
+        tables = views.pair_context(pair, renderer.runtime_in(path))
+        yield _rendered(path, templates.TRANSLATION, tables, renderer)
+
+
+def package_modules(
+    revisions: tuple[ListedRevision, ...], selection: Selection, renderer: Renderer
+) -> Iterator[Module]:
+    """Yield the `__init__` of the package, which lists its revisions, and what these import."""
+    modules = [str(revision.module) for revision in revisions]
+    exports = [name for _, names in selection.exports for name in names]
+    own = {"bridge": "Bridge", "translate": "translate"}
+    there = [name for module, name in own.items() if module in selection.modules]
+    instances = {name: of for name, of in INSTANCES.items() if of in exports}
+    runtime = renderer.runtime_in("__init__.py")
+    context: PackageContext = {
+        "revisions": revisions,
+        "runtime": runtime,
+        "copied": runtime.startswith("."),
+        "made_for": __version__,
+        "runtime_exports": selection.exports,
+        "package_exported": sorted(["REVISIONS", "load", *there, *exports, *instances]) + modules,
+        "instances": instances,
+        "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
+    }
+    yield _rendered("__init__.py", templates.PACKAGE, context, renderer)
+    if "app" in selection.modules:
+        apps: AppsContext = {
+            "runtime": runtime,
+            "http_server": "http-server" in selection.parts,
+            "stdio": "stdio" in selection.parts,
+        }
+        yield _rendered("app.py", templates.APPS, apps, renderer)
+
+
+def fixed_files(
+    runtime: Path, copied: Iterable[Path], selection: Selection
+) -> Iterator[GeneratedFile]:
+    """Yield the files that are the same in every package of the same parts.
+
+    These are the typing marker, and the files of the runtime, byte for byte.
+    """
+    yield GeneratedFile("py.typed", b"", "mcp-gen")
+    for path in copied:
+        relative = path.relative_to(runtime)
+        module = ".".join(relative.with_suffix("").parts).removesuffix("__init__").rstrip(".")
+        # What is no module says under which terms the copy is.
+        if path.suffix != ".py" or selection.has_runtime(module):
+            name = f"{RUNTIME_FOLDER}/{relative.as_posix()}"
+            yield GeneratedFile(name, path.read_bytes(), "runtime")
+
+
+def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFile, ...]:
+    """Return the files of a target, sorted; modules of Python are parsed, and laid out by black.
+
+    Raise `ProblemError`: `bad-target` for a path outside the folder, or that two files have.
+    """
+    origin = f"target {target}"
+    made: dict[str, GeneratedFile] = {}
+    for path, text in files:
+        parts = path.split("/")
+        if path in made or not all(map(_PATH_PART.fullmatch, parts)):
+            why = "has two files" if path in made else "has a file that cannot be"
+            hint = "its package has to be repaired or updated"
+            message = f"target {target!r} {why} at {path!r:.80}"
+            raise ProblemError(Problem("bad-target", message, hint=hint))
+        if path.endswith(".py"):
+            formatting.parsed(text, path, origin)
+            text = formatting.formatted(text, ours=False)
+        made[path] = GeneratedFile(path, text.encode(), origin)
+    return tuple(made[path] for path in sorted(made))
+
+
+def _rendered(
+    path: str, template: Template[Context], context: Context, renderer: Renderer
+) -> Module:
+    name = template.name
+    source = renderer.render(name, context)
+    return _module(path, name, source, formatting.parsed(source, path, name), renderer)
+
+
+def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:
+    raise_errors(verify.module(tree, path))
+    text = formatting.formatted(source, ours=not renderer.overridden)
+    return Module(path, f"template {template}", text)

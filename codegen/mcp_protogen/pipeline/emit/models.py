@@ -1,0 +1,306 @@
+"""Message models: datamodel-code-generator on the normalised schema, and a check of its result.
+
+That tool decides which class has which members, and in which order they are, with two small
+templates of ours. Annotations come from the IR: the tool is shown only which types refer to which.
+The definitions are then divided into modules, whose imports follow from the names that they use.
+"""
+
+import ast
+import json
+import warnings
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from mcp_protogen.base.graph import Graph, targets_first
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.model_modules import about
+from mcp_protogen.pipeline.emit import text
+from mcp_protogen.pipeline.emit.annotations import (
+    alias_annotation,
+    base_class,
+    default_text,
+    field_annotation,
+    member_text,
+)
+from mcp_protogen.pipeline.ir import AliasIR, ObjectIR, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.pipeline.normalise.references import to
+
+Json = dict[str, Any]
+
+# The modules of the names that class bodies may use, in the order of import lines.
+_IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
+    (
+        "typing",
+        frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"}),
+    ),
+    ("pydantic", frozenset({"Field"})),
+    ("typing_extensions", frozenset({"TypeAliasType"})),
+)
+_OF_RUNTIME = frozenset(
+    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion", "ToolResult"}
+    | {"SUPPLIED", "UnknownContent", "WireModel"}
+)
+_RUNTIME = "mcp_protogen.runtime.core.models"
+_NO_MODULES: Mapping[str, tuple[TypeIR, ...]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsSource:
+    """The parts of a module of models: its name, what its types are, imports and definitions."""
+
+    name: str
+    about: str
+    types: tuple[TypeIR, ...]
+    imports: tuple[tuple[str, tuple[str, ...]], ...]
+    body: str
+
+    @property
+    def exported(self) -> list[str]:
+        """The names of the types, sorted."""
+        return sorted(str(type_.name) for type_ in self.types)
+
+
+Modules = Mapping[str, tuple[TypeIR, ...]]
+
+
+def emit(
+    ir: RevisionIR, templates: Path, runtime: str, modules: Modules, core: Modules = _NO_MODULES
+) -> Iterator[ModelsSource]:
+    """Yield Python source for the types of `ir` in `modules`, with imports from `runtime`.
+
+    Those of an extension may name the types in `core`, the modules of its revision.
+    """
+    names = {module: frozenset(str(one.name) for one in modules[module]) for module in modules}
+    beside = [(f".{module}", names[module]) for module in modules]
+    beside += [
+        (f"....models.{module}", frozenset(str(one.name) for one in core[module]))
+        for module in core
+    ]
+    offered = [*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME), *beside]
+    definitions = defined(ir.types, templates)
+    for module, types in modules.items():
+        parts = [one for name, one in definitions.items() if name in names[module]]
+        used = frozenset[str]().union(*(part.used for part in parts)) - names[module]
+        imports = tuple(
+            (place, tuple(sorted(used & provided)))
+            for place, provided in offered
+            if used & provided
+        )
+        body = "\n\n\n".join(part.text for part in parts) + "\n"
+        yield ModelsSource(module, about(module), types, imports, body)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The text of a type, and the names in it."""
+
+    text: str
+    used: frozenset[str]
+
+
+def defined(types: Sequence[TypeIR], templates: Path) -> Mapping[str, Definition]:
+    """Return the definition of each type, in order."""
+    source = _generate(types, templates / "models")
+    body = _definitions(source)
+    lines = _quoted(source, body)
+    hints = {name: [ast.parse(alias_annotation(one))] for name, one in _endless(types).items()}
+    found = [(name, node) for node in body for name in _defined(node)]
+    starts = [node.lineno - 1 for _, node in found]
+    ends = [*starts[1:], body[-1].end_lineno]
+    definitions: dict[str, Definition] = {}
+    for (name, node), start, end in zip(found, starts, ends, strict=True):
+        text = "\n".join(lines[start:end]).rstrip()
+        definitions[name] = Definition(text, frozenset(_used([node, *hints.get(name, ())])))
+    return definitions
+
+
+def _used(trees: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names in trees."""
+    return (node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def load_tool() -> None:
+    """Import datamodel-code-generator, which is slow, with everything that `emit` needs of it."""
+    for module in ("parser.jsonschema", "config", "model.pydantic_v2"):
+        import_module(f"datamodel_code_generator.{module}")
+
+
+def _generate(types: Sequence[TypeIR], templates: Path) -> str:
+    from datamodel_code_generator import InputFileType, LiteralType, generate
+    from datamodel_code_generator.enums import DataModelType
+    from datamodel_code_generator.format import PythonVersion
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = generate(
+            json.dumps(_skeleton(types)),
+            input_file_type=InputFileType.JsonSchema,
+            output_model_type=DataModelType.PydanticV2BaseModel,
+            target_python_version=PythonVersion.PY_311,
+            base_class=f"{_RUNTIME}.WireModel",
+            custom_template_dir=templates,
+            extra_template_data=_template_data(types),
+            custom_class_name_generator=str,  # names are ours, and safe
+            formatters=[],
+            disable_timestamp=True,
+            disable_future_imports=True,
+            enum_field_as_literal=LiteralType.All,
+            extra_fields=None,
+            field_constraints=True,
+            remove_special_field_name_prefix=True,
+            skip_root_model=True,
+            snake_case_field=True,
+            use_annotated=True,
+            use_double_quotes=True,
+            use_standard_collections=True,
+            use_type_alias=True,
+            use_union_operator=True,
+        )
+    assert isinstance(result, str), "without an output path the source is returned"
+    return result
+
+
+def _skeleton(types: Sequence[TypeIR]) -> Json:
+    """Return the types as datamodel-code-generator should read them.
+
+    It needs only members, and the references of aliases in cycles. There, classes come before
+    aliases, because Python evaluates the right-hand side of an alias at once. All other types are
+    in their final order, and show no references: the tool spends most of its time on them.
+    """
+    graph = recursion.graph_of(types)
+    circular = recursion.circular(types)
+    rounds = _rounds(graph, circular)
+
+    def rank(type_: TypeIR) -> tuple[float, int]:
+        inside = (1 if isinstance(type_, ObjectIR) else 2) if type_.name in circular else 0
+        return rounds[type_.name], inside
+
+    definitions = {
+        str(type_.name): _outline(type_, graph if type_.name in circular else ())
+        for type_ in sorted(types, key=rank)
+    }
+    # The schema itself is not a type; no type has this name.
+    return {"title": "WireModel", "$defs": definitions}
+
+
+def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
+    """Return the round in which each type is defined.
+
+    Each round takes, in order, the types that refer only to earlier ones. Types that lead to a
+    cycle are never taken.
+    """
+    places = {name: place for place, name in enumerate(graph)}
+    rounds: dict[str, float] = {}
+    for name in targets_first(graph):
+        named = (one for one in graph[name] if one in places and name not in circular)
+        rounds[name] = max((rounds[one] + (places[one] > places[name]) for one in named), default=0)
+        if name in circular:
+            rounds[name] = inf
+    return rounds
+
+
+def _outline(type_: TypeIR, known: Collection[str]) -> Json:
+    """Return a type as the tool reads it; an alias has its references to the types in `known`."""
+    if not isinstance(type_, ObjectIR):
+        return _references(one for one in recursion.uses(type_) if one in known)
+    return {
+        "type": "object",
+        "properties": {str(field.name): True for field in type_.own_fields},
+        "required": [str(field.name) for field in type_.own_fields if field.required],
+    }
+
+
+def _references(names: Iterable[str]) -> Json:
+    # Not `anyOf`: for a reference in it to a later type, the tool searches everything it has read.
+    return {"type": "array", "prefixItems": [to(name) for name in dict.fromkeys(names)]}
+
+
+def _template_data(types: Sequence[TypeIR]) -> defaultdict[str, Json]:
+    data: defaultdict[str, Json] = defaultdict(dict)
+    endless = _endless(types)
+    for type_ in types:
+        entry = data[type_.name]
+        if type_.doc:
+            is_class = isinstance(type_, ObjectIR)
+            indent = 4 if is_class or type_.name in endless else 0
+            entry["doc"] = text.docstring(type_.doc, indent, of_member=not is_class)
+        if not isinstance(type_, ObjectIR):
+            entry["hint"] = alias_annotation(type_)
+            if type_.name in endless:
+                entry["recursive"] = text.literal(entry["hint"])
+            continue
+        entry["base"] = base_class(type_)
+        if type_.any_of_required:
+            entry["any_of_required"] = text.literal(type_.any_of_required)
+        entry["members"] = {
+            str(field.name): {
+                "hint": field_annotation(field),
+                "default": default_text(field),
+                "doc": text.docstring(doc, 4, of_member=True) if doc else None,
+            }
+            for field in type_.own_fields
+            for doc in [member_text(field)]
+        }
+    return data
+
+
+def _endless(types: Sequence[TypeIR]) -> Mapping[str, UnionIR | AliasIR]:
+    """Return the aliases that contain themselves without a class in between.
+
+    Pydantic needs a `TypeAliasType` for these, and pyright understands only some of such cycles.
+    """
+    aliases = {str(one.name): one for one in types if not isinstance(one, ObjectIR)}
+    return {name: aliases[name] for name in sorted(recursion.circular(aliases.values()))}
+
+
+def _definitions(source: str) -> list[ast.stmt]:
+    """Return the definitions of a module, without its imports and final calls.
+
+    These calls of `model_rebuild` would build classes on import; ours are built on first use.
+    """
+    body = ast.parse(source).body
+    while isinstance(body[-1], ast.Expr) and isinstance(body[-1].value, ast.Call):
+        body.pop()
+    return [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _quoted(source: str, body: Collection[ast.stmt]) -> list[str]:
+    """Return the lines of a module, with annotations quoted that name a later type or their own."""
+    later = {name for node in body for name in _defined(node)}
+    lines = source.split("\n")
+    for node in body:
+        for hint in _hints(node):
+            if later & set(_used([hint])):
+                line = lines[hint.lineno - 1].encode()  # columns count bytes
+                start, end = hint.col_offset, hint.end_col_offset or 0
+                quoted = text.literal(line[start:end].decode()).encode()
+                lines[hint.lineno - 1] = (line[:start] + quoted + line[end:]).decode()
+        later -= set(_defined(node))
+    return lines
+
+
+def _hints(node: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the annotations of a class, each of them on one line, or the type of an alias."""
+    match node:
+        case ast.Assign(value=ast.Call(args=[_, value])):
+            yield value
+        case ast.ClassDef(body=body):
+            yield from (one.annotation for one in body if isinstance(one, ast.AnnAssign))
+        case _:
+            pass
+
+
+def _defined(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
+            yield name
+        case ast.If(orelse=[other]):
+            yield from _defined(other)
+        case _:
+            pass

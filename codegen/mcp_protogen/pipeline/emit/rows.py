@@ -1,0 +1,70 @@
+"""Rows of a translation table as Python."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, cast
+
+from mcp_protogen.pipeline.emit.text import literal
+from mcp_protogen.pipeline.emit.wrapping import Fixed, Group, Item, Text, UnknownForm, lines
+
+
+def row(value: Any) -> str:
+    """Return the expression for a row, or a part of one, on a single line."""
+    return "".join(map(str, _expression(value)))
+
+
+def laid_out(value: Any, before: str) -> str:
+    """Return the expression on as many lines as needed, with the given text before it.
+
+    Black has to break one of an unknown form, as one with a name that fills a line.
+    """
+    try:
+        return "\n".join(lines((Fixed(before), *_expression(value)), 0))
+    except UnknownForm:
+        return f"{before}{row(value)}"
+
+
+def _expression(value: Any) -> Item:
+    if isinstance(value, Fixed):
+        return (value,)
+    if is_dataclass(value) and not isinstance(value, type):
+        return (type(value).__name__, Group("(", tuple(_arguments(value))))
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[Any, object]", value).items()
+        items = tuple((Fixed(f"{row(key)}: "), *_expression(inner)) for key, inner in entries)
+        return (Group("{", items, display=True),)
+    if isinstance(value, tuple):
+        members = cast("tuple[object, ...]", value)
+        items = tuple(map(_expression, members))
+        return (Group("(", items, display=True, comma=len(items) == 1),)
+    return (Text(value) if isinstance(value, str) else Fixed(literal(value)),)
+
+
+def _arguments(value: Any) -> Iterator[Item]:
+    for one in fields(value):
+        given = getattr(value, one.name)
+        if given == _usual(one):
+            continue
+        # A field without a default is passed by position.
+        required = one.default is MISSING and one.default_factory is MISSING
+        by_name = () if required and not one.kw_only else (f"{one.name}=",)
+        yield (*by_name, *_expression(given))
+
+
+def _usual(one: Field[Any]) -> Any:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
+
+
+def classes_in(value: Any) -> set[str]:
+    """Return the classes that the expression of `row` names."""
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = (getattr(value, one.name) for one in fields(value))
+        return {type(value).__name__}.union(*map(classes_in, parts))
+    inner: Iterator[object]
+    if isinstance(value, Mapping):
+        inner = iter(cast("Mapping[Any, object]", value).values())
+    elif isinstance(value, tuple):
+        inner = iter(cast("tuple[object, ...]", value))
+    else:
+        return set()
+    return set[str]().union(*map(classes_in, inner))

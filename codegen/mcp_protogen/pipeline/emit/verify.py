@@ -1,0 +1,270 @@
+"""The check that generated modules match the IR; they are read with `ast`, never executed."""
+
+import ast
+import builtins
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from mcp_protogen.base import names
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.pipeline.emit.annotations import (
+    alias_annotation,
+    base_class,
+    default_text,
+    field_annotation,
+    same,
+)
+from mcp_protogen.pipeline.ir import AliasIR, FieldIR, ObjectIR, TypeIR, UnionIR
+
+_BUILT_IN = {*dir(builtins), "__file__"}
+_REPORT = "report this with the schema that led to it"
+
+
+def module(tree: ast.Module, path: str) -> tuple[Problem, ...]:
+    """Return what is wrong with a module.
+
+    It may be no Python, or have names that are defined twice or used without a definition.
+    """
+    try:
+        compile(tree, path, "exec")
+    except (SyntaxError, ValueError) as error:
+        return (Problem("bad-output", f"is not Python: {error}", path, hint="report this"),)
+    return tuple(_defects(tree, path))
+
+
+def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
+    nodes = list(ast.walk(tree))
+    defined = list(_defined(tree))
+    imported = set(_imported(nodes))
+    for name in names.duplicates(defined):
+        yield Problem("bad-output", f"{name} is defined twice", path, hint="report this")
+    bound = {*defined, *imported}
+    for name in _listed(tree):
+        if name not in bound:
+            yield Problem(
+                "bad-output", f"__all__ lists {name}, which is missing", path, hint="report this"
+            )
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    for name in sorted(used - imported - set(_bound(nodes)) - _BUILT_IN):
+        yield Problem("bad-output", f"{name} is used but not defined", path, hint="report this")
+
+
+def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names that are bound anywhere in a module, in any scope, but by imports."""
+    for node in nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+            ):
+                yield name
+            case _:
+                pass
+
+
+def members(
+    trees: Mapping[str, ast.Module], types: Collection[str], folder: str
+) -> tuple[Problem, ...]:
+    """Return each name that a module of a revision uses but another, or its types, lack."""
+    nodes = {name: list(ast.walk(tree)) for name, tree in trees.items()}
+    offered = {name: {*_defined(trees[name]), *_imported(nodes[name])} for name in trees}
+    offered["models"] = set(types)
+    return tuple(
+        Problem("bad-output", f"{module}.{name} is missing", f"{folder}/{user}.py", hint=_REPORT)
+        for user, tree in trees.items()
+        for module, name in sorted(set(_taken(tree, nodes[user])))
+        if module in offered and not {name, "__getattr__"} & offered[module]
+    )
+
+
+def _taken(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield each name that is used from a module of the same folder, with that module."""
+    beside: dict[str, str] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.level == 1:
+            for alias in statement.names:
+                if statement.module is None:
+                    beside[alias.asname or alias.name] = alias.name
+                else:
+                    yield statement.module, alias.name
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if module in beside:
+                yield beside[module], name
+            case _:
+                pass
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        match node:
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+            ):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.If(orelse=[ast.Assign(targets=[ast.Name(id=name)])]):
+                yield name
+            case _:
+                pass
+
+
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
+
+
+def _listed(tree: ast.Module) -> list[str]:
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                listed: list[str] = ast.literal_eval(value)
+                return listed
+            case _:
+                pass
+    return []
+
+
+def models(tree: ast.Module, types: Iterable[TypeIR], path: str) -> tuple[Problem, ...]:
+    """Return each difference between types and a module, and each statement out of place."""
+    written = dict(_types(tree))
+    expected = {str(type_.name): type_ for type_ in types}
+    bases = {base_class(one) for one in expected.values() if isinstance(one, ObjectIR)}
+    return tuple(
+        Problem("bad-output", message, path, hint=_REPORT)
+        for message in (
+            *(f"{ast.unparse(node):.80} is out of place" for node in _strangers(tree, bases)),
+            *(f"type {name} is missing" for name in expected.keys() - written.keys()),
+            *(f"type {name} is in no schema" for name in written.keys() - expected.keys()),
+            *(
+                message
+                for name in expected.keys() & written.keys()
+                for message in _differences(expected[name], written[name])
+            ),
+        )
+    )
+
+
+def _types(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.expr]]:
+    for node in tree.body:
+        match node:
+            case ast.ClassDef(name=name):
+                yield name, node
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, value])):
+                yield name, value
+            case ast.If(
+                body=[ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value), *_]
+            ):
+                yield name, value
+            case _:
+                pass
+
+
+def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
+    """Yield statements that have no place in a models module, because importing runs them."""
+    for node in tree.body:
+        match node:
+            case ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
+                pass
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=elements)):
+                if not all(isinstance(element, ast.Constant) for element in elements):
+                    yield node
+            case ast.Assign() if _alias(node):
+                pass
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
+                pass
+            case ast.ClassDef(bases=[ast.Name(id=base)], keywords=[], decorator_list=[]) if (
+                base in bases
+            ):
+                yield from (statement for statement in node.body if not _is_member(statement))
+            case _:
+                yield node
+
+
+def _alias(node: ast.stmt) -> tuple[str, str] | None:
+    """Return the name and the value of an alias, if a statement defines one."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(
+                func=ast.Name(id="TypeAliasType"),
+                args=[ast.Constant(value=called), value],
+                keywords=[],
+            ),
+        ) if (
+            name == called
+        ):
+            return name, ast.unparse(value)
+        case ast.AnnAssign(
+            target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value
+        ):
+            return name, ast.unparse(value)
+        case _:
+            return None
+
+
+def _is_said_twice(node: ast.If) -> bool:
+    """Return whether both branches define one alias: for type checkers and for Pydantic."""
+    match node:
+        case ast.If(body=[shown], orelse=[run]):
+            return _alias(shown) is not None and _alias(shown) == _alias(run)
+        case ast.If(body=[shown, ast.Expr(value=ast.Constant(value=str()))], orelse=[run]):
+            return _alias(shown) is not None and _alias(shown) == _alias(run)
+        case _:
+            return False
+
+
+def _is_member(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.AnnAssign(target=ast.Name()) | ast.Expr(value=ast.Constant(value=str())):
+            return True
+        case _:
+            return isinstance(statement, ast.Pass)
+
+
+def _differences(type_: TypeIR, node: ast.ClassDef | ast.expr) -> Iterator[str]:
+    match type_, node:
+        case ObjectIR(), ast.ClassDef(bases=[base]):
+            if ast.unparse(base) != base_class(type_):
+                yield f"{type_.name} extends {ast.unparse(base)}, not {base_class(type_)}"
+            yield from _members(type_, node)
+        case (UnionIR() | AliasIR()), ast.expr():
+            wanted = alias_annotation(type_)
+            if not same(wanted, ast.unparse(node)):
+                yield f"{type_.name} is {ast.unparse(node)}, not {wanted}"
+        case _:
+            yield f"{type_.name} is a class where an alias is wanted, or the reverse"
+
+
+def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
+    written: dict[str, tuple[str, str | None]] = {}
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=noted, value=given):
+                written[name] = (ast.unparse(noted), ast.unparse(given) if given else None)
+            case _:
+                pass
+    rule = ("ClassVar", repr(type_.any_of_required)) if type_.any_of_required else None
+    if written.pop("ANY_OF_REQUIRED", None) != rule:
+        yield f"{type_.name}.ANY_OF_REQUIRED is not {type_.any_of_required}"
+    expected: dict[str, FieldIR] = {str(field.name): field for field in type_.own_fields}
+    for name in sorted(expected.keys() ^ written.keys()):
+        yield f"{type_.name}.{name} is {'missing' if name in expected else 'in no schema'}"
+    for name in expected.keys() & written.keys():
+        hint, value = written[name]
+        field = expected[name]
+        if not (same(field_annotation(field), hint) and _has_default(field, value)):
+            yield f"{type_.name}.{name} is {hint} = {value}, not {field_annotation(field)}"
+
+
+def _has_default(field: FieldIR, written: str | None) -> bool:
+    wanted = default_text(field)
+    if wanted is None or wanted == written:  # spares most of them the parser
+        return wanted == written
+    return ast.unparse(ast.parse(wanted, mode="eval")) == written

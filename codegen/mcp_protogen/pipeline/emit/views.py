@@ -1,0 +1,413 @@
+"""The input of templates: the IR, and filters for phrases that are more than one value."""
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypedDict, cast
+
+from mcp_protogen.base.names import ClassName, pascal
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.calls import Form, forms_of, is_needed, is_tool_result
+from mcp_protogen.pipeline.derive.module_names import (
+    CAPABILITIES_MODULE,
+    METHODS_MODULE,
+    handler,
+    iterator,
+    sender,
+)
+from mcp_protogen.pipeline.emit import rows
+from mcp_protogen.pipeline.emit.annotations import argument_annotation, qualified_annotation
+from mcp_protogen.pipeline.emit.template_contexts import (
+    Call,
+    ExtensionMessages,
+    Messages,
+    RevisionMessages,
+    TranslationContext,
+    TranslationTable,
+)
+from mcp_protogen.pipeline.emit.text import literal, tuple_of, union_of
+from mcp_protogen.pipeline.emit.wrapping import Fixed
+from mcp_protogen.pipeline.ir import (
+    Anything,
+    ConditionIR,
+    ExtensionIR,
+    FieldIR,
+    MethodIR,
+    ObjectIR,
+    OneOf,
+    RequirementIR,
+    RevisionIR,
+    Scalar,
+    TypeIR,
+)
+from mcp_protogen.pipeline.plans.tables import PairTables
+from mcp_protogen.runtime.translation.plans import Direction
+
+
+def types(method: MethodIR) -> tuple[str, ...]:
+    """Return the types of the params and of the results, the usual result first."""
+    return tuple(f"m.{name}" for name in (method.params, *method.results))
+
+
+def result(method: MethodIR) -> str:
+    """Return the annotation of a result."""
+    return union_of(types(method)[1:])
+
+
+def plain_result(method: MethodIR) -> str:
+    """Return the annotation of the final result, after all questions are answered."""
+    return f"m.{method.results[0]}"
+
+
+def params_argument(method: MethodIR) -> str:
+    """Return the annotation, and the default, of the params that a sender passes."""
+    return f"m.{method.params}" if method.params_given else f"m.{method.params} | None = None"
+
+
+def item(method: MethodIR) -> str:
+    """Return the annotation of one item of a paginated list."""
+    assert method.items is not None
+    return qualified_annotation(method.items[1])
+
+
+_OPTIONS = "**options: Unpack[CallOptions]"
+_CHECK = "check: bool = ..."
+_READ_AS = "as_: ReadAs[T], check: Literal[True] = ..."
+_READ_OR_NOT = "as_: ReadAs[T], check: bool"
+
+
+def calls(ir: RevisionIR) -> Mapping[str, Call]:
+    """Return how each message of a revision is sent, by method."""
+    types = {str(type_.name): type_ for type_ in ir.types}
+    found: dict[str, Call] = {}
+    for method, forms in zip(ir.methods, forms_of(ir), strict=True):
+        result_type = types.get(method.results[0]) if method.results else None
+        is_tool_call = method.senders == ("client",) and is_tool_result(result_type)
+        found[method.method] = Call(
+            tuple(_signatures(method, forms, is_tool_call)) if forms else (),
+            tuple(_iterators(method, forms)) if forms else (),
+            tuple_of(literal(field.name) for field in forms[0].positional) if forms else "()",
+            bool(forms) and is_tool_call,
+        )
+    return found
+
+
+def _signatures(method: MethodIR, forms: Iterable[Form], is_tool_call: bool) -> Iterator[str]:
+    """Yield the signatures of a stub: the members one by one, then the params as a whole."""
+    head = f"async def {sender(method)}"
+    options = () if method.kind == "notification" else (_OPTIONS,)
+    whole = f"params: {params_argument(method)}"
+    plain = plain_result(method) if method.results else "None"
+    all_ = plain if "may_require_input" in method.traits or not method.results else result(method)
+    ways = [(_members(form), union_of(f"m.{name}" for name in form.results)) for form in forms]
+    for members, returned in (*ways, ((whole,), all_)):
+        # As a task, it has no result yet.
+        read = is_tool_call and (returned == plain or members == (whole,))
+        star = () if "*" in members else ("*",)
+        check = (*star, _CHECK) if read else ()
+        yield _signature(head, *members, *check, *options, returned=returned or "None")
+        if read:
+            yield _signature(head, *members, *star, _READ_AS, *options, returned="T")
+            back = f"T | {plain}"
+            yield _signature(head, *members, *star, _READ_OR_NOT, *options, returned=back)
+
+
+def _iterators(method: MethodIR, forms: Iterable[Form]) -> Iterator[str]:
+    if method.items:
+        head, returned = f"def {iterator(method)}", f"AsyncIterator[{item(method)}]"
+        for form in forms:
+            yield _signature(head, *_members(form), _OPTIONS, returned=returned)
+        whole = f"params: {params_argument(method)}"
+        yield _signature(head, whole, _OPTIONS, returned=returned)
+
+
+def _signature(head: str, *parameters: str, returned: str) -> str:
+    return f"{head}(self, {', '.join(parameters)}) -> {returned}: ..."
+
+
+def _members(form: Form) -> tuple[str, ...]:
+    star = ("*",) if form.keywords else ()
+    return (*map(_parameter, form.positional), *star, *map(_parameter, form.keywords))
+
+
+def _parameter(field: FieldIR) -> str:
+    optional = not field.required and not isinstance(field.type, Anything)
+    hint = argument_annotation(OneOf((field.type, Scalar("null"))) if optional else field.type)
+    return f"{field.name}: {hint}{'' if is_needed(field) else ' = ...'}"
+
+
+def spec_class(method: MethodIR) -> str:
+    """Return the class of a method's entry in the table."""
+    return "NotificationSpec" if method.kind == "notification" else "RequestSpec"
+
+
+def spec_type(method: MethodIR) -> str:
+    """Return the type of a method's entry in the table."""
+    results = "" if method.kind == "notification" else f", {result(method)}"
+    return f"{spec_class(method)}[m.{method.params}{results}]"
+
+
+def documentation(method: MethodIR) -> str:
+    """Return the text about a method and its capabilities, for tables."""
+    said = f": {method.doc}" if method.doc else "."
+    return _with_needs(f"`{method.method}`{said}", method)
+
+
+def purpose(method: MethodIR) -> str:
+    """Return the text of a stub: what it does, in the imperative, and the name of the method."""
+    if not _says_what_for(method):
+        return _with_needs(f"Send `{method.method}`. {method.doc}".rstrip(), method)
+    first, end, rest = method.doc.partition(".")
+    return _with_needs(f"{first} (`{method.method}`){end}{rest}", method)
+
+
+def handling(method: MethodIR) -> str:
+    """Return the text of a stub that handles a message; a request asks for what the stub does."""
+    handle = f"Handle `{method.method}`."
+    if not _says_what_for(method):
+        return _with_needs(f"{handle} {method.doc}".rstrip(), method)
+    if method.kind != "notification":
+        return purpose(method)
+    return _with_needs(f"{handle}\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}", method)
+
+
+def _says_what_for(method: MethodIR) -> bool:
+    """Return whether there is a text about a method, and not only that it is deprecated."""
+    return method.doc not in ("", "Deprecated.")
+
+
+def _with_needs(text: str, method: MethodIR) -> str:
+    needs = "\n".join(map(_need, _once(method.requires)))
+    return f"{text}\n\n{needs}" if needs else text
+
+
+def _once(requires: tuple[RequirementIR, ...]) -> Iterator[RequirementIR]:
+    """Yield one of the requirements that differ only in their sender."""
+    seen: set[tuple[tuple[str, ...], tuple[ConditionIR, ...]]] = set()
+    for requirement in requires:
+        key = (requirement.path, requirement.when)
+        if key not in seen:
+            seen.add(key)
+            yield requirement
+
+
+def _need(requirement: RequirementIR) -> str:
+    verb = "Needs" if requirement.level == "MUST" else "Should have"
+    whose = "" if requirement.sender != requirement.role else " of its sender"
+    when = " or ".join(_when(condition) for condition in requirement.when)
+    path = ".".join(requirement.path)
+    return f"{verb} the capability `{path}`{whose}{f' if {when}' if when else ''}."
+
+
+def _when(condition: ConditionIR) -> str:
+    if condition.one_of is None:
+        return f"`{condition.member}` is given"
+    values = " or ".join(f"`{value}`" for value in condition.one_of)
+    absent = " or absent" if condition.or_absent else ""
+    return f"`{condition.member}` is {values}{absent}"
+
+
+def condition(condition: ConditionIR) -> str:
+    """Return the expression that constructs a condition."""
+    arguments = [literal(condition.member)]
+    if condition.one_of is not None:
+        arguments.append(f"one_of={literal(condition.one_of)}")
+    if condition.or_absent:
+        arguments.append("or_absent=True")
+    return f"Condition({', '.join(arguments)})"
+
+
+def requirement(need: RequirementIR) -> str:
+    """Return the expression that constructs a requirement."""
+    arguments = [need.capability, literal(need.level), f"sender={literal(need.sender)}"]
+    if need.when:
+        arguments.append(f"when={tuple_of(map(condition, need.when))}")
+    return f"Requirement({', '.join(arguments)}, source={literal(need.source)})"
+
+
+def revision_messages(ir: RevisionIR) -> RevisionMessages:
+    """Return what the templates of a revision get of its messages."""
+    names = {str(type_.name) for type_ in ir.types}
+    classes = {str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR)}
+    made = _messages(ir)
+    asks_in_results = names >= {"InputRequest", "InputResponse"} and any(
+        method.kind == "embedded" for method in made["server_sends"]
+    )
+    return {
+        **made,
+        **_self_descriptions(classes),
+        "server_asks_in_results": "InputRequiredResult" in classes and asks_in_results,
+    }
+
+
+def _messages(ir: RevisionIR) -> Messages:
+    methods, called = ir.methods, calls(ir)
+    client_sends = [method for method in methods if "client" in method.senders]
+    client_calls = [method for method in client_sends if method.method not in SENT_BY_RUNTIME]
+    server_sends = [method for method in methods if "server" in method.senders]
+    return {
+        "ir": ir,
+        "methods": methods,
+        "calls": called,
+        "client_calls": client_calls,
+        "client_pages": any(method.items for method in client_calls),
+        "client_typing": _of_typing(called, client_calls),
+        "client_peer": _of_peer(called, client_calls),
+        "server_sends": server_sends,
+        "server_asks": any(method.kind != "notification" for method in server_sends),
+        "server_pages": any(method.items for method in server_sends),
+        "server_typing": _of_typing(called, server_sends),
+        "server_peer": _of_peer(called, server_sends),
+        "server_handles": [m for m in client_sends if m.method not in ANSWERED_BY_RUNTIME],
+        "has_conditions": any(need.when for method in methods for need in method.requires),
+        "capabilities_exported": sorted(
+            {str(capability.constant) for capability in ir.capabilities} | CAPABILITIES_MODULE
+        ),
+        "methods_exported": sorted(
+            {str(method.constant) for method in methods}
+            | {str(error.name) for error in ir.errors}
+            | {str(key.constant) for key in ir.meta_keys}
+            | METHODS_MODULE
+        ),
+    }
+
+
+def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
+    """Return what the templates of an extension get of its messages."""
+    own = extension.ir
+    # A call is spelled by its params, which may be of the revision.
+    made = _messages(replace(own, types=(*own.types, *extension.core.types)))
+    prefix = pascal(extension.name)
+    classes = {"client": [f"{prefix}Client"], "server": [f"{prefix}Server", f"{prefix}Session"]}
+    return {
+        **made,
+        "extension": extension,
+        "class_name": prefix,
+        "client_asks": any(method.kind != "notification" for method in made["client_calls"]),
+        "server_answers": any(m.kind != "notification" for m in made["server_handles"]),
+        "role_classes": {role: classes[role] for role in extension.roles},
+        "exported": ["EXTENSION", "capabilities", "methods", "models"],
+        "methods_exported": sorted(
+            {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
+            | {str(one.constant) for one in own.methods}
+            | {str(error.name) for error in own.errors}
+        ),
+        "capabilities_exported": sorted(
+            {"CAPABILITIES", "REQUIREMENTS", *(str(one.constant) for one in own.capabilities)}
+        ),
+        "uses_models": bool(
+            own.methods
+            or extension.claims
+            or extension.members
+            or any(error.data for error in own.errors)
+        ),
+    }
+
+
+def core_modules(
+    extension: ExtensionIR, core: Mapping[str, tuple[TypeIR, ...]]
+) -> Mapping[str, list[str]]:
+    """Return the types of the revision that calls of the extension name, by module.
+
+    `core` are the modules of the models of its revision.
+    """
+    named: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
+    types = {str(type_.name): type_ for type_ in extension.ir.types}
+    waiting = [name for method in extension.ir.methods for name in (method.params, *method.results)]
+    seen: set[str] = set()
+    while waiting:
+        name = str(waiting.pop())
+        if name in types and name not in seen:
+            seen.add(name)
+            waiting += [ClassName(one) for one in recursion.uses(types[name])]
+        named.add(name)
+    found = {
+        module: sorted(str(one.name) for one in core[module] if str(one.name) in named)
+        for module in sorted(core)
+    }
+    return {module: names for module, names in found.items() if names}
+
+
+def _of_typing(called: Mapping[str, Call], methods: Collection[MethodIR]) -> list[str]:
+    """Return the names of `typing` that the stubs of some methods need."""
+    sent = [called[method.method] for method in methods]
+    needed = {
+        "Literal": any("Literal[" in line for call in sent for line in call.signatures),
+        "TypeVar": any(call.is_tool_call for call in sent),
+        "Unpack": any(method.kind != "notification" for method in methods),
+        "overload": any(call.signatures for call in sent),
+    }
+    return [name for name, used in needed.items() if used]
+
+
+def _of_peer(called: Mapping[str, Call], methods: Collection[MethodIR]) -> list[str]:
+    """Return the names of `rpc.peer` that the stubs of some methods need."""
+    pages = any(method.items for method in methods)
+    several = any(called[method.method].signatures for method in methods)
+    return ["all_items"] * pages + ["params_of"] * several
+
+
+def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
+    """Return what the template of a pair of revisions gets."""
+    classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
+    return {
+        "pair": pair,
+        "imports": f"from {runtime}.translation.plans import {', '.join(classes)}",
+        "tables": [_table("UP", pair.up), _table("DOWN", pair.down)],
+    }
+
+
+def _table(name: str, direction: Direction) -> TranslationTable:
+    """Return the text of one direction: its plans and the rest."""
+    whole = replace(direction, plans=cast(Any, Fixed(f"_{name}")))
+    return TranslationTable(
+        plans=rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
+        direction=rows.laid_out(whole, f"{name}: Final = "),
+        doc=f"From {direction.source} to {direction.target}; what has no plan stays as it is.",
+    )
+
+
+class _SelfDescriptions(TypedDict):
+    client_capabilities: str
+    implementation: str
+    server_capabilities: str
+
+
+def _self_descriptions(classes: Container[str]) -> _SelfDescriptions:
+    """Return the types of the name and the capabilities of each side.
+
+    A schema need not have them.
+    """
+
+    def named(name: str) -> str:
+        return f"m.{name}" if name in classes else "WireModel"
+
+    return {
+        "client_capabilities": named("ClientCapabilities"),
+        "implementation": named("Implementation"),
+        "server_capabilities": named("ServerCapabilities"),
+    }
+
+
+# The runtime itself agrees on a revision; users do not send or answer these.
+SENT_BY_RUNTIME = frozenset({"initialize", "notifications/initialized"})
+ANSWERED_BY_RUNTIME = frozenset({"initialize"})
+
+
+FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
+    "condition": condition,
+    "documentation": documentation,
+    "handler": handler,
+    "handling": handling,
+    "item": item,
+    "iterator": iterator,
+    "params_argument": params_argument,
+    "plain_result": plain_result,
+    "purpose": purpose,
+    "requirement": requirement,
+    "result": result,
+    "sender": sender,
+    "spec_class": spec_class,
+    "spec_type": spec_type,
+    "types": types,
+}
+"""The filters of templates for methods and conditions."""

@@ -1,0 +1,228 @@
+"""The generator: a pure function from options to files.
+
+Nothing outside `schema/` and `templates/` is read, nothing is written, and the result depends on
+neither clock nor environment nor platform. Writing, checking and diffing consume it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from typing import TypeVar
+
+from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.model_modules import model_modules
+from mcp_protogen.pipeline.emit import layout, models
+from mcp_protogen.pipeline.emit.layout import Module
+from mcp_protogen.pipeline.emit.parallel import ahead
+from mcp_protogen.pipeline.emit.render import Renderer
+from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
+from mcp_protogen.pipeline.emit.template_contract import idle
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
+from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.pipeline.plans.tables import all_tables
+
+_Made = TypeVar("_Made")
+_Tell = Callable[[Iterable[GeneratedFile]], object]
+
+
+def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
+    """Return a whole package for `options.revisions`.
+
+    Before that, `tell` of modules that are ready, with those that they import. Raise `ProblemError`
+    with everything that is wrong.
+    """
+    raise_errors((*_unsafe_names(options), *_unnameable(options)))
+    if options.target is not None:
+        from mcp_protogen.pipeline.target_package import target_package
+
+        return target_package(options, options.target)
+    with ExitStack() as stack:
+        # Only models need the tool, which is slow to import; all else is made meanwhile.
+        prepared = stack.enter_context(ahead(_prepared(options)))
+        inputs = read_inputs(options)
+        start = _run(_package_modules, inputs, options)
+        tell(start.files)
+        if options.revisions:
+            models.load_tool()
+        made: list[_Prepared] = []
+        for one in _with_models(prepared, options, stack):
+            made.append(one)
+            if not (one.models.problems or one.others.problems):
+                tell((*one.models.files, *one.others.files))
+    outcomes = [*(one.models for one in made), *(one.others for one in made)]
+    found = [one.problems for one in made] + [one.problems for one in outcomes]
+    problems = _once(chain.from_iterable(found))
+    raise_errors(problems)
+    raise_errors(start.problems)
+    files = [file for outcome in (start, *outcomes) for file in outcome.files]
+    copied = runtime_files() if options.runtime is None else []
+    files += layout.fixed_files(runtime_folder(), copied, options.selection)
+    return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
+
+
+def _unnameable(options: GenerationOptions) -> Iterator[Problem]:
+    """Yield a problem for names of what finds types by their names in a whole package."""
+    several = len({*options.revisions, *options.kept}) > 1
+    if options.names and options.target is None and (several or options.extensions):
+        message = "a whole package with names of yours can have one revision and no extensions"
+        hint = "what translates between revisions finds types by our names; or use --target"
+        yield Problem("conflicting-options", message, options.names.name, hint=hint)
+
+
+def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:
+    folders: dict[str, str] = {}
+    for revision in sorted({*options.revisions, *options.kept}):
+        if not is_revision(revision):
+            message = f"{revision!r:.80} cannot be the name of a revision"
+            yield Problem("unsafe-name", message, hint=REVISION_HINT)
+            continue
+        folder = module_name(revision)
+        if folder in folders:
+            message = f"revisions {folders[folder]} and {revision} would share the folder {folder}"
+            yield Problem("name-collision", message, hint="name one of them differently")
+        folders[folder] = revision
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    files: tuple[GeneratedFile, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One revision, and its extensions."""
+
+    ir: RevisionIR
+    extensions: tuple[ExtensionIR, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """One revision, or none for what all share: its modules, and the problems of deriving it."""
+
+    work: _Work | None = None
+    problems: tuple[Problem, ...] = ()
+    others: _Outcome = _Outcome()
+    models: _Outcome = _Outcome()
+
+
+def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
+    """Yield each revision without its models, and what all share if all can be derived."""
+    # The process that imports the tool does without them.
+    from mcp_protogen.pipeline.derive.extension import derive_extension
+    from mcp_protogen.pipeline.derive.renaming import with_own_names
+    from mcp_protogen.pipeline.derive.revision import derive_revision
+    from mcp_protogen.pipeline.inputs import extensions, sources
+
+    try:
+        wanted = extensions.load_all(options) if options.extensions else ()
+    except ProblemError as error:
+        yield _Prepared(problems=error.problems)
+        return
+    revisions: list[RevisionIR] = []
+    for revision in options.revisions:
+        try:
+            source = sources.load(revision, options)
+            derived = derive_revision(source)
+            derived = replace(derived, ir=with_own_names(derived.ir, options))
+            extended = tuple(
+                derive_extension(one, source, derived.ir)
+                for one in wanted
+                if revision in one.revisions
+            )
+        except ProblemError as error:
+            yield _Prepared(problems=error.problems)
+        else:
+            revisions.append(derived.ir)
+            own = (warning for one in extended for warning in one.warnings)
+            problems = (*sources.inherited_notice(source), *derived.warnings, *own)
+            work = _Work(derived.ir, tuple(one.ir for one in extended))
+            yield _Prepared(work, problems, _run(_modules, work, options))
+    if len(revisions) == len(options.revisions):
+        yield _Prepared(others=_run(_shared, tuple(revisions), options))
+
+
+def _with_models(
+    prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
+) -> Iterator[_Prepared]:
+    """Yield the same with their models; of each two, another process makes those of the second."""
+    for one in prepared:
+        second = next(prepared, _Prepared())
+        made = map(_completed, [second], [options])
+        following = stack.enter_context(ahead(made)) if second.work else made
+        yield _completed(one, options)
+        yield from following
+
+
+def _completed(one: _Prepared, options: GenerationOptions) -> _Prepared:
+    return replace(one, models=_run(_models, one.work, options)) if one.work else one
+
+
+def _run(
+    make: Callable[[_Made, GenerationOptions], Iterable[Module]],
+    made_from: _Made,
+    options: GenerationOptions,
+) -> _Outcome:
+    try:
+        made = tuple(make(made_from, options))
+    except ProblemError as error:
+        return _Outcome(problems=error.problems)
+    return _Outcome(tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in made))
+
+
+def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
+    renderer, core = _renderer(options), model_modules(work.ir)
+    runtime = renderer.runtime_in(f"{layout.models_folder(work.ir)}/__init__.py")
+    sources = models.emit(work.ir, templates_folder(), runtime, core)
+    yield from layout.models_modules(work.ir, tuple(sources), renderer)
+    for one in work.extensions:
+        runtime = renderer.runtime_in(f"{layout.extension_folder(one)}/models/__init__.py")
+        found = models.emit(one.ir, templates_folder(), runtime, {one.module: one.ir.types}, core)
+        yield from layout.extension_models_modules(one, tuple(found), core, renderer)
+
+
+def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
+    renderer = _renderer(options)
+    yield from layout.revision_modules(work.ir, options.selection, renderer)
+    for one in work.extensions:
+        yield from layout.extension_modules(one, options.selection, renderer)
+    if work.extensions:
+        yield layout.extensions_module(work.extensions, renderer)
+
+
+def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> Iterator[Module]:
+    tables = all_tables({ir.id: ir for ir in revisions}, options)
+    return layout.shared_modules(tables, options.selection, _renderer(options))
+
+
+def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
+    listed = tuple(
+        ListedRevision(revision, made_from.era or "handshake", module_name(revision))
+        for revision, made_from in inputs.revisions.items()
+    )
+    return layout.package_modules(listed, options.selection, _renderer(options))
+
+
+def _renderer(options: GenerationOptions) -> Renderer:
+    if options.templates is None:
+        return _cached_renderer(templates_folder(), None, options.runtime)
+    raise_errors(idle(options.templates))
+    # Templates of the user may change from one run to the next.
+    return Renderer(templates_folder(), options.templates, options.runtime)
+
+
+_cached_renderer = cache(Renderer)
+
+
+def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return each problem once, errors first: modules of one template report the same ones."""
+    return tuple(
+        sorted(dict.fromkeys(problems), key=lambda problem: problem.level is not Level.ERROR)
+    )

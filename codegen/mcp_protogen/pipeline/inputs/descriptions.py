@@ -1,0 +1,132 @@
+"""One-line texts for types, members, methods, capabilities and error codes.
+
+Ours come from `schema/descriptions.json`. A schema that the user passes brings its own for types
+and members, which then go first. The user may want those alone, or none at all.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import pascal
+from mcp_protogen.pipeline.config import Docstrings
+from mcp_protogen.pipeline.inputs.todo import TODO
+
+Json = dict[str, Any]
+_LINK = re.compile(r"\{@link\s+([^}]*)\}")
+_OF_SITE = re.compile(r"\]\((?=/)")
+SITE = "https://modelcontextprotocol.io"
+"""The place of pages that a published schema names by their path alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """Texts by kind and key; a missing one is empty.
+
+    `own` are those of a schema that the user passes, and `docstrings` says which are wanted.
+    """
+
+    texts: Mapping[str, Mapping[str, str]]
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+    docstrings: Docstrings = Docstrings.OURS
+
+    @property
+    def ours(self) -> bool:
+        """Return whether types and members may have texts of ours."""
+        return self.docstrings is Docstrings.OURS
+
+    def type(self, name: str) -> str:
+        """Return the text about a type."""
+        return self._own(name) or (self._text("types", name) if self.ours else "")
+
+    def member(self, owner: str, name: str) -> str:
+        """Return the text about a member; `*.name` is for every type without its own entry."""
+        key = f"{owner}.{name}"
+        if own := self._own(key):
+            return own
+        return (self._text("fields", key) or self._text("fields", f"*.{name}")) if self.ours else ""
+
+    def method(self, name: str, *, deprecated: bool = False) -> str:
+        """Return the text about a method, which says whether it is deprecated."""
+        said = deprecated and self.docstrings is not Docstrings.NONE
+        return documented(self._text("methods", name), said)
+
+    def capability(self, role: str, path: tuple[str, ...]) -> str:
+        """Return the text about a capability."""
+        return self._text("capabilities", ".".join((role, *path)))
+
+    def error(self, name: str) -> str:
+        """Return the text about an error code."""
+        return self._text("errors", name)
+
+    def _own(self, key: str) -> str:
+        return "" if self.docstrings is Docstrings.NONE else self.own.get(key, "")
+
+    def _text(self, kind: str, key: str) -> str:
+        if self.docstrings is Docstrings.NONE:
+            return ""
+        text = self.texts.get(kind, {}).get(key, "")
+        return "" if text == TODO else text
+
+
+def documented(text: str, deprecated: bool) -> str:
+    """Return a description that says whether its subject is deprecated."""
+    if not deprecated or "eprecated" in text:
+        return text
+    return f"{text} Deprecated.".strip()
+
+
+def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Descriptions:
+    """Return the texts for one revision: the common ones, with its overrides."""
+    document: Json = parse_json(path.read_bytes(), str(path))
+    overrides: Json = document.pop("overrides", {}).get(revision, {})
+    texts = {kind: {**entries, **overrides.get(kind, {})} for kind, entries in document.items()}
+    return Descriptions(texts, own or {})
+
+
+def extract(schema: Json) -> dict[str, str]:
+    """Return the descriptions of a published schema, by `Type` and `Type.member`.
+
+    Inline objects have the names of generated code: parent and property.
+    """
+    definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
+    found: dict[str, str] = {}
+    for name, definition in definitions.items():
+        if is_object(definition):
+            found.update(_extract(name, definition))
+    return {key: _plain(text, definitions) for key, text in found.items()}
+
+
+def _extract(name: str, schema: Json) -> Iterator[tuple[str, str]]:
+    if isinstance(schema.get("description"), str):
+        yield name, schema["description"]
+    members = schema.get("properties")
+    for member, value in members.items() if is_object(members) else ():
+        if not is_object(value):
+            continue
+        if isinstance(value.get("description"), str):
+            yield f"{name}.{member}", value["description"]
+        inner = value
+        while is_object(inner.get("items")):
+            inner = inner["items"]
+        yield from _extract(name + pascal(member), inner)
+
+
+def _plain(text: str, definitions: Json) -> str:
+    """Return a text without `{@link …}` marks, whose other links are whole URLs.
+
+    A label that is joined to its target is cut off after the longest type name.
+    """
+
+    def shown(link: re.Match[str]) -> str:
+        target, bar, label = link[1].partition("|")
+        if bar:
+            return label.strip()
+        prefix = max((name for name in definitions if target.startswith(name)), key=len, default="")
+        return target[len(prefix) :].strip() or target.strip()
+
+    return _OF_SITE.sub(f"]({SITE}", _LINK.sub(shown, text))

@@ -1,0 +1,160 @@
+"""The inputs of an extension, read and checked: its schema, facts, patches and descriptions.
+
+They are in `schema/extensions/<name>/`, as those of a revision are in its folder. What no schema
+says is in the facts: which roles an extension binds, who has to declare it for a method, which
+results it adds to methods of the revision (2026-07-28, basic/versioning). If no schema is
+published, the facts have the types, too, each with its page.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from mcp_protogen.base.canonical import parse_json, pretty
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs import descriptions, forms, metacheck, patches
+from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
+from mcp_protogen.pipeline.inputs.pins import (
+    EXTENSION,
+    extension_place,
+    extensions_folder,
+    read_snapshot,
+)
+from mcp_protogen.pipeline.inputs.snapshot import DIALECT, snapshot_of
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ExtensionSource:
+    """The inputs of one extension; the places name its files in problems.
+
+    `own` are the descriptions in a schema of the user.
+    """
+
+    name: str
+    schema: Json
+    facts: Json
+    ledger: tuple[Json, ...]
+    place: str
+    ledger_place: str
+    facts_place: str
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def identifier(self) -> str:
+        """Return the name by which sides declare it."""
+        identifier: str = self.facts["identifier"]
+        return identifier
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The revisions that it extends."""
+        return tuple(self.facts["revisions"])
+
+    @property
+    def newest(self) -> str:
+        """The newest revision that it extends."""
+        return max(self.revisions)
+
+    def methods(self, revision: str) -> Mapping[str, Json]:
+        """Return the facts of the methods in a revision, by method."""
+        facts: Mapping[str, Json] = self.facts.get("methods", {})
+        return {method: fact for method, fact in facts.items() if _holds(fact, revision)}
+
+    def of(self, kind: Literal["claims", "members"], revision: str) -> Mapping[str, Json]:
+        """Return the facts of a kind that hold in a revision, by their JSON pointers."""
+        facts: Sequence[Json] = self.facts.get(kind, ())
+        return {
+            f"/{kind}/{index}": fact for index, fact in enumerate(facts) if _holds(fact, revision)
+        }
+
+    @cached_property
+    def descriptions(self) -> Mapping[str, Mapping[str, str]]:
+        """Texts by kind and key, in the form of `schema/descriptions.json`."""
+        texts: Mapping[str, Mapping[str, str]] = self.facts.get("descriptions", {})
+        return texts
+
+
+def _holds(fact: Json, revision: str) -> bool:
+    return revision in fact.get("revisions", (revision,))
+
+
+def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
+    """Return the extensions that are asked for, by name; raise `ProblemError` for unusable ones."""
+    folder = schema_folder()
+    if options.docstrings is Docstrings.SCHEMA:
+        raise_errors(tuple(_without_texts(options, folder)))
+    return tuple(
+        load(name, folder, options.extensions[name]) for name in sorted(options.extensions)
+    )
+
+
+def _without_texts(options: GenerationOptions, folder: Path) -> Iterator[Problem]:
+    """Yield a problem for each extension whose text is published but not given."""
+    for name in sorted(options.extensions):
+        if options.extensions[name] is None and pinned_extension(name, folder).pin is not None:
+            message = f"the text of a schema is wanted, but our snapshot of {name} has none"
+            hint = f"give the published file: --extension {name}=FILE"
+            yield Problem("no-published-text", message, hint=hint)
+
+
+def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSource:
+    """Return the inputs of the extension `name`, whose schema may be `given`.
+
+    Raise `ProblemError` if a file is missing, does not have its form, or is not what its pin says.
+    """
+    home, facts_place = extensions_folder(folder), extension_place(name)
+    facts = _read(home / name / "facts.json", facts_place)
+    raise_errors(forms.wrong_form(facts, "extension-facts", facts_place))
+    own: Mapping[str, str] = {}
+    if given is not None:
+        schema_place = given.name
+        published = parse_json(given.content, given.name)
+        structure = snapshot_of(published, given.name)
+        own = descriptions.extract(published)
+        # Generated members have the order of their names, as those of what is pinned.
+        schema = parse_json(pretty(structure), given.name)
+        metacheck.check(schema, given.name)
+    elif TYPES in facts:
+        schema_place = facts_place
+        schema = written_schema(facts)
+        metacheck.check(schema, schema_place)
+    else:
+        schema_place = extension_place(name, "schema.json")
+        schema = parse_json(read_snapshot(name, home, kind=EXTENSION), schema_place)
+    return ExtensionSource(
+        name=name,
+        schema=schema,
+        facts=facts,
+        ledger=patches.ledger_of(home, name),
+        place=schema_place,
+        ledger_place=extension_place(name, "patches.json"),
+        facts_place=facts_place,
+        own=own,
+    )
+
+
+def written_schema(facts: Json) -> Json:
+    """Return the schema that the facts of an extension have, because none is published."""
+    written: Mapping[str, Json] = facts[TYPES]
+    types = {
+        name: {keyword: value for keyword, value in one.items() if keyword != "source"}
+        for name, one in written.items()
+    }
+    return {"$schema": DIALECT, TYPES: types}
+
+
+def _read(file: Path, place: str) -> Json:
+    try:
+        document = parse_json(file.read_bytes(), place)
+    except FileNotFoundError:
+        hint = "see schema/extensions for those that there are"
+        problem = Problem("missing-facts", "this file does not exist", place, hint=hint)
+        raise ProblemError(problem) from None
+    return document if is_object(document) else {}

@@ -1,0 +1,209 @@
+"""The facts that no schema has: direction, required capabilities, codes, traits, order.
+
+Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
+over that of the revision it inherits, so that a fact of several revisions is written once.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonpointer import Absent
+from mcp_protogen.base.jsonvalue import is_object, merge_patch
+from mcp_protogen.base.names import Era
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.inputs.basis import best_basis, era_of
+from mcp_protogen.pipeline.inputs.pins import load_pins
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The merged facts of one revision; `document` has the form of `formats/facts.schema.json`."""
+
+    revision: str
+    document: Json
+    basis: str
+    """The revision that these facts belong to: itself, or another one if it has none."""
+
+    @property
+    def inherited(self) -> bool:
+        """Return whether the revision has no facts of its own."""
+        return self.basis != self.revision
+
+    @property
+    def era(self) -> Era:
+        """The way sessions open."""
+        stated: Era = self.document.get("lifecycle", {}).get("era", "handshake")
+        return stated
+
+    @cached_property
+    def methods(self) -> Mapping[str, Json]:
+        """The facts of methods, by method."""
+        methods: Mapping[str, Json] = self.document.get("methods", {})
+        return methods
+
+    @cached_property
+    def unions(self) -> Mapping[str, tuple[str, ...]]:
+        """The arms of named unions, in source order."""
+        unions = self.document.get("unions", {})
+        return {name: tuple(union["arms"]) for name, union in unions.items()}
+
+    @cached_property
+    def enums(self) -> Mapping[str, tuple[str, ...]]:
+        """The members of enumerations in source order, by `Type` or `Type.member`."""
+        return {
+            path: tuple(enum["values"]) for path, enum in self.document.get("enums", {}).items()
+        }
+
+    @cached_property
+    def open_strings(self) -> Mapping[str, tuple[str, ...]]:
+        """The known values of strings that may have others, by `Type.member`."""
+        strings = self.document.get("open_strings", {})
+        return {path: tuple(string["values"]) for path, string in strings.items()}
+
+    @cached_property
+    def content_kinds(self) -> frozenset[str]:
+        """The types that are content blocks; a union of them accepts unknown kinds."""
+        return frozenset(self.document.get("content_blocks", {}).get("types", ()))
+
+    @cached_property
+    def open_types(self) -> frozenset[str]:
+        """The types that may carry undeclared members by intent."""
+        return frozenset(self._types("open"))
+
+    @cached_property
+    def json_schemas(self) -> frozenset[str]:
+        """The members (`Type.member`) that hold a JSON Schema of somebody else."""
+        return frozenset(self._types("json_schemas"))
+
+    @cached_property
+    def deprecated(self) -> frozenset[str]:
+        """The deprecated types and members (`Type`, `Type.member`)."""
+        return frozenset(self._types("deprecated"))
+
+    def as_published(self) -> "Facts":
+        """Return these facts with types as `schema.ts` defines them."""
+        defined = {
+            name: entry for name, entry in self._types("open").items() if "described" not in entry
+        }
+        types: Json = {**self.document.get("types", {}), "json_schemas": {}, "open": defined}
+        return replace(self, document={**self.document, "types": types})
+
+    def _types(self, kind: str) -> Json:
+        entries: Json = self.document.get("types", {}).get(kind, {})
+        return entries
+
+
+def chain(folder: Path, revision: str) -> list[Path]:
+    """Return the facts files behind `revision`, oldest first.
+
+    Raise `ProblemError` if the chain is broken.
+    """
+    paths: list[Path] = []
+    following: str | None = revision
+    while following is not None:
+        path = _file(folder, following)
+        if path in paths:
+            message = "these facts inherit from themselves, directly or through others"
+            raise ProblemError(Problem("missing-facts", message, str(path), "/inherits"))
+        if not path.is_file():
+            why = f", but {paths[-1]} inherits from it" if paths else ""
+            message = f"this file does not exist{why}"
+            raise ProblemError(Problem("missing-facts", message, str(path)))
+        paths.append(path)
+        following = _read(path).get("inherits")
+    return paths[::-1]
+
+
+def load(folder: Path, revision: str) -> Facts:
+    """Return the facts of a known revision from the `schema` folder."""
+    document: Json = {}
+    for path in chain(folder, revision):
+        document = merge_patch(document, _read(path))
+    return Facts(revision, document, revision)
+
+
+def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | None:
+    """Return the revision whose facts apply to this one: itself, or another one.
+
+    `schema` is its snapshot. A revision that has just been pinned has no facts yet, and so cannot
+    be a basis.
+    """
+    if _file(folder, revision).is_file():
+        return revision
+    pins = load_pins(folder)
+    eras: dict[str, Era] = {name: load(folder, name).era for name in known(folder)}
+    return best_basis(revision, schema, eras, folder, pins)
+
+
+def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
+    """Return the facts that apply to a revision, its own or others.
+
+    Raise `ProblemError` if there are none.
+    """
+    basis = basis_of(folder, revision, schema)
+    if basis is None:
+        message = f"there are no facts that {revision} could use: no revision has any"
+        raise ProblemError(Problem("missing-facts", message, str(folder)))
+    document = load(folder, basis).document
+    if basis != revision:
+        document = as_shown(folder, document, schema)
+    return Facts(revision, document, basis)
+
+
+def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
+    """Return facts of another schema, with what this one shows itself in their place.
+
+    If results name their type, every message has to, so that the basis has to have a rule for it.
+    The same is true for members that senders of other revisions fill in.
+    """
+    others = [load(folder, name).document for name in known(folder)]
+    shown: Json = {"producer": dict(_filled_in_by_others(others, document, schema))}
+    if era := era_of(schema):
+        shown["lifecycle"] = {"era": era}
+    with suppress(Absent):
+        jsonpointer.get(schema, "/$defs/Result/properties/resultType")
+        if "result_type" not in document.get("rules", {}):
+            stated = [one.get("rules", {}) for one in others]
+            rules = [one["result_type"] for one in stated if "result_type" in one]
+            shown["rules"] = {"result_type": rules[-1] if rules else None}
+    merged: Json = merge_patch(document, shown)
+    return merged
+
+
+def _filled_in_by_others(
+    others: Iterable[Json], document: Json, schema: Mapping[str, Any]
+) -> Iterator[tuple[str, Json]]:
+    """Yield members that other revisions fill in, and that these facts lack.
+
+    Only members of the schema count.
+    """
+    said = {fact["where"] for fact in document.get("producer", {}).values()}
+    for other in others:
+        for key, fact in other.get("producer", {}).items():
+            owner, _, member = fact["where"].partition(".")
+            with suppress(Absent):
+                jsonpointer.get(schema, jsonpointer.join("$defs", owner, "properties", member))
+                if fact["rule"] == "filled_in" and fact["where"] not in said:
+                    yield key, fact
+
+
+def known(folder: Path) -> list[str]:
+    """Return the pinned revisions that have facts, oldest first."""
+    return [name for name in load_pins(folder) if _file(folder, name).is_file()]
+
+
+def _file(folder: Path, revision: str) -> Path:
+    return folder / revision / "facts.json"
+
+
+def _read(path: Path) -> Json:
+    document = parse_json(path.read_bytes(), str(path))
+    return document if is_object(document) else {}

@@ -1,0 +1,229 @@
+"""The inputs of a generation, as digests, without generating anything.
+
+This module only hashes, and has no slow imports, so that checking an up-to-date package costs
+little more than reading it. Nothing is judged here except that pinned snapshots match their pins.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.canonical import digest, digest_files, parse_json, pretty, sha256
+from mcp_protogen.base.jsonvalue import merge_patch
+from mcp_protogen.base.resources import (
+    runtime_files,
+    runtime_folder,
+    schema_folder,
+    templates_folder,
+)
+from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
+from mcp_protogen.pipeline.inputs.pins import (
+    EXTENSION,
+    extensions_folder,
+    load_pins,
+    pin_of,
+    read_snapshot,
+)
+from mcp_protogen.pipeline.package import (
+    GENERATOR,
+    PINNED,
+    ExtensionInputs,
+    GenerationInputs,
+    RevisionInputs,
+)
+from mcp_protogen.pipeline.parts import recorded
+from mcp_protogen.pipeline.target import recorded as recorded_target
+
+_CODE = Path(__file__).resolve().parents[2]
+# The parts whose code decides on the output; the command line and publishing only carry it.
+GENERATING = (
+    "base",
+    "pipeline/derive",
+    "pipeline/emit",
+    "pipeline/inputs",
+    "pipeline/normalise",
+    "pipeline/plans",
+    "targets",
+)
+_TEMPLATES = ("models", "package", "targets")
+
+
+def read_inputs(options: GenerationOptions, folder: Path | None = None) -> GenerationInputs:
+    """Return the digests of everything that `options` would be generated from.
+
+    `folder` is a schema folder in place of the installed one. Raise `ProblemError` for an unknown
+    revision, a snapshot that does not match its pin, or a file that is not JSON.
+    """
+    reader = _SchemaFolder(folder or schema_folder())
+    generated = {revision: reader.inputs(revision, options) for revision in options.revisions}
+    extensions = {name: reader.extension(name, options) for name in options.extensions}
+    return GenerationInputs(
+        generator=GENERATOR,
+        generator_digest=_code_digest(),
+        # What is installed may move without the package.
+        runtime_digest="" if options.runtime or options.target else _runtime_digest(),
+        templates_digest=_templates_digest(options.templates),
+        options=_effective_options(options),
+        revisions=dict(sorted({**options.kept, **generated}.items())),
+        extensions=dict(sorted({**options.kept_extensions, **extensions}.items())),
+    )
+
+
+def _effective_options(options: GenerationOptions) -> dict[str, Any]:
+    """Return the options that change the output, whatever revisions there are."""
+    ours, names = options.docstrings is Docstrings.OURS, options.names
+    values = {
+        "docstrings": None if ours else str(options.docstrings),
+        "names": digest(parse_json(names.content, names.name)) if names else None,
+        "patches": "own" if options.patches else None,
+        "templates": "own" if options.templates else None,
+        "runtime": options.runtime,
+        "with": None if options.target else recorded(options.parts),
+        "target-version": options.distribution,
+        **(recorded_target(options.target) if options.target else {}),
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+class _SchemaFolder:
+    """A schema folder of which each file is read once, even if several revisions use it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pins = load_pins(folder)
+        self._facts: dict[str, Any] = {}
+        self._descriptions: dict[str, Any] = self._json("descriptions.json") or {}
+
+    def inputs(self, revision: str, options: GenerationOptions) -> RevisionInputs:
+        """Return the digests of one revision that is generated."""
+        given = options.schemas.get(revision)
+        source, published, commit, snapshot = _given(given) if given else self._pinned(revision)
+        facts, patches = self._facts_and_patches(revision, snapshot)
+        return RevisionInputs(
+            source=source,
+            published=published,
+            spec_commit=commit,
+            schema=sha256(snapshot),
+            patches=_patches_digest(patches, options.patches_of(revision)),
+            facts=digest(facts) if facts is not None else "",
+            descriptions=self._descriptions_digest(revision),
+            rules=digest(rules) if (rules := self._rules(revision, options)) is not None else "",
+            era=facts["lifecycle"]["era"] if facts is not None else "",
+        )
+
+    def extension(self, name: str, options: GenerationOptions) -> ExtensionInputs:
+        """Return the digests of one extension that is generated."""
+        pinned, given = pinned_extension(name, self._folder), options.extensions[name]
+        made: tuple[str, str, str | None, bytes]
+        if given is not None:
+            made = _given(given)
+        elif pinned.pin is not None:
+            published = pinned.pin.published
+            snapshot = read_snapshot(name, extensions_folder(self._folder), kind=EXTENSION)
+            made = PINNED, published.sha256, published.spec_commit, snapshot
+        else:  # its facts have its types
+            made = PINNED, "", None, b""
+        patches, facts = (
+            self._json(EXTENSION.member, name, f"{file}.json") for file in ("patches", "facts")
+        )
+        here = {*options.revisions, *options.kept}
+        return ExtensionInputs(
+            source=made[0],
+            published=made[1],
+            spec_commit=made[2],
+            schema=sha256(made[3]) if made[3] else "",
+            patches=digest(patches) if patches is not None else "",
+            facts=digest(facts) if facts is not None else "",
+            revisions=tuple(one for one in pinned.revisions if one in here),
+        )
+
+    def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
+        """Return the facts and patches that apply to a revision: its own, or its basis's."""
+        own = self._json(revision, "patches.json")
+        if (self._folder / revision / "facts.json").is_file():
+            return self._merged_facts(revision), own
+        # Only a schema of somebody else has none of its own.
+        from mcp_protogen.pipeline.inputs.facts import basis_of, holding
+
+        structure: dict[str, Any] = parse_json(snapshot, revision)
+        if basis_of(self._folder, revision, structure) is None:
+            return None, own
+        facts = holding(self._folder, revision, structure)
+        patches = own if own is not None else self._json(facts.basis, "patches.json")
+        return facts.document, patches
+
+    def _rules(self, revision: str, options: GenerationOptions) -> Any:
+        given = options.rules.get(revision)
+        if given is not None:
+            return parse_json(given.content, given.name)
+        return self._json(revision, "translation.json")
+
+    def _pinned(self, revision: str) -> tuple[str, str, str | None, bytes]:
+        published = pin_of(revision, self._pins).published
+        snapshot = read_snapshot(revision, self._folder, self._pins)
+        return PINNED, published.sha256, published.spec_commit, snapshot
+
+    def _merged_facts(self, revision: str | None) -> Any:
+        if revision is None:
+            return None
+        if revision not in self._facts:
+            self._facts[revision] = None  # ends a circular chain
+            own = self._json(revision, "facts.json")
+            if own is not None:
+                self._facts[revision] = merge_patch(self._merged_facts(own.get("inherits")), own)
+        return self._facts[revision]
+
+    def _descriptions_digest(self, revision: str) -> str:
+        if not self._descriptions:
+            return ""
+        overrides: Mapping[str, Any] = self._descriptions.get("overrides", {})
+        return digest({**self._descriptions, "overrides": overrides.get(revision)})
+
+    def _json(self, *path: str) -> Any:
+        file = self._folder.joinpath(*path)
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return None
+        return parse_json(content, str(file))
+
+
+def _patches_digest(ours: Any, own: Iterable[GivenPatches]) -> str:
+    further = [one.entries for one in own if one.entries]
+    if further:
+        return digest([ours, *further])
+    return digest(ours) if ours is not None else ""
+
+
+def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
+    from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+
+    structure = snapshot_of(parse_json(given.content, given.name), given.name)
+    return given.name, sha256(given.content), None, pretty(structure)
+
+
+def _code_digest() -> str:
+    files = [*_CODE.glob("*.py"), *(_CODE / "pipeline").glob("*.py")]
+    for part in GENERATING:
+        files += (_CODE / part).rglob("*.py")
+    return digest_files(_CODE, files)
+
+
+def _runtime_digest() -> str:
+    return digest_files(runtime_folder(), runtime_files())
+
+
+def _templates_digest(override: Path | None) -> str:
+    built_in = templates_folder()
+    files = (file for part in _TEMPLATES for file in _below(built_in / part))
+    digests = [digest_files(built_in, files)]
+    if override is not None:
+        # A link to another place is not a template.
+        inside = (p for p in _below(override) if p.resolve().is_relative_to(override.resolve()))
+        digests.append(digest_files(override, inside))
+    return digests[0] if len(digests) == 1 else digest(digests)
+
+
+def _below(folder: Path) -> Iterable[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())

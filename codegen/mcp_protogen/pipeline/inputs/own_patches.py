@@ -1,0 +1,63 @@
+"""Patches of the user, on top of ours: files and tables of pyproject.toml, read and checked.
+
+They have the form of `schema/<revision>/patches.json`, where `reason` and `source` may be left out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.pipeline.config import FileOf, GivenFile, GivenPatches
+
+_POINTER, _VALUES, _TEXTS = "pointer", ("was", "now"), ("reason", "source")
+_MEMBERS = frozenset({_POINTER, *_VALUES, *_TEXTS})
+_HINT = 'an entry is { "pointer": "/$defs/…", "was": …, "now": … }; see docs/command.md'
+
+
+def read_patches(
+    said: Iterable[FileOf | GivenPatches], read: Callable[[str], GivenFile]
+) -> tuple[GivenPatches, ...]:
+    """Return all patches that are named; `read` reads a file or URL.
+
+    Raise `ProblemError`: `unreadable-source`, `not-json`, or `bad-form` for each wrong entry.
+    """
+    given = tuple(one if isinstance(one, GivenPatches) else _of_file(one, read) for one in said)
+    raise_errors(problem for one in given for problem in _problems(one))
+    return given
+
+
+def _of_file(named: FileOf, read: Callable[[str], GivenFile]) -> GivenPatches:
+    file = read(named.source)
+    place = file.name if "://" in named.source else named.source
+    document: Any = parse_json(file.content, place)
+    entries: Any = document.get("patches") if is_object(document) else None
+    if not is_array(entries):
+        message = 'this is not an object with a list of "patches"'
+        raise ProblemError(Problem("bad-form", message, place, hint=_HINT))
+    return GivenPatches(named.revision, tuple(entries), place, "/patches")
+
+
+def _problems(given: GivenPatches) -> Iterator[Problem]:
+    for number, entry in enumerate(given.entries):
+        pointer = given.pointer + jsonpointer.join(number)
+        for message in _faults(entry):
+            yield Problem("bad-form", message, given.place, pointer, _HINT)
+
+
+def _faults(entry: object) -> Iterator[str]:
+    """Yield what is wrong with one entry."""
+    if not is_object(entry):
+        yield "this is not an object"
+        return
+    yield from (f"an entry has no member {name!r:.80}" for name in entry.keys() - _MEMBERS)
+    pointer = entry.get(_POINTER)
+    if not isinstance(pointer, str) or not pointer.startswith("/"):
+        yield "pointer must be a JSON pointer, which begins with a slash"
+    if not {*_VALUES} & entry.keys():
+        yield "there must be was, or now, or both"
+    for name in _TEXTS:
+        if not isinstance(entry.get(name, ""), str):
+            yield f"{name} must be a text"

@@ -1,0 +1,85 @@
+"""The pinned extensions, as far as somebody has to know them who chooses some.
+
+Those of which no schema is published have no pin: their facts have the types. Only names,
+identifiers and revisions are read here; nothing is judged.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.inputs.pins import (
+    EXTENSION,
+    Pin,
+    extension_place,
+    extensions_folder,
+    load_extension_pins,
+    pin_of,
+    snapshot_file,
+)
+
+TYPES: Final = "$defs"
+"""The member of the facts that has the types of an extension without a published schema."""
+
+
+class PinnedExtension(NamedTuple):
+    """An extension: its name on the command line, its identifier, and what it extends.
+
+    `pin` is None if its schema is not published. `revisions` are those that it may be generated
+    for. Without facts, it has neither these nor an identifier, and cannot be generated.
+    """
+
+    name: str
+    pin: Pin | None
+    identifier: str = ""
+    revisions: tuple[str, ...] = ()
+
+    @property
+    def has_facts(self) -> bool:
+        """Return whether anybody has written its facts."""
+        return bool(self.identifier)
+
+
+def pinned_extensions(folder: Path | None = None) -> Iterator[PinnedExtension]:
+    """Yield every extension of a schema folder, sorted by name."""
+    for name in extension_names(folder):
+        yield pinned_extension(name, folder)
+
+
+def extension_names(folder: Path | None = None) -> list[str]:
+    """Return the names of all extensions of a schema folder, sorted."""
+    written = (file.parent.name for file in extensions_folder(folder).glob("*/facts.json"))
+    pinned = load_extension_pins(folder)
+    return sorted({*pinned, *(name for name in written if TYPES in _facts(name, folder))})
+
+
+def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
+    """Return an extension; raise `ProblemError`: `unknown-extension`, `bad-form`, `bad-pins`."""
+    facts, pins = _facts(name, folder), load_extension_pins(folder)
+    pin = None if TYPES in facts and name not in pins else pin_of(name, pins, EXTENSION)
+    if not facts:
+        return PinnedExtension(name, pin)
+    place = extension_place(name)
+    identifier, revisions = facts.get("identifier"), facts.get("revisions")
+    if not isinstance(identifier, str) or not identifier or not is_array(revisions):
+        message = "facts of an extension have its identifier, and the revisions that it extends"
+        hint = "schema/formats/extension-facts.schema.json describes the form"
+        raise ProblemError(Problem("bad-form", message, place, hint=hint))
+    if pin is not None and TYPES in facts:
+        message = f"the schema of {name} is pinned, so its types are there, and not in the facts"
+        hint = f"remove {TYPES} from the facts"
+        raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES), hint))
+    return PinnedExtension(name, pin, identifier, tuple(sorted(map(str, revisions))))
+
+
+def _facts(name: str, folder: Path | None) -> dict[str, Any]:
+    """Return the facts of an extension, with nothing in them if there are none."""
+    file = snapshot_file(name, extensions_folder(folder)).with_name("facts.json")
+    if not file.is_file():
+        return {}
+    facts = parse_json(file.read_bytes(), extension_place(name))
+    return facts if is_object(facts) else {"not an object": facts}

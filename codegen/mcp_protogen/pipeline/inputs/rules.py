@@ -1,0 +1,181 @@
+"""The rules of translation between adjacent revisions, each with its reason.
+
+The `translation.json` of a revision has the rules of the step from the one before it. A rule is
+about a type, a member (`Type.member`) or an arm of a union (`Type[tag]`), by its name in the newer
+one.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.todo import CHOICES
+
+Json = dict[str, Any]
+StepDirection = Literal["up", "down"]
+Verb = Literal["keep", "drop", "move", "add", "apply", "finish"]
+
+DIRECTIONS: tuple[StepDirection, ...] = get_args(StepDirection)
+_VERBS: tuple[Verb, ...] = get_args(Verb)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The action at one place in one direction.
+
+    `do` is the verb: `keep` (in spite of differences), `drop` ("lossy" or "harmless"), `move` (the
+    target path), `add` (the value), or `apply` and `finish` (a function of the runtime, before or
+    after everything else). `settles` are members whose differences the function handles; with
+    `whole`, it handles all.
+    """
+
+    at: str
+    direction: StepDirection
+    do: Verb
+    value: Any
+    settles: tuple[str, ...]
+    whole: bool
+    reason: str
+    place: str
+    """The place of the rule: file and JSON pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRule:
+    """An error code of a method that becomes another one; for all methods if it is empty."""
+
+    method: str
+    direction: StepDirection
+    was: int
+    becomes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A place where the action in one direction is still to be chosen."""
+
+    at: str
+    direction: StepDirection
+    place: str
+    """The place of the choices: file and JSON pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The rules of one step, from `older` to `newer`; `became` are the renamed types."""
+
+    older: str
+    newer: str
+    became: Mapping[str, str]
+    rules: tuple[Rule, ...]
+    errors: tuple[CodeRule, ...]
+    choices: tuple[Choice, ...] = ()
+
+
+def place_of(revision: str) -> str:
+    """Return the rules file of a revision, as problems name it."""
+    return f"schema/{revision}/translation.json"
+
+
+def load(folder: Path, revision: str) -> Translation | None:
+    """Return the rules of the step to `revision`; None if it has none of its own."""
+    file = folder / revision / "translation.json"
+    if not file.is_file():
+        return None
+    place = place_of(revision)
+    return translation_of(parse_json(file.read_bytes(), place), revision, place)
+
+
+def translation_of(document: Json, revision: str, place: str) -> Translation:
+    """Return the rules of a document that has the form of a rules file."""
+    rules = tuple(
+        rule
+        for number, entry in enumerate(document["rules"])
+        for rule in _rules(entry, f"{place}#/rules/{number}")
+    )
+    errors = tuple(
+        CodeRule(
+            entry["method"],
+            direction,
+            entry[direction]["was"],
+            entry[direction]["becomes"],
+            entry["reason"],
+        )
+        for entry in document["errors"]
+        for direction in DIRECTIONS
+        if direction in entry
+    )
+    choices = tuple(
+        Choice(at, direction, f"{place}#/rules/{number}/{direction}")
+        for number, entry in enumerate(document["rules"])
+        for direction in DIRECTIONS
+        if CHOICES in entry.get(direction, ())
+        for at in entry["at"]
+    )
+    return Translation(document["older"], revision, document["became"], rules, errors, choices)
+
+
+def _rules(entry: Json, place: str) -> Iterator[Rule]:
+    for direction in DIRECTIONS:
+        action: Json | None = entry.get(direction)
+        if action is None or CHOICES in action:
+            continue
+        do: Verb = next(verb for verb in _VERBS if verb in action)
+        settles = tuple(action.get("settles", ()))
+        whole: bool = action.get("whole", False)
+        for at in entry["at"]:
+            yield Rule(at, direction, do, action[do], settles, whole, entry["reason"], place)
+
+
+def between(
+    folder: Path, older: str, newer: str, options: GenerationOptions
+) -> tuple[Translation, ...]:
+    """Return the rules of all steps from `older` to `newer`, oldest first.
+
+    Raise `ProblemError` for a user's rules that do not have the form of a rules file.
+    """
+    found: list[Translation] = []
+    known, at = sorted(load_pins(folder)), newer
+    while at > older:
+        given = options.rules.get(at)
+        step = load(folder, at) if given is None else _given(given, at, folder)
+        found += [] if step is None else [step]
+        # A revision without rules of its own follows the one before it.
+        before = max((one for one in known if one < at), default="")
+        at = step.older if step is not None and step.older < at else before
+    return tuple(reversed(found))
+
+
+def _given(given: GivenFile, revision: str, folder: Path) -> Translation:
+    from jsonschema import Draft202012Validator
+
+    document = parse_json(given.content, given.name)
+    form = parse_json((folder / "formats" / "translation.schema.json").read_bytes(), "formats")
+    validator: Any = Draft202012Validator(form)
+    problems = [
+        Problem("bad-rule", error.message, given.name, jsonpointer.join(*error.absolute_path))
+        for error in validator.iter_errors(document)
+    ]
+    raise_errors(problems)
+    translation = translation_of(document, revision, given.name)
+    raise_errors(tuple(_unknown_functions(translation)))
+    return translation
+
+
+def _unknown_functions(translation: Translation) -> Iterator[Problem]:
+    from mcp_protogen.runtime.translation.conversions import CONVERSIONS
+
+    for rule in translation.rules:
+        if rule.do in ("apply", "finish") and rule.value not in CONVERSIONS:
+            hint = did_you_mean(rule.value, CONVERSIONS)
+            message = f"the runtime has no function {rule.value!r:.60}"
+            place, _, pointer = rule.place.partition("#")
+            yield Problem("bad-rule", message, place, pointer, hint)

@@ -1,0 +1,149 @@
+"""The inputs of one revision, read and checked: pinned ones, or a user's file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
+from mcp_protogen.pipeline.inputs import descriptions, facts, ledger, metacheck, patches
+from mcp_protogen.pipeline.inputs.descriptions import Descriptions
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+from mcp_protogen.pipeline.inputs.todo import TODO, todos
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionSource:
+    """The inputs of one revision; `place` names the schema in problems.
+
+    `notes` are warnings about the inputs themselves. `facts_hint` says what to do if inherited
+    facts do not fit. `own_patches` are those of the user, which come after the ledger.
+    """
+
+    schema: Json
+    ledger: tuple[Json, ...]
+    facts: Facts
+    descriptions: Descriptions
+    place: str
+    ledger_place: str
+    facts_place: str
+    notes: tuple[Problem, ...] = ()
+    facts_hint: str = ""
+    own_patches: tuple[GivenPatches, ...] = ()
+
+    def patched(self) -> Json:
+        """Return the schema with all patches; raise `ProblemError` with those that do not fit."""
+        schema = patches.apply(self.schema, self.ledger, self.ledger_place)
+        for given in self.own_patches:
+            schema = patches.apply(schema, given.entries, given.place, given.pointer)
+        return schema
+
+    def as_published(self) -> "RevisionSource":
+        """Return these inputs with types as `schema.ts` defines them, without our corrections."""
+        ledger = tuple(patch for patch in self.ledger if patch["source"] == "schema.ts")
+        return replace(self, ledger=ledger, facts=self.facts.as_published())
+
+
+def load(revision: str, options: GenerationOptions) -> RevisionSource:
+    """Return the inputs of `revision`; raise `ProblemError` for unusable ones.
+
+    The schema of a file has to be valid. That of a pin was, when it was pinned.
+    """
+    source = _pinned_or_given(revision, options)
+    texts = replace(source.descriptions, docstrings=options.docstrings)
+    return replace(source, descriptions=texts, own_patches=options.patches_of(revision))
+
+
+def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSource:
+    given = options.schemas.get(revision)
+    if given is None:
+        if options.docstrings is Docstrings.SCHEMA:
+            raise ProblemError(_without_texts(revision))
+        return pinned(revision, schema_folder())
+    place, schema, own = _given(given)
+    metacheck.check(schema, place)
+    hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
+    return replace(of_snapshot(revision, schema_folder(), schema, place, own), facts_hint=hint)
+
+
+def _without_texts(revision: str) -> Problem:
+    message = f"the text of a schema is wanted, but our snapshot of {revision} has none"
+    hint = f"give the published file: --schema {revision}=FILE, or schemas in [tool.mcp-gen]"
+    return Problem("no-published-text", message, hint=hint)
+
+
+def pinned(revision: str, folder: Path) -> RevisionSource:
+    """Return the inputs of a revision that is pinned in a schema folder."""
+    place = f"schema/{revision}/schema.json"
+    schema: Json = parse_json(read_snapshot(revision, folder), place)
+    source = of_snapshot(revision, folder, schema, place, {})
+    hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
+    notes = (*source.notes, *_undecided(revision, folder))
+    return replace(source, facts_hint=hint, notes=notes)
+
+
+def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
+    """Yield a warning for each file of a revision that still needs decisions."""
+    for name in ("facts", "patches", "translation"):
+        file = folder / revision / f"{name}.json"
+        content = file.read_bytes() if file.is_file() else b""
+        if TODO.encode() not in content:  # spares most runs the parser
+            continue
+        place = f"schema/{revision}/{file.name}"
+        pointers = list(todos(parse_json(content, place)))
+        more = f", and {len(pointers) - 1} more in this file" if pointers[1:] else ""
+        message = f"this is not decided yet{more}"
+        hint = f"mcp-gen schema draft-facts {revision} --check names each"
+        if pointers:
+            yield Problem("to-decide", message, place, pointers[0], hint, Level.WARNING)
+
+
+def of_snapshot(
+    revision: str, folder: Path, schema: Json, place: str, own: Mapping[str, str]
+) -> RevisionSource:
+    """Return the inputs of a revision with this schema, whose own descriptions are `own`."""
+    merged = facts.holding(folder, revision, schema)
+    entries, notes = _ledger(folder, schema, merged)
+    return RevisionSource(
+        schema=schema,
+        ledger=entries,
+        facts=merged,
+        descriptions=descriptions.load(folder / "descriptions.json", revision, own),
+        place=place,
+        ledger_place=f"schema/{revision}/patches.json",
+        facts_place=f"schema/{revision}/facts.json",
+        notes=notes,
+    )
+
+
+def _ledger(
+    folder: Path, schema: Json, merged: Facts
+) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
+    """Return the patches that apply, with notes about inherited ones."""
+    own = patches.ledger_of(folder, merged.revision)
+    if own or not merged.inherited:
+        return own, ()
+    tried = ledger.inherited(schema, folder, merged.revision, merged.basis)
+    return tried.entries, tried.notes
+
+
+def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
+    published = parse_json(given.content, given.name)
+    structure = snapshot_of(published, given.name)
+    return given.name, structure, descriptions.extract(published)
+
+
+def inherited_notice(source: RevisionSource) -> Iterator[Problem]:
+    """Yield a warning for a revision that has no facts of its own."""
+    known, place, hint = source.facts, source.facts_place, source.facts_hint
+    if known.inherited:
+        borrowed = f"required capabilities and error codes are those of {known.basis}"
+        message = f"{known.revision} has no facts: {borrowed}"
+        yield Problem("derived-facts", message, place, hint=hint, level=Level.WARNING)

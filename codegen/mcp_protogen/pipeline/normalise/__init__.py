@@ -1,0 +1,56 @@
+"""Normalisation of a patched schema into the few forms that the other stages understand.
+
+The result has in `$defs`, in the order of names, only these: objects with `properties`, all with a
+name (`x-any-of-required` lists members of which at least one is required); unions `{"anyOf": […]}`
+of named types, with an OpenAPI `discriminator` if every arm requires the constant, and with
+`x-open` if an unknown constant is allowed; and other names for a scalar, an enumeration, an array
+or a map. Inside these are only references, scalars, constants, enumerations, arrays, maps and
+`anyOf`. Descriptions are left out: they are looked up by name.
+
+With marks, `x-bare` is at each object that published types call `object`, and `x-value` at each
+place for any JSON value that refers to a definition of such a value, with its name.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcp_protogen.base.names import duplicates, type_name
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.normalise import flatten, lift, metadata, references, unions
+
+Json = dict[str, Any]
+
+
+def normalise(
+    schema: Json, facts: Facts, place: str, keep: Iterable[str] = (), *, marks: bool = False
+) -> tuple[Json, tuple[Problem, ...]]:
+    """Return the normal form of a patched snapshot, with a warning for everything that is lost.
+
+    `place` names its file in problems. A definition that is only another name stays one if the
+    facts or `keep` name it.
+    """
+    definitions: Json = schema.get("$defs", {})
+    definitions = references.renamed(definitions, _called(definitions, place))
+    definitions, loosened = flatten.flattened(definitions, place)
+    definitions = references.expanded(definitions, keep={*facts.unions, *keep})
+    named = frozenset(definitions)
+    definitions = lift.lifted(definitions, marks=marks)
+    definitions = metadata.shared(definitions, named)
+    definitions = references.spelled_out(definitions, marks=marks)
+    definitions = unions.distinct(unions.ordered(definitions, facts, keep))
+    definitions = unions.tagged(definitions, facts.content_kinds)
+    return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}, loosened
+
+
+def _called(definitions: Json, place: str) -> Mapping[str, str]:
+    """Return the Python names of the definitions that need another name there."""
+    called = {name: type_name(name) for name in definitions}
+    raise_errors(_collision(name, called, place) for name in duplicates(called.values()))
+    return {name: other for name, other in called.items() if other != name}
+
+
+def _collision(name: str, called: Mapping[str, str], place: str) -> Problem:
+    both = " and ".join(repr(one) for one in called if called[one] == name)
+    message = f"{both:.160} would both be called {name}"
+    return Problem("name-collision", message, place, "/$defs", "rename one of them in the schema")

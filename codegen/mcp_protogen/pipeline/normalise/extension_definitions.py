@@ -1,0 +1,115 @@
+"""The definitions of an extension, mended: what its schema repeats is one definition again.
+
+Published schemas of extensions are compiled file by file: they copy what they use of the core
+schema, and have their own types inline wherever these are used. Copies are compared with the core
+schema and left out, and what equals a definition becomes a reference to it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.pipeline.normalise.references import to
+
+Json = dict[str, Any]
+
+_SAFE = 2**53 - 1
+"""The largest integer that every reader of JSON keeps (RFC 8259, section 6)."""
+_MAPS = frozenset({"$defs", "properties"})
+
+
+def own_definitions(schema: Json, core: Json, place: str) -> Json:
+    """Return the mended definitions that `schema` does not share with `core`.
+
+    Raise `ProblemError` (`extension-differs`) for each copy that is not what it copies.
+    """
+    definitions: Json = {name: plain(one) for name, one in schema.get("$defs", {}).items()}
+    raise_errors(tuple(_different_copies(definitions, core["$defs"], place)))
+    own = {name: one for name, one in definitions.items() if name not in core["$defs"]}
+    named = {canonical(one): name for name, one in own.items() if _is_worth_a_name(one)}
+    return {name: _referring(one, name, named) for name, one in own.items()}
+
+
+def _different_copies(definitions: Json, core: Json, place: str) -> Iterator[Problem]:
+    for name in sorted(definitions.keys() & core.keys()):
+        pointer = jsonpointer.join("$defs", name)
+        for deeper in _differences(definitions[name], plain(core[name]), pointer):
+            message = f"{name} is copied from the core schema, which has something else here"
+            hint = "mend the copy with a patch, or rename the definition if it is none"
+            yield Problem("extension-differs", message, place, deeper, hint)
+            break
+
+
+def _differences(copy: Any, core: Any, pointer: str) -> Iterator[str]:
+    """Yield the smallest places that differ, where the order of required members is none."""
+    if is_object(copy) and is_object(core):
+        for key in sorted(copy.keys() | core.keys()):
+            if key not in copy or key not in core:
+                yield f"{pointer}{jsonpointer.join(key)}"
+            else:
+                yield from _differences(copy[key], core[key], f"{pointer}{jsonpointer.join(key)}")
+    elif is_array(copy) and is_array(core) and len(copy) == len(core):
+        ordered = sorted(copy, key=canonical), sorted(core, key=canonical)
+        if canonical(ordered[0]) != canonical(ordered[1]):
+            yield pointer
+    elif canonical(copy) != canonical(core):
+        yield pointer
+
+
+def plain(schema: Any) -> Any:
+    """Return a schema without what says nothing, and with enumerations where there are such."""
+    if not is_object(schema):
+        return schema
+    if schema == {"not": {}}:
+        return False
+    done: Json = {}
+    for keyword, value in schema.items():
+        if keyword in _MAPS and is_object(value):
+            done[keyword] = {name: plain(one) for name, one in value.items()}
+        elif is_array(value):
+            done[keyword] = [plain(one) for one in value]
+        elif not _says_nothing(keyword, value):
+            done[keyword] = plain(value) if is_object(value) else value
+    return _enumeration(done)
+
+
+def _says_nothing(keyword: str, value: Any) -> bool:
+    return (
+        keyword == "$schema"
+        or (keyword == "propertyNames" and value == {"type": "string"})
+        or (keyword == "minimum" and value == -_SAFE)
+        or (keyword == "maximum" and value == _SAFE)
+    )
+
+
+def _enumeration(schema: Json) -> Json:
+    arms = schema.get("anyOf", ())
+    if len(schema) != 1 or not arms or not all(set(arm) == {"const", "type"} for arm in arms):
+        return schema
+    kinds = {canonical(arm["type"]) for arm in arms}
+    if len(kinds) > 1:
+        return schema
+    return {"enum": [arm["const"] for arm in arms], "type": arms[0]["type"]}
+
+
+def _is_worth_a_name(schema: Any) -> bool:
+    return is_object(schema) and bool({"allOf", "anyOf", "enum", "properties"} & schema.keys())
+
+
+def _referring(schema: Any, owner: str, named: Mapping[bytes, str]) -> Any:
+    """Return a schema with references in place of what a definition other than `owner` says."""
+
+    def inside(value: Any) -> Any:
+        if is_array(value):
+            return [inside(one) for one in value]
+        if not is_object(value):
+            return value
+        name = named.get(canonical(value))
+        if name is not None and name != owner:
+            return to(name)
+        return {key: inside(one) for key, one in value.items()}
+
+    return {key: inside(one) for key, one in schema.items()} if is_object(schema) else schema

@@ -1,0 +1,192 @@
+"""Intersections become one schema each, and rules about required members become data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_protogen.base import graph, jsonpointer
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Level, Problem, raise_errors
+from mcp_protogen.pipeline.normalise.intersection import (
+    NOTHING,
+    Intersection,
+    TooLarge,
+    alternatives,
+    either,
+    only_required,
+)
+from mcp_protogen.pipeline.normalise.references import direct
+
+Json = dict[str, Any]
+
+_CONTENTS = frozenset({"additionalProperties", "anyOf", "items", "properties", "required"})
+# These are about all alternatives together.
+_ANNOTATIONS = frozenset({"default", "deprecated"})
+_DEEPEST = 20
+_BOUNDS = frozenset(
+    {"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
+    | {"exclusiveMaximum", "exclusiveMinimum"}
+)
+_MOST_SCHEMAS = 30_000
+_ENDLESS: Mapping[type[Exception], str] = {
+    RecursionError: "refer to themselves without end",
+    TooLarge: "multiply into too many schemas",
+}
+
+
+def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
+    """Return `definitions` without `allOf`, and a warning for everything that is lost.
+
+    An `anyOf` of `required` lists becomes `x-any-of-required`. Raise `ProblemError` for a
+    definition that no value satisfies.
+    """
+    problems: dict[Problem, None] = {}
+    impossible: list[Problem] = []
+    sizes: dict[str, int] = {}
+    done: Json = {}
+    # The definitions that this one extends come first, so that they are joined already.
+    joined = dict(definitions)
+    for name in graph.targets_first(direct(definitions)):
+        schema = definitions[name]
+        pointer = jsonpointer.join("$defs", name)
+        flattening = _Flattening(joined, place, pointer, problems)
+        try:
+            done[name] = flattening.flat(schema)
+            if done[name] == NOTHING:
+                impossible.append(flattening.impossible())
+            elif "allOf" in schema:
+                joined[name] = flattening.intersection.joined(schema)
+            sizes[name] = flattening.intersection.schemas
+            if sum(sizes.values()) > _MOST_SCHEMAS:
+                pointer = jsonpointer.join("$defs", max(sizes, key=sizes.__getitem__))
+                raise TooLarge
+        except (RecursionError, TooLarge) as error:
+            message = f"its intersections {_ENDLESS[type(error)]}"
+            hint = "give the joined part a definition of its own"
+            impossible.append(Problem("unsupported-schema", message, place, pointer, hint))
+            break
+    raise_errors(impossible)
+    return {name: done[name] for name in definitions}, tuple(problems)
+
+
+class _Flattening:
+    """The work on one definition, at `pointer` of the file `place`."""
+
+    def __init__(
+        self, definitions: Json, place: str, pointer: str, problems: dict[Problem, None]
+    ) -> None:
+        self.place = place
+        self.pointer = pointer
+        self.problems = problems
+        self.intersection = Intersection(definitions, self._note)
+        self._nowhere: list[str] = []
+        self._open: set[bytes] = set()
+
+    def impossible(self) -> Problem:
+        """Return the problem of a definition that no value satisfies, at the first such place."""
+        message = "no value can satisfy all parts of this"
+        hint = "compare the parts of the allOf: they contradict each other"
+        pointer = self.pointer + next(iter(self._nowhere), "")
+        return Problem("bad-intersection", message, self.place, pointer, hint)
+
+    def flat(self, schema: Json, steps: str = "") -> Json:
+        """Return a schema, and everything inside it, in flat form; `steps` lead to it."""
+        self.intersection.count()
+        if "allOf" not in schema and ("anyOf" not in schema or len(schema) == 1):
+            return self._flat(schema, steps)
+        key = canonical(schema)
+        if key in self._open or len(self._open) > _DEEPEST:
+            self._note("an intersection that contains itself is not checked by the models", steps)
+            parts: list[Json] = schema.get("allOf", [])
+            return next((part for part in parts if "$ref" in part), dict[str, Any]())
+        self._open.add(key)
+        flat = self._flat(schema, steps)
+        self._open.discard(key)
+        return flat
+
+    def _flat(self, schema: Json, steps: str) -> Json:
+        flat = self._inside(dict(self._spread(self.intersection.joined(schema))), steps)
+        if flat == NOTHING:
+            self._nowhere.append(steps)
+            return NOTHING
+        done = _declared(_one_of_required(self._typed(flat, steps)))
+        if "properties" in done and done.get("additionalProperties"):
+            self._note("additionalProperties is not checked by the models", steps)
+        return done
+
+    def _inside(self, flat: Json, steps: str) -> Json:
+        """Return a schema whose inner schemas are flat."""
+        if "properties" in flat:
+            members = {
+                member: self.flat(value, steps + jsonpointer.join("properties", member))
+                for member, value in flat["properties"].items()
+            }
+            flat["properties"] = {name: one for name, one in members.items() if one != NOTHING}
+            if not flat["properties"] and flat.get("additionalProperties"):
+                del flat["properties"]
+            for name in sorted(members.keys() - flat.get("properties", {}).keys()):
+                if name in flat.get("required", ()):
+                    return NOTHING
+                self._note(f"the models do not check that {name} is always absent", steps)
+        for keyword in ("items", "additionalProperties"):
+            if is_object(flat.get(keyword)):
+                flat[keyword] = self._inner(flat[keyword], f"{steps}/{keyword}")
+        if "anyOf" in flat and not only_required(flat["anyOf"]):
+            arms = enumerate(flat.pop("anyOf"))
+            choice = either(self._inner(arm, f"{steps}/anyOf/{index}") for index, arm in arms)
+            return {**flat, **choice}
+        return flat
+
+    def _typed(self, schema: Json, steps: str) -> Json:
+        """Return a schema with the type that its keywords belong to."""
+        if "type" in schema or "anyOf" in schema or not schema.keys() & _CONTENTS:
+            return schema
+        kind = "array" if "items" in schema else "object"
+        message = f"this schema has no type, and is read as that of an {kind}"
+        hint = f'write "type": "{kind}" beside it'
+        problem = Problem(
+            "unsupported-schema", message, self.place, self.pointer + steps, hint, Level.WARNING
+        )
+        self.problems[problem] = None
+        return {"type": kind, **schema}
+
+    def _inner(self, schema: Json, steps: str) -> Json:
+        """Return a flat schema of a place whose bounds are in no annotation."""
+        flat = self.flat(schema, steps)
+        for keyword in sorted(flat.keys() & _BOUNDS):
+            self._note(f"{keyword} is not checked by the models", steps)
+        return flat
+
+    def _spread(self, schema: Json) -> Json:
+        """Return a schema with the keywords beside its alternatives moved into each of them."""
+        of_types = is_array(schema.get("type")) and schema.keys() & _CONTENTS
+        alone = len(schema.keys() - _ANNOTATIONS) == 1
+        if not of_types and (alone or only_required(schema.get("anyOf", ({},)))):
+            return schema
+        arms = alternatives(schema) if of_types or "anyOf" in schema else ()
+        if not arms:
+            return schema
+        return self._spread(either(map(self.intersection.joined, arms)))
+
+    def _note(self, message: str, steps: str = "") -> None:
+        hint = "the models accept more than the schema does"
+        pointer = self.pointer + steps
+        problem = Problem("loosened-schema", message, self.place, pointer, hint, Level.WARNING)
+        self.problems[problem] = None
+
+
+def _one_of_required(schema: Json) -> Json:
+    arms: list[Json] = schema.get("anyOf", [])
+    if not only_required(arms):
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**rest, "x-any-of-required": [arm["required"][0] for arm in arms]}
+
+
+def _declared(schema: Json) -> Json:
+    """Return a schema in which members that are required but not declared may be anything."""
+    required: list[str] = [*schema.get("required", ()), *schema.get("x-any-of-required", ())]
+    members: Mapping[str, Json] = schema.get("properties", {})
+    anything: Json = schema.get("additionalProperties", {})
+    missing = {member: anything for member in required if member not in members}
+    return {**schema, "properties": {**members, **missing}} if missing else schema

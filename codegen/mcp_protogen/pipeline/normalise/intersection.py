@@ -1,0 +1,255 @@
+"""The intersection of two schemas, as one schema.
+
+Schemas are those of the dialect, and may contain `allOf`. Alternatives are multiplied out and
+values are filtered, so that nothing is lost; what one schema cannot express is noted. An
+enumeration without values stands for a schema that no value satisfies.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.pipeline.normalise.references import target
+
+Json = dict[str, Any]
+
+NOTHING: Json = {"enum": []}
+
+# Bounds, with the function that chooses between two.
+_BOUNDS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems"), min),
+}
+_RANGES = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
+# Keywords that are joined separately; of any other keyword, the first one is taken.
+_JOINED = frozenset({"additionalProperties", "items", "properties", "required", "type"})
+_OF_OBJECTS = frozenset({"additionalProperties", "anyOf", "properties", "required"})
+_OF_ARRAYS = frozenset({"items", "maxItems", "minItems"})
+_MOST_ALTERNATIVES = 64
+_MOST_SCHEMAS = 20_000
+_DEEPEST = 8
+
+
+class TooLarge(Exception):
+    """Raised for an intersection that becomes more schemas than anybody could read."""
+
+
+class Intersection:
+    """A join of schemas that may refer to `definitions`; `note` is called with what is lost."""
+
+    def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
+        self._definitions = definitions
+        self._note = note
+        self._done: dict[bytes, tuple[Json, int]] = {}
+        self.schemas = 0
+        """How many schemas there are in all results."""
+        self._open: set[bytes] = set()
+
+    def count(self, schemas: int = 1) -> None:
+        """Count schemas of the result; raise `TooLarge` if there are too many."""
+        self.schemas += schemas
+        if self.schemas > _MOST_SCHEMAS:
+            raise TooLarge
+
+    def joined(self, schema: Json) -> Json:
+        """Return one schema for an `allOf` and the keywords beside it."""
+        if "allOf" not in schema:
+            return schema
+        rest = {key: value for key, value in schema.items() if key != "allOf"}
+        merged: Json = {}
+        for part in (*schema["allOf"], rest):
+            merged = self.both(merged, part)
+        return merged
+
+    def both(self, left: Json, right: Json) -> Json:
+        """Return a schema of the values that both accept."""
+        self.count()
+        left, right = self.joined(left), self.joined(right)
+        if not left or not right or same(left, right):
+            return left or right
+        if "$ref" in left or "$ref" in right:
+            return self._named(left, right)
+        for one, other in ((left, right), (right, left)):
+            arms = alternatives(one, beside=other)
+            if len(arms) * len(alternatives(other)) > _MOST_ALTERNATIVES:
+                self._note("an intersection has too many alternatives")
+                return one
+            if arms:
+                return either(self._in_order(one is left, arm, other) for arm in arms)
+        if {"const", "enum"} & (left.keys() | right.keys()):
+            return _values(left, right)
+        kind = _kind(left.get("type"), right.get("type"))
+        if kind == "":
+            return NOTHING
+        merged = {**left, **right, **({"type": kind} if kind else {})}
+        return self._contents(left, right, about(kind, merged))
+
+    def _in_order(self, is_left: bool, arm: Json, other: Json) -> Json:
+        return self.both(arm, other) if is_left else self.both(other, arm)
+
+    def _named(self, left: Json, right: Json) -> Json:
+        """Return a type by its name if the other schema does not restrict it."""
+        key = canonical([left, right])
+        if key in self._done:
+            found, schemas = self._done[key]
+            self.count(schemas)  # it is written out once more
+            return found
+        if key in self._open or len(self._open) > _DEEPEST:
+            self._note("an intersection refers to itself")
+            return left
+        self._open.add(key)
+        before = self.schemas
+        found = self._met(left, right)
+        self._done[key] = found, self.schemas - before
+        self._open.discard(key)
+        return found
+
+    def _met(self, left: Json, right: Json) -> Json:
+        ours, theirs = self._resolved(left), self._resolved(right)
+        merged = self.both(ours, theirs)
+        for one, content in ((left, ours), (right, theirs)):
+            if "$ref" in one and same(merged, content):
+                return one
+        return merged
+
+    def _resolved(self, schema: Json) -> Json:
+        while "$ref" in schema:
+            schema = self.joined(self._definitions[target(schema["$ref"])])
+        return schema
+
+    def _contents(self, left: Json, right: Json, merged: Json) -> Json:
+        if "required" in merged:
+            merged["required"] = sorted({*left.get("required", ()), *right.get("required", ())})
+        for keyword in (left.keys() & right.keys() & merged.keys()) - _JOINED:
+            choose = _BOUNDS.get(keyword, _first)
+            merged[keyword] = choose(left[keyword], right[keyword])
+        for keyword in ("items", "additionalProperties"):
+            if keyword in merged and is_object(left.get(keyword)) and is_object(right.get(keyword)):
+                merged[keyword] = self.both(left[keyword], right[keyword])
+        if merged.get("items") == NOTHING and merged.get("minItems"):
+            return NOTHING
+        if any(merged[low] > merged[high] for low, high in _RANGES if {low, high} <= merged.keys()):
+            return NOTHING
+        return self._members(left, right, merged) if "properties" in merged else merged
+
+    def _members(self, left: Json, right: Json, merged: Json) -> Json:
+        schemas = (left, right)
+        members: Json = {}
+        for name in dict.fromkeys(
+            name for schema in schemas for name in schema.get("properties", {})
+        ):
+            member = self.both(*(_member(schema, name) for schema in schemas))
+            if member != NOTHING:
+                members[name] = member
+            elif name in merged.get("required", ()):
+                return NOTHING
+            else:
+                self._note(f"the models do not check that {name} is always absent")
+        return {**merged, "properties": members}
+
+
+def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
+    """Return the alternatives of a schema; arms that only require members are none."""
+    if is_array(schema.get("type")):
+        return [about(kind, {**schema, "type": kind}) for kind in schema["type"]]
+    arms: Sequence[Json] = schema.get("anyOf", ())
+    if only_required(arms) and (beside is None or "anyOf" not in beside):
+        return ()
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return [{"allOf": [rest, arm]} for arm in arms] if rest else arms
+
+
+def either(arms: Iterable[Json]) -> Json:
+    """Return the choice between schemas, without repeated ones and those that nothing satisfies."""
+    found: dict[bytes, Json] = {}
+    for arm in arms:
+        for one in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
+            if one != NOTHING:
+                found.setdefault(canonical(one), one)
+    different = [*found.values()]
+    if len(different) < 2:
+        return different[0] if different else NOTHING
+    return {"anyOf": different}
+
+
+def about(kind: str | None, schema: Json) -> Json:
+    """Return a schema without the keywords of objects and arrays that do not fit its type."""
+    away = {"object": _OF_ARRAYS, "array": _OF_OBJECTS}.get(kind or "", _OF_OBJECTS | _OF_ARRAYS)
+    return {key: value for key, value in schema.items() if kind is None or key not in away}
+
+
+def only_required(arms: Sequence[Json]) -> bool:
+    """Return whether each alternative only requires one member."""
+    return bool(arms) and all(
+        set(arm) == {"required"} and len(arm["required"]) == 1 for arm in arms
+    )
+
+
+def of_type(value: object, kind: object) -> bool:
+    """Return whether a scalar has a type, or one of several."""
+    if is_array(kind):
+        return any(of_type(value, one) for one in kind)
+    match value:
+        case bool():
+            return kind == "boolean"
+        case str():
+            return kind == "string"
+        case None:
+            return kind == "null"
+        case _:
+            return kind in ("integer", "number")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two JSON values are the same, where true is not 1."""
+    return bool(one == other) and canonical(one) == canonical(other)
+
+
+def _first(left: Any, _: Any) -> Any:
+    return left
+
+
+def _kind(left: str | None, right: str | None) -> str | None:
+    """Return the common type of both; empty if there is none."""
+    if left == right or left is None or right is None:
+        return left or right
+    return "integer" if {left, right} == {"integer", "number"} else ""
+
+
+def _member(schema: Json, name: str) -> Json:
+    members: Mapping[str, Json] = schema.get("properties", {})
+    if name in members:
+        return members[name]
+    others = schema.get("additionalProperties")
+    return others if is_object(others) else {}
+
+
+def _values(left: Json, right: Json) -> Json:
+    """Return the constants that the other side accepts."""
+    one, other = (left, right) if {"const", "enum"} & left.keys() else (right, left)
+    allowed: Sequence[Any] = [one["const"]] if "const" in one else one["enum"]
+    found = [value for value in allowed if _accepts(other, value)]
+    if len(found) == len(allowed):
+        return one
+    if not found:
+        return NOTHING
+    rest = {key: value for key, value in one.items() if key not in ("const", "enum")}
+    return {**rest, "const": found[0]} if len(found) == 1 else {**rest, "enum": found}
+
+
+def _accepts(schema: Json, value: Any) -> bool:
+    if "const" in schema or "enum" in schema:
+        values: Sequence[Any] = schema.get("enum", [schema.get("const")])
+        return any(same(value, one) for one in values)
+    if "type" in schema and not of_type(value, schema["type"]):
+        return False
+    size, bounds = (len(value), _RANGES[1]) if isinstance(value, str) else (value, _RANGES[0])
+    low, high = map(schema.get, bounds)
+    above, below = map(schema.get, ("exclusiveMinimum", "exclusiveMaximum"))
+    return (
+        (low is None or size >= low)
+        and (high is None or size <= high)
+        and (above is None or size > above)
+        and (below is None or size < below)
+    )

@@ -1,0 +1,249 @@
+"""Unions: their names, the order of their arms, and the constant that tells the arms apart."""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any
+
+from mcp_protogen.base import graph
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import pascal
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.normalise.references import arms_within, target, to
+
+Json = dict[str, Any]
+
+
+def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
+    """Return definitions with arms and values in the order of the specification's source.
+
+    A union that the facts name and the schema repeats at each use becomes a definition again. The
+    schema decides which arms a union has: an arm that the facts do not know comes last, and an arm
+    that the schema no longer has is dropped. Unions that `keep` names are unions even if no fact
+    knows them.
+    """
+    done = _with_arms(definitions, {**dict.fromkeys(keep, ()), **facts.unions})
+    while missing := [name for name in facts.unions if _is_complete(name, done, facts)]:
+        done |= {name: {"anyOf": [to(arm) for arm in facts.unions[name]]} for name in missing}
+    stated = {
+        name: _in_order(name, arms, done)
+        for name, arms in facts.unions.items()
+        if name in definitions and _is_union(done[name])
+    }
+    done |= stated
+    named = {
+        frozenset(_leaves(name, done)): name
+        for name in facts.unions
+        if name in done and _tag(list(_leaves(name, done)), definitions)
+    }
+    within = {union: frozenset(arms_within(union, done)) for union in named.values()}
+    for name, schema in done.items():
+        if name not in facts.unions:
+            # A union cannot have the name of another one that it is part of.
+            usable = {
+                arms: union
+                for arms, union in named.items()
+                if "properties" in schema or name not in within[union]
+            }
+            done[name] = _rewrite(schema, name, _Renaming(usable, facts))
+    return done
+
+
+def distinct(definitions: Json) -> Json:
+    """Return definitions in which no union leads to a type in several ways.
+
+    Models try each of them for a value, and unions within unions double their number each time.
+    """
+    done = dict(definitions)
+    arms = {name: _arms(schema) for name, schema in definitions.items()}
+    within = {name: [target(arm["$ref"]) for arm in arms[name] if "$ref" in arm] for name in arms}
+    ways: dict[str, int] = {}
+    for name in graph.targets_first(within):
+        found = arms_within(name, definitions)
+        leaves = {canonical(leaf): leaf for inner in found for leaf in arms[inner] or [to(inner)]}
+        different = [leaf for leaf in leaves.values() if not arms.get(target(leaf.get("$ref", "")))]
+        ways[name] = len(different)
+        inline = len(arms[name]) - len(within[name])
+        if inline + sum(map(ways.__getitem__, within[name])) > len(different):
+            done[name] = {"anyOf": different} if different[1:] else different[0]
+    return done
+
+
+def _arms(schema: Json) -> list[Json]:
+    arms: list[Json] = schema.get("anyOf", [schema] if "$ref" in schema else [])
+    return [] if "properties" in schema else arms
+
+
+def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:
+    """Return definitions in which unions of a single arm are unions again.
+
+    Published files have the content of that arm in place of its name.
+    """
+    done = dict(definitions)
+    for name, stated in unions.items():
+        content = definitions.get(name, {})
+        if "properties" not in content:
+            continue
+        for arm in (*stated, *definitions):
+            if arm != name and definitions.get(arm) == content:
+                done[name] = {"anyOf": [to(arm)]}
+                break
+    return done
+
+
+def _is_complete(name: str, definitions: Json, facts: Facts) -> bool:
+    """Return whether a union that the schema lacks can be made of existing definitions."""
+    return name not in definitions and all(arm in definitions for arm in facts.unions[name])
+
+
+def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
+    """Return the union `name` with its arms in the `stated` order.
+
+    Arms are recognised by name or else by content, because published files expand some aliases.
+    """
+    arms: list[Json] = definitions[name].get("anyOf", [definitions[name]])
+    inline = [arm for arm in arms if "$ref" not in arm]
+    seen = frozenset(_leaves(name, definitions))
+    known = [arm for arm in stated if arm in definitions]
+    wanted = frozenset(leaf for arm in known for leaf in _leaves(arm, definitions))
+
+    def same(leaf: str, others: frozenset[str], own: frozenset[str]) -> bool:
+        content = definitions[leaf]
+        return leaf in others or any(content == definitions[other] for other in others - own)
+
+    def is_kept(leaf: str) -> bool:
+        return same(leaf, seen, wanted) or definitions[leaf] in inline
+
+    kept = [arm for arm in known if any(map(is_kept, _leaves(arm, definitions)))]
+    covered = frozenset(leaf for arm in kept for leaf in _leaves(arm, definitions))
+
+    def is_new(arm: Json) -> bool:
+        if "$ref" not in arm:
+            return all(arm != definitions[leaf] for leaf in covered)
+        leaves = _leaves(target(arm["$ref"]), definitions)
+        return not all(same(leaf, covered, seen) for leaf in leaves)
+
+    return {"anyOf": [*map(to, kept), *filter(is_new, arms)]}
+
+
+def _is_union(schema: Json) -> bool:
+    return "anyOf" in schema or set(schema) == {"$ref"}
+
+
+def _leaves(name: str, definitions: Json) -> list[str]:
+    """Return the objects of a union, including those of unions among its arms."""
+    return [arm for arm in arms_within(name, definitions) if not _is_union(definitions[arm])]
+
+
+class _Renaming:
+    """The names of sets of arms, and the order of the values of enumerations."""
+
+    def __init__(self, named: dict[frozenset[str], str], facts: Facts) -> None:
+        self.named = named
+        self.enums = facts.enums
+
+
+def _rewrite(schema: Any, path: str, renaming: _Renaming) -> Any:
+    if not is_object(schema):
+        return schema
+    done: Json = {}
+    for key, value in schema.items():
+        if key == "properties":
+            done[key] = {
+                name: _rewrite(item, f"{path}.{name}", renaming) for name, item in value.items()
+            }
+        elif key == "anyOf":
+            done[key] = _collapsed([_rewrite(arm, path, renaming) for arm in value], renaming)
+        elif key in ("items", "additionalProperties"):
+            done[key] = _rewrite(value, path, renaming)
+        else:
+            done[key] = value
+    order = renaming.enums.get(path)
+    if order is not None and "enum" in done:
+        done["enum"] = sorted(done["enum"], key=_position(order))
+    return done["anyOf"][0] if set(done) == {"anyOf"} and len(done["anyOf"]) == 1 else done
+
+
+def _position(order: Sequence[str]) -> Callable[[str], int]:
+    return lambda value: order.index(value) if value in order else len(order)
+
+
+def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
+    """Return arms in which those that make up a named union are replaced by its name."""
+    refs = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
+    name = renaming.named.get(frozenset(refs))
+    if name is None:
+        return arms
+    return [to(name), *(arm for arm in arms if "$ref" not in arm)]
+
+
+def tagged(definitions: Json, content_kinds: Container[str]) -> Json:
+    """Return definitions with a discriminator at each union whose arms all require the constant.
+
+    A union of content blocks stays open: newer revisions add kinds, and a reader keeps an unknown
+    one.
+    """
+    tagging = _Tagging(definitions, content_kinds)
+    for name, schema in definitions.items():
+        tagging.done[name] = tagging.definition(name, schema)
+    return tagging.done
+
+
+class _Tagging:
+    def __init__(self, definitions: Json, content_kinds: Container[str]) -> None:
+        self.definitions = definitions
+        self.content_kinds = content_kinds
+        self.done: Json = {}
+
+    def definition(self, name: str, schema: Json) -> Json:
+        """Return the definition `name`, in which tagged unions are replaced by named ones."""
+        if "properties" in schema:
+            members = {
+                member: self._inline(name + pascal(member), value)
+                for member, value in schema["properties"].items()
+            }
+            return {**schema, "properties": members}
+        return self._with_tag(schema)
+
+    def _with_tag(self, schema: Json) -> Json:
+        arms = schema.get("anyOf", [])
+        if not arms or not all("$ref" in arm for arm in arms):
+            return schema
+        kinds = [target(arm["$ref"]) for arm in arms]
+        tag = _tag(kinds, self.definitions)
+        if tag is None:
+            return schema
+        marked = {**schema, "discriminator": {"propertyName": tag}}
+        return (
+            {**marked, "x-open": True}
+            if all(kind in self.content_kinds for kind in kinds)
+            else marked
+        )
+
+    def _inline(self, name: str, schema: Json) -> Json:
+        """Return a schema in which a tagged union becomes the definition `name`."""
+        inner = dict(schema)
+        for keyword in ("items", "additionalProperties"):
+            if is_object(inner.get(keyword)):
+                inner[keyword] = self._inline(name, inner[keyword])
+        marked = self._with_tag(inner)
+        if "discriminator" not in marked:
+            return inner
+        self.done[name] = marked
+        return to(name)
+
+
+def _tag(arms: list[str], definitions: Json) -> str | None:
+    """Return the member that every arm requires with a different constant."""
+    if len(arms) < 2:
+        return None
+    first = definitions.get(arms[0], {}).get("properties", {})
+    for member in first:
+        values = [_required_constant(definitions.get(arm, {}), member) for arm in arms]
+        if None not in values and len(set(values)) == len(values):
+            return str(member)
+    return None
+
+
+def _required_constant(schema: Json, member: str) -> str | None:
+    value = schema.get("properties", {}).get(member, {}).get("const")
+    return value if member in schema.get("required", ()) and isinstance(value, str) else None

@@ -1,0 +1,187 @@
+"""The lock of a generated package: its inputs, and each file that belongs to it.
+
+This module reads and writes `mcp-gen.lock`. The versions of libraries that generation uses are left
+out on purpose: the files do not depend on them. Paths in a lock are checked, because files are
+deleted by them.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any, NamedTuple
+
+from mcp_protogen.base.canonical import parse_json, pretty, sha256
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import extension_module, module_name
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.config import Docstrings
+from mcp_protogen.pipeline.output.tree import NOT_A_FILE
+from mcp_protogen.pipeline.package import (
+    GENERATOR,
+    ExtensionInputs,
+    GeneratedFile,
+    GenerationInputs,
+    Package,
+    RevisionInputs,
+    newer,
+)
+from mcp_protogen.pipeline.parts import unrecorded
+from mcp_protogen.pipeline.target import unrecorded as unrecorded_target
+
+LOCK_NAME = "mcp-gen.lock"
+FORMAT = 1
+
+
+class LockedFile(NamedTuple):
+    """One generated file: the digest of its bytes, and its origin."""
+
+    sha256: str
+    origin: str
+
+
+class Lock(NamedTuple):
+    """The inputs of a generation and its files by POSIX path relative to the package."""
+
+    inputs: GenerationInputs
+    files: Mapping[str, LockedFile]
+
+
+def lock_of(package: Package, kept: Mapping[str, LockedFile]) -> Lock:
+    """Return the lock of a package, with the files of revisions that are `kept` as they are."""
+    made = {file.path: LockedFile(sha256(file.content), file.origin) for file in package.files}
+    return Lock(package.inputs, dict(sorted({**kept, **made}.items())))
+
+
+def lock_file(lock: Lock) -> GeneratedFile:
+    """Return the lock as a file of the package."""
+    data = {"format": FORMAT, **lock.inputs.as_json()}
+    data["files"] = {path: entry._asdict() for path, entry in lock.files.items()}
+    return GeneratedFile(LOCK_NAME, pretty(data), "lock")
+
+
+def read_lock(folder: Path) -> Lock | None:
+    """Return the lock in `folder`, or None if there is none.
+
+    Raise `ProblemError` if it cannot be read or trusted: `merge-conflict`, `newer-lock`, or
+    `bad-lock` for any other reason.
+    """
+    path = folder / LOCK_NAME
+    data: Any = None
+    try:
+        if not S_ISREG(path.lstat().st_mode):  # reading a named pipe may never end
+            raise ValueError(NOT_A_FILE)
+        data = _parsed(path, path.read_bytes())
+        return _lock(path, data)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _bad(path, error.strerror or str(error)) from error
+    except KeyError as error:
+        raise _strange(path, data, f"it lacks the member {error}") from error
+    except (TypeError, AttributeError) as error:
+        raise _strange(path, data, str(error)) from error
+    except ValueError as error:
+        raise _bad(path, str(error)) from error
+
+
+def _parsed(path: Path, content: bytes) -> Any:
+    if b"\n<<<<<<< " in b"\n" + content:
+        raise _in_conflict(path)
+    try:
+        return parse_json(content, str(path))
+    except ProblemError as error:
+        raise _bad(path, error.problems[0].message) from error
+
+
+def _lock(path: Path, data: Any) -> Lock:
+    form = data["format"]
+    if form != FORMAT:
+        reason = f"its format is {form!r}, but {GENERATOR} reads {FORMAT}"
+        if isinstance(form, int) and form > FORMAT:
+            raise _newer(path, str(data.get("generator", "a later mcp-gen")), reason)
+        raise ValueError(reason)
+    inputs = GenerationInputs(
+        generator=str(data["generator"]),
+        generator_digest=data["generator_digest"],
+        runtime_digest=data["runtime_digest"],
+        templates_digest=data["templates_digest"],
+        options={**data["options"]},
+        revisions={_named(name): RevisionInputs(**r) for name, r in data["revisions"].items()},
+        extensions={
+            _named_extension(name): _extension(**made)
+            for name, made in data.get("extensions", {}).items()
+        },
+    )
+    unrecorded(inputs.options.get("with"))  # raises TypeError for what it does not know
+    Docstrings(inputs.options.get("docstrings", Docstrings.OURS))  # raises ValueError likewise
+    unrecorded_target(inputs.options)  # and so does this
+    files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
+    return Lock(inputs, files)
+
+
+def _named(revision: str) -> str:
+    module_name(revision)  # raises ValueError for an unsafe name of a folder
+    return revision
+
+
+def _named_extension(name: str) -> str:
+    extension_module(name)  # raises ValueError for an unsafe name of a folder
+    return name
+
+
+def _extension(revisions: Iterable[str], **digests: Any) -> ExtensionInputs:
+    return ExtensionInputs(**digests, revisions=tuple(map(_named, revisions)))
+
+
+def _inside(path: str) -> str:
+    if {"", ".", ".."} & set(path.split("/")) or set(path) & {"\\", ":"}:  # also on Windows
+        raise ValueError(f"{path!r} is not a path inside the package")
+    return path
+
+
+def _in_conflict(path: Path) -> ProblemError:
+    folder = path.parent
+    message = "a merge left conflict markers here"
+    hint = f"take one side: git checkout --ours -- {folder}; then generate: mcp-gen sync {folder}"
+    return ProblemError(Problem("merge-conflict", message, str(path), hint=hint))
+
+
+def _strange(path: Path, data: Any, reason: str) -> ProblemError:
+    """Return the problem of a lock of another form, which a later version may have written."""
+    writer = data.get("generator") if is_object(data) else None
+    if isinstance(writer, str) and newer(writer):
+        return _newer(path, writer, reason)
+    return _bad(path, reason)
+
+
+def _newer(path: Path, writer: str, reason: str) -> ProblemError:
+    hint = f"use {writer}, or restore the package of an earlier version from version control"
+    return ProblemError(Problem("newer-lock", f"{writer} wrote it: {reason}", str(path), hint=hint))
+
+
+def _bad(path: Path, reason: str) -> ProblemError:
+    hint = "restore it from version control, or move it away and generate with --force"
+    return ProblemError(Problem("bad-lock", f"unusable lock: {reason}", str(path), hint=hint))
+
+
+# Folders of files that are installed or built. Hidden folders and virtual environments are skipped,
+# too.
+_FOREIGN = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages"})
+
+
+def folders_with_locks(start: Path) -> Iterator[Path]:
+    """Yield `start` and all folders below it that are packages, sorted.
+
+    Links are not followed.
+    """
+    for where, folders, files in os.walk(start):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in _FOREIGN
+            and not os.path.isfile(os.path.join(where, name, "pyvenv.cfg"))
+        )
+        if LOCK_NAME in files:
+            yield Path(where)

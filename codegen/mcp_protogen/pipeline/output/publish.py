@@ -1,0 +1,90 @@
+"""Publication of a generated package into a folder, completely or not at all.
+
+`plan` decides, and `workspace` acts; it describes the replacement in one step, and its repair after
+a kill. Nothing is generated or printed here.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.pipeline.output.lock import read_lock
+from mcp_protogen.pipeline.output.plan import Plan, plan
+from mcp_protogen.pipeline.output.tree import Tree, parents, read_tree
+from mcp_protogen.pipeline.output.workspace import Workspace
+from mcp_protogen.pipeline.package import Package
+
+
+@dataclass(frozen=True, slots=True)
+class PublishResult:
+    """The result of a publication; paths are relative, and `written` includes `created`."""
+
+    written: tuple[str, ...]
+    created: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: int
+    warnings: tuple[Problem, ...] = ()
+
+
+def publish(package: Package, space: Workspace, *, force: bool = False) -> PublishResult:
+    """Make the held folder contain `package`; the user's own files stay as they are.
+
+    With `force`, edited files and files in the way are overwritten. Raise `ProblemError` with all
+    obstacles; then nothing has changed.
+    """
+    tree = read_tree(space.target)
+    work = _placed(plan(package, read_lock(space.target), tree, force=force), space.named)
+    raise_errors(work.problems)
+    if not work.changes:
+        return _outcome(work, tree)
+    _refuse_inside(space.target)
+    with space.changing():
+        space.stage(work.written, (*work.unchanged, *work.carried), _own_folders(work, tree))
+        old = space.swap()
+    try:
+        space.rescue(old, {*work.written, *work.unchanged, *work.removed})
+        space.recover()
+    except OSError as error:
+        message = f"the package is in place, but leftovers could not be removed: {error}"
+        leftover = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
+        return _outcome(work, tree, leftover)
+    return _outcome(work, tree)
+
+
+def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
+    """Return what `publish` would do to `folder`, with the tree that it would change."""
+    tree = read_tree(folder)
+    return _placed(plan(package, read_lock(folder), tree, force=force), folder), tree
+
+
+def _placed(work: Plan, folder: Path) -> Plan:
+    """Return the plan with the places of its problems as the user would write them."""
+    problems = (problem._replace(place=str(folder / problem.place)) for problem in work.problems)
+    return replace(work, problems=tuple(problems))
+
+
+def _own_folders(work: Plan, tree: Tree) -> set[str]:
+    """Return folders to carry along.
+
+    Folders that only had generated files which are now gone are left out.
+    """
+    emptied = {parent for path in work.removed for parent in parents(path)}
+    return set(tree.folders) - emptied
+
+
+def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> PublishResult:
+    written = tuple(sorted(work.written))
+    created = tuple(path for path in written if path not in tree.files)
+    warnings = (*work.problems, *warnings)
+    return PublishResult(written, created, work.removed, len(work.unchanged), warnings)
+
+
+def _refuse_inside(target: Path) -> None:
+    """Raise `ProblemError` if the working directory is inside the target.
+
+    The target is replaced as a whole, so that a process inside it would be in a removed folder.
+    """
+    if Path.cwd().is_relative_to(target):
+        message = "the working directory is in the output folder, which is replaced as a whole"
+        hint = f"change to another folder and name this one: --out {target.name}"
+        raise ProblemError(Problem("inside-output", message, str(target), hint=hint))

@@ -1,0 +1,175 @@
+"""The import of a package in a separate interpreter before it is published.
+
+Generation has compared each module with its IR; this shows that the modules can be imported. The
+interpreter starts before the package is generated, and imports the runtime and each module that is
+ready meanwhile.
+Packages from a user's own templates are not imported: such a folder may be part of somebody else's
+project, and generating must not run its code. Revisions that stay as they are, are not imported
+either.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.resources import runtime_folder
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit.parallel import widen
+from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, Package
+
+_PROGRAM = Path(__file__).resolve().with_name("importing.py")
+_PATIENCE = 120.0
+# The dependencies of the runtime, with their own. All are imported from where ours are.
+_NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection")
+_CAN_REFUSE = os.name != "nt"
+"""Whether a pipe can refuse what it has no room for; elsewhere its writer would wait."""
+_HINT = "report this with the schema that led to it"
+
+
+class Trial:
+    """A trial of a package that is left alone."""
+
+    def tell(self, files: Iterable[GeneratedFile]) -> None:
+        """Take some files of the package, with all that they import, before the others."""
+
+    def require(self, package: Package) -> None:
+        """Raise `ProblemError` (`bad-output`) with each module that cannot be imported."""
+
+
+class _Import(Trial):
+    """The other interpreter, which imports what it is told of."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._told: set[str] = set()
+        self._unsent = b""
+
+    def tell(self, files: Iterable[GeneratedFile]) -> None:
+        """Send modules, as far as this is possible without waiting."""
+        made = {
+            file.path: file.content.decode()
+            for file in files
+            if file.path not in self._told and _is_made(file.path)
+        }
+        self._told |= made.keys()
+        self._unsent += _line({"files": made})
+        assert self._process.stdin is not None
+        # What ails the other process is seen when it does not answer.
+        with suppress(BlockingIOError, BrokenPipeError):
+            while self._unsent and _CAN_REFUSE:
+                self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
+
+    def require(self, package: Package) -> None:
+        """Send what has not been sent, and wait for the answer."""
+        self.tell(package.files)
+        listed = {str(module_name(revision)) for revision in package.inputs.revisions}
+        there = {file.path.partition("/")[0] for file in package.files}
+        line = self._unsent + _line({"kept": sorted(listed - there)})
+        try:
+            out, said = self._process.communicate(line, timeout=_PATIENCE)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise _untried(f"{type(error).__name__}: {error}") from error
+        wrong = _answer(out)
+        if wrong is None:
+            last = said.decode(errors="replace").strip().rpartition("\n")[2]
+            ended = f"its interpreter ended with {self._process.returncode} before it answered"
+            raise _untried(f"{ended}: {last:.300}" if last else ended)
+        raise_errors(
+            Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
+            for path, message in wrong.items()
+        )
+
+
+def _answer(out: bytes) -> dict[str, str] | None:
+    """Return the error of each module, by path; None if `out` is no answer of the interpreter."""
+    try:
+        answer = json.loads(out)
+    except ValueError:
+        return None
+    return answer.get("wrong") if is_object(answer) else None
+
+
+@contextmanager
+def trying(options: GenerationOptions) -> Generator[Trial, None, None]:
+    """Start the interpreter for a package with these options, and give what tries the package."""
+    if options.templates is not None or options.target is not None:
+        yield Trial()
+        return
+    first = {
+        "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
+        "runtime": str(runtime_folder()),
+        "runtime_module": options.runtime,
+        "beforehand": [module for module, _ in options.selection.exports],
+    }
+    with _started(_line(first)) as process:
+        try:
+            yield _Import(process)
+        finally:
+            process.kill()
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def _is_made(path: str) -> bool:
+    """Return whether a file is a module that has been made, and not copied."""
+    return path.endswith(".py") and not path.startswith(f"{RUNTIME_FOLDER}/")
+
+
+def _started(line: bytes) -> subprocess.Popen[bytes]:
+    """Return the other interpreter, with a line that it reads at once."""
+    try:
+        process = subprocess.Popen(
+            [sys.executable, *_flags(), str(_PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=_PROGRAM.parent,
+        )
+        assert process.stdin is not None
+        process.stdin.write(line)
+        process.stdin.flush()
+        widen(process.stdin.fileno())
+        if _CAN_REFUSE:
+            os.set_blocking(process.stdin.fileno(), False)
+    except OSError as error:
+        raise _untried(f"{type(error).__name__}: {error}") from error
+    return process
+
+
+def _flags() -> Iterator[str]:
+    """Yield the options of the interpreter.
+
+    It runs isolated, without site: no variables, no working directory, no code from .pth files.
+    Compiled modules are where ours are.
+    """
+    yield from ("-I", "-S", "-X", "utf8")
+    if sys.dont_write_bytecode:
+        yield "-B"
+    if sys.pycache_prefix is not None:
+        yield from ("-X", f"pycache_prefix={sys.pycache_prefix}")
+
+
+def _untried(reason: str) -> ProblemError:
+    return ProblemError(
+        Problem("bad-output", f"the package could not be tried: {reason}", hint=_HINT)
+    )
+
+
+def _folder_of(module: str) -> str | None:
+    """Return the folder that a module or package is imported from here."""
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin)
+    return str(path.parents[1 if spec.submodule_search_locations else 0])

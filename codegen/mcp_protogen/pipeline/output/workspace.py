@@ -1,0 +1,158 @@
+"""The replacement of a whole folder: all or nothing, one process at a time.
+
+The complete new tree is staged in a work folder beside the target (`.NAME.mcp-gen`), flushed to
+the disk, and takes the place of the old one in a single step. A process killed at any moment
+leaves the old tree or the new one.
+
+1. `lock` is held through the operating system: a second run waits, a killed one keeps nobody out.
+2. `new/` is filled. Files that stay are hard links, so they keep their identity and times. Until
+   step 3 a failure or a kill costs nothing but this folder.
+3. Target and `new/` are exchanged atomically. Where the system cannot do that (Windows, some
+   network file systems) it takes two renames, target to `old/` and `new/` to target; a kill
+   between them leaves no target, and the next run on it finishes the step. A target that cannot
+   be renamed at all, such as a mount point, is refused.
+4. A file of the user's own that was saved during step 3 is moved across; the rest of the old tree
+   is dropped. A kill here leaves only rubbish, which the next run on the target clears.
+
+This module knows no packages and no locks of packages; it moves trees.
+"""
+
+import os
+import shutil
+from collections.abc import Collection, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_protogen.base.file_set import remove_tree, work_folder, working
+from mcp_protogen.base.files import link_or_copy, sync_folder, write_new, writing
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.output.exchange import exchange
+from mcp_protogen.pipeline.output.tree import file_digest, parents, scan
+
+_HINT = "the folder around the output folder has to be writable, and on the same disk"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Exclusive hold of `target`, which the user calls `named`; `folder` is the one beside it."""
+
+    target: Path
+    named: Path
+    folder: Path
+
+    @property
+    def _new(self) -> Path:
+        return self.folder / "new"
+
+    @property
+    def _old(self) -> Path:
+        return self.folder / "old"
+
+    @contextmanager
+    def changing(self) -> Generator[None, None, None]:
+        """Turn an error while staging or swapping into one `ProblemError` (`cannot-write`)."""
+        with writing(self.named, _HINT):
+            yield
+
+    def stage(
+        self,
+        written: Mapping[str, bytes],
+        linked: Collection[str],
+        folders: Collection[str],
+        *,
+        mode: int = 0o777,
+    ) -> None:
+        """Build the new tree: `written` files anew, `linked` ones and `folders` from the target."""
+        needed = {parent for path in (*written, *linked) for parent in parents(path)}
+        everything = sorted(needed | {""} | set(folders))
+        for path in everything:
+            (self._new / path).mkdir(mode)
+        for path in linked:
+            link_or_copy(self.target / path, self._new / path)
+        # A disk takes many small files at once in little more time than one.
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(write_new, map(self._new.joinpath, written), written.values()))
+        for path in reversed(everything):  # rights last: they may forbid writing
+            if (self.target / path).is_dir():
+                shutil.copymode(self.target / path, self._new / path)
+            sync_folder(self._new / path)
+
+    def swap(self) -> Path:
+        """Put the staged tree in place, and return where the old one is now."""
+        old = self._new
+        if not self.target.exists():
+            os.rename(self._new, self.target)
+        elif not exchange(self._new, self.target):
+            old = self._old
+            self._rename_twice()
+        sync_folder(self.target.parent)
+        return old
+
+    def rescue(self, old: Path, dropped: Collection[str]) -> None:
+        """Move files that were saved in the old tree since staging, except those in `dropped`."""
+        for path in scan(old).files:
+            source, target = old / path, self.target / path
+            if path not in dropped and not _same(source, target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(source, target)
+
+    def recover(self) -> None:
+        """Finish or drop what an earlier run left behind, and leave nothing but the lock.
+
+        Nothing is moved here: if trees differ, the one in place is newer.
+        """
+        for leftover in (self._new, self._old):
+            if leftover.is_symlink():  # not ours: this program must not move what it leads to
+                leftover.unlink()
+        if self._old.exists() and self._new.exists() and not self.target.exists():
+            os.rename(self._new, self.target)  # killed between the two renames
+        for leftover in (self._new, self._old):
+            remove_tree(leftover)
+
+    def settle(self) -> None:
+        """Recover at the end of a run; what cannot be removed is left to the next one."""
+        with suppress(OSError):
+            self.recover()
+
+    def _rename_twice(self) -> None:
+        os.rename(self.target, self._old)
+        try:
+            os.rename(self._new, self.target)
+        except OSError:
+            os.rename(self._old, self.target)
+            raise
+
+
+@contextmanager
+def exclusive(target: Path) -> Generator[Workspace, None, None]:
+    """Hold `target` for this process, after waiting for other runs, and repair what one left.
+
+    Raise `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
+    """
+    named, target = target, Path(os.path.realpath(target))
+    if target.exists() and not target.is_dir():
+        raise ProblemError(Problem("not-a-folder", "this is not a folder", str(named)))
+    with ExitStack() as leaving:
+        with writing(named, _HINT):
+            space = Workspace(target, named, leaving.enter_context(working(target)))
+            space.recover()
+        leaving.callback(space.settle)
+        yield space
+
+
+def repair(target: Path) -> None:
+    """Repair what a killed run has left, if there is anything; raise `ProblemError`."""
+    if os.path.lexists(work_folder(Path(os.path.realpath(target)))):
+        with exclusive(target):
+            pass
+
+
+def _same(source: Path, target: Path) -> bool:
+    if not os.path.lexists(target):
+        return False
+    if source.is_symlink() or target.is_symlink():
+        both = source.is_symlink() and target.is_symlink()
+        return both and os.readlink(source) == os.readlink(target)
+    return source.samefile(target) or file_digest(source) == file_digest(target)

@@ -1,0 +1,139 @@
+"""Packages that can be imported: generated and tried, or kept from an earlier run.
+
+A package is kept under a digest of everything that it depends on: its inputs, all of the schema
+folder, the generator with its tools, and Python. One that imports an installed runtime is not kept,
+because the runtime may move without us, nor is what a target of others makes.
+"""
+
+import json
+import os
+import sys
+import zlib
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.cache_entries import keep_entry, read_entry
+from mcp_protogen.base.canonical import canonical, digest, digest_files, sha256
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+
+_CODE = Path(__file__).resolve().parent
+# What tries packages; the code that generates and keeps them is among the inputs.
+_TRYING = "output"
+# What makes packages and tries them, beside our own code.
+_METADATA = ".dist-info"
+_TOOLS = ("black", "datamodel-code-generator", "jinja2", "jsonschema", "pydantic")
+
+
+def made(options: GenerationOptions, *, cached: bool = True) -> Package:
+    """Return the package for some options; with `cached`, from the user's cache if it is there.
+
+    Raise `ProblemError` with everything that is wrong.
+    """
+    with making(options, cached=cached) as package:
+        return package
+
+
+@contextmanager
+def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, None, None]:
+    """Give the same while its last modules are tried; raise `ProblemError` at the end."""
+    if not cached or options.runtime is not None or options.distribution:
+        with _made(options) as package:
+            yield package
+        return
+    inputs = read_inputs(options)
+    name = _name(options, inputs)
+    if kept := _kept(name, inputs):
+        yield kept
+        return
+    with _made(options) as package:
+        yield package
+        # Somebody may have changed something before or while it was made.
+        same = package.inputs == inputs and _name(options, read_inputs(options)) == name
+        packed = _packed(package) if same else None
+    if packed is not None:
+        keep_entry(name, packed)
+
+
+@contextmanager
+def _made(options: GenerationOptions) -> Generator[Package, None, None]:
+    """Give a package that is made anew, in the same way."""
+    # Slow to import, and not needed where a package is kept.
+    from mcp_protogen.pipeline.output import trial
+
+    with trial.trying(options) as tried:
+        from mcp_protogen.pipeline.generate import generate
+
+        package = generate(options, tried.tell)
+        yield package
+        tried.require(package)
+
+
+def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
+    """Return the digest of everything that a package depends on."""
+    code = (_CODE / _TRYING).glob("*.py")
+    return digest(
+        {
+            "code": digest_files(_CODE, code),
+            "extensions": sorted(options.extensions),
+            "inputs": inputs.as_json(),
+            "made": options.revisions,
+            "names": options.names and (options.names.name, sha256(options.names.content)),
+            "python": sys.version,
+            "rules": _digests(options.rules.items()),
+            "schema folder": digest_files(schema_folder(), schema_folder().glob("**/*.json")),
+            "schemas": _digests(options.schemas.items()),
+            "tools": _versions(),
+        }
+    )
+
+
+def _versions() -> dict[str, str]:
+    """Return the version of each tool, as the name of its folder of metadata has it.
+
+    `importlib.metadata`, which also finds others, is slow to import.
+    """
+    found: dict[str, str] = {}
+    for place in sys.path:
+        with suppress(OSError):
+            for name in os.listdir(place or os.curdir):
+                tool, _, version = name.removesuffix(_METADATA).partition("-")
+                if name.endswith(_METADATA):
+                    found.setdefault(tool.lower().replace("_", "-"), version)
+    return {tool: found.get(tool) or _version(tool) for tool in _TOOLS}
+
+
+def _version(tool: str) -> str:
+    from importlib.metadata import version
+
+    return version(tool)
+
+
+def _digests(given: Iterable[tuple[str, GivenFile]]) -> dict[str, Any]:
+    return {revision: (file.name, sha256(file.content)) for revision, file in given}
+
+
+def _packed(package: Package) -> bytes:
+    content = {
+        "files": [(file.path, file.origin, file.content.decode()) for file in package.files],
+        "warnings": [warning._asdict() for warning in package.warnings],
+    }
+    return zlib.compress(canonical(content), 1)
+
+
+def _kept(name: str, inputs: GenerationInputs) -> Package | None:
+    """Return the package that an earlier run has kept under a name."""
+    packed = read_entry(name)
+    if packed is None:
+        return None
+    content = json.loads(zlib.decompress(packed))
+    files = (GeneratedFile(path, text.encode(), origin) for path, origin, text in content["files"])
+    warnings = (
+        Problem(**{**warning, "level": Level(warning["level"])}) for warning in content["warnings"]
+    )
+    return Package(tuple(files), inputs, tuple(warnings))

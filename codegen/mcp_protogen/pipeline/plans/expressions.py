@@ -1,0 +1,172 @@
+"""Questions about type expressions: what they stand for, contain and accept."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp_protogen.pipeline.derive.recursion import names_in, uses
+from mcp_protogen.pipeline.ir import (
+    AliasIR,
+    FieldIR,
+    Filled,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+
+
+@dataclass
+class ByKind:
+    """Alternatives by their kind of JSON value."""
+
+    objects: list[TypeExpr] = field(default_factory=list[TypeExpr])
+    arrays: list[TypeExpr] = field(default_factory=list[TypeExpr])
+    scalars: list[TypeExpr] = field(default_factory=list[TypeExpr])
+
+
+def by_kind(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> ByKind:
+    """Return alternatives by kind, including nested ones."""
+    found = ByKind()
+    for arm in flat(arms, types):
+        match arm:
+            case Ref() | MapOf():
+                found.objects.append(arm)
+            case ListOf():
+                found.arrays.append(arm)
+            case _:
+                found.scalars.append(arm)
+    return found
+
+
+def constants(type_: TypeIR | None) -> dict[str, Any]:
+    """Return the required members that have only one possible value, with that value."""
+    if not isinstance(type_, ObjectIR):
+        return {}
+    return {
+        one.wire: one.type.values[0]
+        for one in type_.fields
+        if one.required and isinstance(one.type, LiteralOf) and len(one.type.values) == 1
+    }
+
+
+def plain(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
+    """Return the type that an alias stands for."""
+    while isinstance(expression, Ref):
+        named = types.get(str(expression.name))
+        if not isinstance(named, AliasIR):
+            break
+        expression = named.type
+    return expression
+
+
+def meant(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
+    """Return the type that an alias stands for, or the alias itself if it is recursive."""
+    if isinstance(expression, Ref) and str(expression.name) in _aliases_below(expression, types):
+        return expression
+    return plain(expression, types)
+
+
+def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str]:
+    """Return the names that an alias leads to without entering an object."""
+    found: set[str] = set()
+    waiting = list(names_in(expression))
+    while waiting:
+        named = types.get(waiting.pop())
+        if named is not None and not isinstance(named, ObjectIR):
+            new = set(uses(named)) - found
+            found |= new
+            waiting += new
+    return found
+
+
+def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
+    """Yield alternatives without the names and unions around them.
+
+    Unions with a tag are kept.
+    """
+    seen: set[TypeExpr] = set()
+    left = [*arms][::-1]
+    while left:
+        taken = plain(left.pop(), types)
+        named = types.get(str(taken.name)) if isinstance(taken, Ref) else None
+        if isinstance(taken, OneOf):
+            left += reversed(taken.arms)
+        elif not isinstance(named, UnionIR) or named.tag is not None:
+            yield taken
+        elif taken not in seen:
+            seen.add(taken)
+            left += reversed(named.arms)
+
+
+def alternatives(type_: TypeIR) -> tuple[TypeExpr, ...]:
+    """Return the arms of a union, or the type itself."""
+    return type_.arms if isinstance(type_, UnionIR) else (Ref(type_.name),)
+
+
+def arms_of(expression: TypeExpr) -> tuple[TypeExpr, ...]:
+    """Return the arms of a union without a name, or the expression itself."""
+    return expression.arms if isinstance(expression, OneOf) else (expression,)
+
+
+def accepts(target: TypeExpr, source: TypeExpr) -> bool:
+    """Return whether the target accepts every value of a scalar source."""
+    match source, target:
+        case LiteralOf(ours), LiteralOf(theirs):
+            return set(ours) <= set(theirs)
+        case LiteralOf(ours), Scalar("string"):
+            return all(isinstance(value, str) for value in ours)
+        case Scalar("integer"), Scalar("number"):
+            return True
+        case _:
+            return source == target
+
+
+def said(expression: TypeExpr) -> str:
+    """Return an expression in words, for a problem."""
+    match expression:
+        case Ref(name):
+            return str(name)
+        case Scalar(kind):
+            return f"an {kind}" if kind == "integer" else f"a {kind}"
+        case LiteralOf(values):
+            return " or ".join(map(str, values))
+        case ListOf(item):
+            return f"an array of {said(item)}"
+        case MapOf():
+            return "an object with free keys"
+        case OneOf(arms):
+            return " or ".join(map(said, arms))
+        case _:
+            return "anything"
+
+
+def by_name(fields: Iterable[FieldIR]) -> dict[str, FieldIR]:
+    """Return members by their names on the wire."""
+    return {one.wire: one for one in fields}
+
+
+def declared(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR, ...]:
+    """Return the members of an object; an object with free keys has none."""
+    found = types[str(expression.name)] if isinstance(expression, Ref) else None
+    return found.fields if isinstance(found, ObjectIR) else ()
+
+
+def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
+    """Return the value that a required member is filled with, also if it is an object."""
+    if not isinstance(member.default, Filled):
+        return member.default
+    members = declared(member.type, types)
+    return {one.wire: usual(one, types) for one in members if one.required}
+
+
+def goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:
+    """Return whether a member may be dropped once all members inside it are dropped."""
+    beside = ours.wire == "_meta" or isinstance(ours.default, Filled)
+    return beside and theirs is not None and not theirs.required

@@ -1,0 +1,88 @@
+"""The rules between two revisions, with any number of steps between them.
+
+A rule is written for one step, in the names of its newer end. A later revision may have another
+name for a type, so that each name is translated to the newest one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from mcp_protogen.pipeline.inputs.rules import CodeRule, Rule, StepDirection, Translation
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """The rules of some steps, oldest first, in one direction."""
+
+    steps: Sequence[Translation]
+    direction: StepDirection
+    looked_up: set[str] = field(default_factory=set[str])
+    """The places that were looked up."""
+
+    @cached_property
+    def _by_place(self) -> Mapping[str, tuple[Rule, ...]]:
+        found: dict[str, list[Rule]] = {}
+        # Rules apply in the order of the steps that a value takes.
+        numbered = list(enumerate(self.steps))
+        for number, step in numbered if self.direction == "up" else reversed(numbered):
+            for rule in step.rules:
+                if rule.direction == self.direction:
+                    found.setdefault(self._carried(rule.at, number), []).append(rule)
+        return {place: tuple(rules) for place, rules in found.items()}
+
+    def _carried(self, at: str, number: int) -> str:
+        """Return a place of one step in the names of the last one."""
+        end = next((i for i, char in enumerate(at) if char in ".["), len(at))
+        name, rest = at[:end], at[end:]
+        for later in self.steps[number + 1 :]:
+            name = later.became.get(name, name)
+        return name + rest
+
+    @cached_property
+    def settled(self) -> frozenset[str]:
+        """The members whose differences are settled by a rule."""
+        return frozenset(
+            self._carried(member if member[:1].isupper() else f"{rule.at}.{member}", number)
+            for number, step in enumerate(self.steps)
+            for rule in step.rules
+            if rule.direction == self.direction
+            for member in (*rule.settles, *([rule.at] if rule.do == "keep" else []))
+        )
+
+    def at(self, place: str, *inside: str) -> tuple[Rule, ...]:
+        """Return the rules at a place, in the order in which they are applied.
+
+        The caller also looks at the members or arms `inside`.
+        """
+        self.looked_up.update((place, *inside))
+        return self._by_place.get(place, ())
+
+    def of(self, place: str, verb: str) -> Rule | None:
+        """Return the first rule with this verb at a member."""
+        return next((rule for rule in self.at(place) if rule.do == verb), None)
+
+    def idle(self) -> Iterator[Rule]:
+        """Yield the rules at places that nobody looked up, after all types have been walked."""
+        for place, rules in self._by_place.items():
+            if place not in self.looked_up:
+                yield from rules
+
+    def other_names(self, name: str, direction: StepDirection) -> Iterator[str]:
+        """Yield the names that a type may have at the other end."""
+        if direction == "up":
+            for step in self.steps:
+                name = step.became.get(name, name)
+            yield name
+            return
+        names = {name}
+        for step in reversed(self.steps):
+            names |= {older for older, newer in step.became.items() if newer in names}
+        yield from sorted(names)
+
+    @property
+    def codes(self) -> tuple[CodeRule, ...]:
+        """The error codes that change between the two revisions."""
+        return tuple(
+            code for step in self.steps for code in step.errors if code.direction == self.direction
+        )

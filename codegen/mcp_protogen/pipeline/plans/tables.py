@@ -1,0 +1,247 @@
+"""The tables of a pair of revisions, in both directions, with only what changes."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs.rules import Rule, StepDirection, Translation, between, place_of
+from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
+from mcp_protogen.pipeline.plans.ruling import Ruling
+from mcp_protogen.pipeline.plans.walk import Walk
+from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
+from mcp_protogen.runtime.translation.plans import (
+    Arms,
+    Direction,
+    Each,
+    Either,
+    Members,
+    Method,
+    Plan,
+    Step,
+    To,
+    When,
+    Whole,
+)
+
+# Types that are exchanged in any era, also outside the methods that both revisions have.
+_BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
+
+_AROUND = re.compile(r"(\[\]|\{\})+$")
+
+
+@dataclass(frozen=True, slots=True)
+class PairTables:
+    """The tables that translate values from an older revision to a newer one, and back."""
+
+    older: RevisionIR
+    newer: RevisionIR
+    up: Direction
+    down: Direction
+
+
+def all_tables(
+    revisions: Mapping[str, RevisionIR], options: GenerationOptions
+) -> tuple[PairTables, ...]:
+    """Return the tables of each pair of revisions, adjacent or not.
+
+    Raise `ProblemError` (`undecided-difference`) with every difference that neither the types nor a
+    rule decide.
+    """
+    made: list[PairTables] = []
+    problems: list[Problem] = []
+    for older, newer in combinations(sorted(revisions), 2):
+        steps = between(schema_folder(), older, newer, options)
+        try:
+            made.append(pair_tables(revisions[older], revisions[newer], steps))
+        except ProblemError as error:
+            problems += error.problems
+    raise_errors(problems)
+    return tuple(made)
+
+
+def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]) -> PairTables:
+    """Return the tables of one pair; raise `ProblemError` as `all_tables` does."""
+    up, found = _direction(older, newer, "up", steps)
+    down, more = _direction(newer, older, "down", steps)
+    problems = [*found, *more]
+    if problems:
+        raise ProblemError(*problems)
+    return PairTables(older, newer, up, down)
+
+
+def unsettled(
+    older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
+) -> Mapping[tuple[StepDirection, str], str]:
+    """Return the places that no rule decides, or that a rule decides without effect.
+
+    The keys are the direction and a place that a rule can name; the values are reasons.
+    """
+    found: dict[tuple[StepDirection, str], str] = {}
+    for walk, _ in (_walked(older, newer, "up", steps), _walked(newer, older, "down", steps)):
+        for one in walk.undecided:
+            found.setdefault((walk.direction, place_in(one.at)), one.what)
+        for rule in walk.ruling.idle():
+            found.setdefault((walk.direction, rule.at), "there is nothing at this place")
+    return found
+
+
+def place_in(at: str) -> str:
+    """Return the member that has a difference, without the list or map around it."""
+    return _AROUND.sub("", at)
+
+
+def _walked(
+    source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
+) -> tuple[Walk, Mapping[str, Method]]:
+    walk = Walk(source, target, direction, Ruling(steps, direction))
+    methods = dict(_methods(walk))
+    for name in _BESIDE:
+        if _has(source, name) and _has(target, name):
+            walk.between(Ref(name), Ref(name), name)
+    return walk, methods
+
+
+def _direction(
+    source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
+) -> tuple[Direction, list[Problem]]:
+    walk, methods = _walked(source, target, direction, steps)
+    plans, named = _cut(walk.plans)
+    table = Direction(
+        source.id,
+        target.id,
+        methods={name: _rewritten(method, named) for name, method in sorted(methods.items())},
+        plans=dict(sorted(plans.items())),
+        same=dict(sorted(_same(walk.plans, plans, named))),
+        errors=_errors(walk.ruling),
+    )
+    newer = target.id if direction == "up" else source.id
+    problems = [_problem(one.at, one.what, walk, newer) for one in walk.undecided]
+    if [step.newer for step in steps] == [newer]:
+        # Between more distant revisions, the place of a rule may exist only in between.
+        problems += [_idle(rule) for rule in walk.ruling.idle()]
+    return table, problems
+
+
+def _has(revision: RevisionIR, name: str) -> bool:
+    return any(str(one.name) == name for one in revision.types)
+
+
+def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
+    choices = {
+        (choice.direction, choice.at): choice.place
+        for step in walk.ruling.steps
+        for choice in step.choices
+    }
+    place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
+    hint = "write a rule that decides it: here, or in a file given with --rules"
+    return Problem(
+        "undecided-difference",
+        f"from {walk.source.id} to {walk.target.id}, {at}: {what}",
+        place or place_of(newer),
+        pointer or "/rules",
+        "replace the choices by one of them, and write a reason" if place else hint,
+    )
+
+
+def _idle(rule: Rule) -> Problem:
+    place, _, pointer = rule.place.partition("#")
+    hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
+    message = (
+        f"this rule has no effect: in direction {rule.direction}, there is nothing at {rule.at}"
+    )
+    return Problem("bad-rule", message, place, pointer, hint)
+
+
+def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
+    theirs = {method.method: method for method in walk.target.methods}
+    for method in walk.source.methods:
+        other = theirs.get(method.method)
+        if other is not None:
+            yield method.method, Method(
+                walk.between(Ref(method.params), Ref(other.params), method.method),
+                _result(walk, method, other),
+            )
+
+
+def _result(walk: Walk, ours: MethodIR, theirs: MethodIR) -> Step | None:
+    if not ours.results or not theirs.results:
+        return None
+    for kind in ours.results[1:]:
+        for name in walk.ruling.other_names(str(kind), walk.direction):
+            if name in theirs.results[1:]:
+                walk.between(Ref(kind), Ref(name), ours.method)
+    return walk.between(Ref(ours.results[0]), Ref(theirs.results[0]), ours.method)
+
+
+def _errors(ruling: Ruling) -> Mapping[tuple[str, int], tuple[int, str]]:
+    return {(one.method, one.was): (one.becomes, one.reason) for one in ruling.codes}
+
+
+# Cutting: a plan that does nothing is dropped, with all references to it.
+
+
+def _cut(walked: Mapping[TypePair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
+    """Return the plans that do something, by their final names, and the final name of each key."""
+    every = {key_of(pair) for pair in walked}
+    idle = {key for key in every if not works(To(key), walked)}
+    working = {pair: plan for pair, plan in walked.items() if key_of(pair) not in idle}
+    named = dict(_names(working))
+    plans = {named[key_of(pair)]: _rewritten(plan, named) for pair, plan in working.items()}
+    return plans, named
+
+
+def _names(working: Mapping[TypePair, Plan]) -> Iterator[tuple[str, str]]:
+    """Yield the final name of each plan.
+
+    It is the name of the source, if all plans of that source do the same.
+    """
+    for pair, plan in working.items():
+        others = [other for one, other in working.items() if one.source == pair.source]
+        alike = all(replace(other, becomes=plan.becomes) == plan for other in others)
+        yield key_of(pair), pair.source if alike else key_of(pair)
+
+
+def _same(
+    walked: Mapping[TypePair, Plan], plans: Mapping[str, Plan], named: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for pair, plan in walked.items():
+        if key_of(pair) not in named and plan.becomes and pair.source not in plans:
+            yield pair.source, pair.target
+
+
+def _rewritten(part: Any, named: Mapping[str, str]) -> Any:
+    """Return `part` with the final names of plans, and without steps that do nothing."""
+    match part:
+        case To(key):
+            return To(named[key]) if key in named else None
+        case Each(step):
+            inner = _rewritten(step, named)
+            return None if inner is None else Each(inner)
+        case Either(of_object, of_array):
+            made = Either(_rewritten(of_object, named), _rewritten(of_array, named))
+            return None if made == Either() else made
+        case When(cases, otherwise):
+            kept = tuple((member, value, _rewritten(step, named)) for member, value, step in cases)
+            last = _rewritten(otherwise, named)
+            idle = last is None and all(step is None for _, _, step in kept)
+            return None if idle else When(kept, last)
+        case Method(params, result):
+            return Method(_rewritten(params, named), _rewritten(result, named))
+        case Members():
+            return replace(part, inside=_kept(part.inside, named))
+        case Arms():
+            return replace(part, arms=_kept(part.arms, named))
+        case Whole():
+            return replace(part, step=_rewritten(part.step, named))
+        case _:
+            return part
+
+
+def _kept(steps: Mapping[str, Step], named: Mapping[str, str]) -> dict[str, Step]:
+    made = {name: _rewritten(step, named) for name, step in steps.items()}
+    return {name: step for name, step in made.items() if step is not None}

@@ -1,0 +1,66 @@
+"""The forms of a comparison: text, JSON, Markdown, annotations, an HTML page.
+
+A renderer is a function from values to a string. It leaves nothing out: `compare.select` narrows a
+comparison, and the caller knows whether there is a terminal.
+"""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from mcp_protogen.pipeline.reports.change import Comparison, Reader
+
+if TYPE_CHECKING:
+    from mcp_protogen.pipeline.reports.change import Matrix
+
+
+class PageFormat(StrEnum):
+    """The forms of a comparison."""
+
+    TEXT = "text"
+    """Grouped and aligned, for a terminal."""
+    JSON = "json"
+    """Everything, for programs; `schema/formats/comparison.schema.json` describes it."""
+    MARKDOWN = "markdown"
+    """A changelog to paste."""
+    GITHUB = "github"
+    """Annotations of GitHub Actions."""
+    HTML = "html"
+    """One page for a browser, which needs no other file."""
+
+
+def render(
+    form: PageFormat,
+    comparison: Comparison,
+    matrix: "Matrix | None" = None,
+    *,
+    reader: Reader | None = None,
+    colour: bool = False,
+    width: int = 100,
+) -> str:
+    """Return the comparison in one form, with a newline at the end.
+
+    Severities are those for `reader`, or the worst for anybody. `matrix` is for the HTML page;
+    `colour` and `width`, in columns, are for text.
+    """
+    # Only the form that is asked for is imported: text must not wait for a template engine.
+    match form:
+        case PageFormat.TEXT:
+            from mcp_protogen.pipeline.reports.pages import as_text
+
+            return as_text.render(comparison, reader=reader, colour=colour, width=width)
+        case PageFormat.JSON:
+            from mcp_protogen.pipeline.reports.pages import as_json
+
+            return as_json.render(comparison, reader=reader)
+        case PageFormat.MARKDOWN:
+            from mcp_protogen.pipeline.reports.pages import markdown
+
+            return markdown.render(comparison, reader=reader)
+        case PageFormat.GITHUB:
+            from mcp_protogen.pipeline.reports.pages import github
+
+            return github.render(comparison, reader=reader)
+        case PageFormat.HTML:
+            from mcp_protogen.pipeline.reports.pages import html
+
+            return html.render(comparison, matrix, reader=reader)

@@ -1,0 +1,59 @@
+"""A comparison as JSON, for programs.
+
+The form is public: `schema/formats/comparison.schema.json` describes it. Texts are not escaped for
+a terminal, and all changes are in it, whoever the reader is.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
+from mcp_protogen.pipeline.reports.pages.headline import headline
+from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, ranked
+
+FORMAT = 1
+
+
+def render(comparison: Comparison, *, reader: Reader | None) -> str:
+    """Return the document, in the order of the other pages.
+
+    The worst change for `reader`, or for anybody, comes first.
+    """
+    return json.dumps(as_json(comparison, reader), indent=2) + "\n"
+
+
+def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
+    """Return the comparison as the JSON value that is published."""
+    return {
+        "format": FORMAT,
+        "before": comparison.before,
+        "after": comparison.after,
+        "reader": reader,
+        "summary": headline(comparison, reader),
+        "counts": {one: _counts(comparison, one) for one in comparison.readers},
+        "changes": [_change(entry, comparison.readers) for entry in ranked(comparison, reader)],
+        "notes": [note._asdict() for note in comparison.notes],
+    }
+
+
+def _counts(comparison: Comparison, reader: Reader) -> Mapping[Severity, int]:
+    return counts(change.severity_for(reader) for change in comparison.changes)
+
+
+def _change(entry: Ranked, readers: Sequence[Reader]) -> dict[str, Any]:
+    change = entry.change
+    return {
+        "code": change.code,
+        "category": change.category,
+        "item": change.item,
+        "message": change.message,
+        "severity": {reader: change.severity_for(reader) for reader in readers},
+        "worst": change.worst,
+        "pointer": change.pointer,
+        "before": change.before,
+        "after": change.after,
+        "why": change.why,
+        "feature": change.feature,
+        **({"places": list(change.places)} if change.places else {}),
+    }

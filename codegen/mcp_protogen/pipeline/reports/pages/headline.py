@@ -1,0 +1,94 @@
+"""A comparison in one sentence: how much breaks for whom, and in which features."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mcp_protogen.pipeline.reports.change import Category, Comparison, Reader, Severity
+from mcp_protogen.pipeline.reports.pages.ranking import Ranked, concerning, noun
+
+# The rest of a longer list is counted.
+_FEATURES = 8
+_NAMES = 3
+_READERS: Mapping[Reader, str] = {
+    Reader.CLIENT: "clients",
+    Reader.SERVER: "servers",
+    Reader.SDK: "libraries",
+    Reader.GATEWAY: "gateways",
+    Reader.CALLER: "callers",
+    Reader.MODEL: "models",
+    Reader.HOST: "hosts",
+}
+
+
+def headline(comparison: Comparison, reader: Reader | None) -> str:
+    """Return the sentence, which is about the worst changes; empty if no feature is known."""
+    entries = [entry for entry in concerning(comparison, reader) if entry.change.feature]
+    if not entries or entries[0].severity is Severity.NONE:
+        return ""
+    worst = entries[0].severity
+    counts = ", ".join(_counts(entries, worst, (reader,) if reader else comparison.readers))
+    found = sorted(_features(comparison, [one for one in entries if one.severity is worst]))
+    listed = _listed([one.text for one in found], _FEATURES)
+    new = [name for name in comparison.came if any(e.change.feature == name for e in entries)]
+    also = f"; new: {_listed(new, _FEATURES)}" if new else ""
+    said = f": {listed}" if listed else ""
+    return f"{comparison.after} against {comparison.before}: {counts}{said}{also}."
+
+
+def _counts(
+    entries: Sequence[Ranked], severity: Severity, judged: Sequence[Reader]
+) -> Iterator[str]:
+    """Yield the number of changes that are so severe.
+
+    It is for clients and servers where they are judged, or else for all that are affected.
+    """
+    found = Counter(
+        one for entry in entries for one in judged if entry.change.severity_for(one) is severity
+    )
+    first = [one for one in (Reader.CLIENT, Reader.SERVER) if found[one]]
+    readers = first or [one for one in judged if found[one]]
+    for position, one in enumerate(readers):
+        what = "" if position else f"{noun(severity, found[one])} "
+        yield f"{found[one]} {what}for {_READERS[one]}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Statement:
+    """The text about a feature; removed ones come first, then changes that have a name."""
+
+    rank: int
+    number: int
+    text: str
+
+
+def _features(comparison: Comparison, entries: Sequence[Ranked]) -> Iterator[_Statement]:
+    by_feature: dict[str, list[Ranked]] = {}
+    for entry in entries:
+        by_feature.setdefault(entry.change.feature, []).append(entry)
+    for name, found in by_feature.items():
+        if name in comparison.went:
+            yield _Statement(0, -len(found), f"{name} removed")
+        elif name not in comparison.came:
+            yield _changed(name, found)
+
+
+def _changed(name: str, entries: Sequence[Ranked]) -> _Statement:
+    removed = [one.change.item for one in entries if one.change.code == "method-removed"]
+    rules = [one.change.item for one in entries if one.change.category is Category.RULE]
+    said = [
+        f"{_listed(names, _NAMES)} {what}"
+        for names, what in ((removed, "removed"), (rules, "changed"))
+        if names
+    ]
+    if more := len(entries) - len(removed) - len(rules):
+        said.append(f"{more} more" if said else f"{more}")
+    return _Statement(1 if removed or rules else 2, -len(entries), f"{name} ({'; '.join(said)})")
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    # The count of one omitted name would be as long as the name.
+    shown = names if len(names) <= most + 1 else names[:most]
+    more = [f"{len(names) - len(shown)} more"] if len(shown) < len(names) else []
+    *others, last = [*shown, *more] or [""]
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,113 @@
+"""The order of changes on every page, and the number of changes of each kind.
+
+All pages share these: which severity counts, the worst first, and the words for it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mcp_protogen.pipeline.reports.change import Category, Change, Comparison, Reader, Severity
+
+HEADINGS: Mapping[Severity, str] = {
+    Severity.BREAKING: "Breaking",
+    Severity.WARNING: "Warnings",
+    Severity.INFO: "Info",
+    Severity.NONE: "No concern",
+}
+CATEGORIES: Mapping[Category, str] = {
+    Category.METHOD: "methods",
+    Category.TYPE: "types",
+    Category.FIELD: "fields",
+    Category.UNION: "unions",
+    Category.ENUM: "enums",
+    Category.CAPABILITY: "capabilities",
+    Category.ERROR: "error codes",
+    Category.META_KEY: "_meta keys",
+    Category.HEADER: "HTTP headers",
+    Category.TRANSPORT: "transports",
+    Category.RULE: "rules",
+    Category.BEHAVIOUR: "behaviour",
+    Category.SERVER: "server",
+    Category.TOOL: "tools",
+    Category.PROMPT: "prompts",
+    Category.TEMPLATE: "resource templates",
+    Category.ANNOTATION: "annotations",
+    Category.ARGUMENT: "arguments",
+    Category.RESULT: "results",
+}
+_POSITION = {category: position for position, category in enumerate(Category)}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A change with the severity it is shown with, and the readers for whom it is that severe."""
+
+    change: Change
+    severity: Severity
+    readers: tuple[Reader, ...]
+
+    @property
+    def concerns(self) -> str:
+        """The readers for whom it is that severe, in words."""
+        everybody = {*self.readers} >= self.change.severity.keys()
+        return "everybody" if everybody else ", ".join(self.readers)
+
+
+def ranked(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+    """Return all changes, the worst first; then by category, item and code."""
+    found = [_ranked(change, reader) for change in comparison.changes]
+    return tuple(sorted(found, key=_order))
+
+
+def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+    """Return the changes that concern this reader; without a reader, all of them."""
+    entries = ranked(comparison, reader)
+    if reader is None:
+        return entries
+    return tuple(entry for entry in entries if entry.severity is not Severity.NONE)
+
+
+def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
+    """Return the number of changes of each severity, the worst first, with zeros."""
+    found = Counter(severities)
+    return {severity: found[severity] for severity in Severity}
+
+
+def counted(found: Mapping[Severity, int]) -> str:
+    """Return counts in words, such as `3 breaking, 1 warning, 40 info`; `none` is left out."""
+    parts = [
+        f"{number} {noun(severity, number)}"
+        for severity, number in found.items()
+        if number and severity is not Severity.NONE
+    ]
+    return ", ".join(parts) or "no changes"
+
+
+def summary(comparison: Comparison, reader: Reader | None) -> str:
+    """Return one line: the number of changes, for whom, and how many were left out."""
+    found = counts(entry.severity for entry in ranked(comparison, reader))
+    line = counted(found)
+    if reader is not None and comparison.changes:
+        others = found[Severity.NONE]
+        line = f"{line} for {reader}" + (f" ({others} for others)" if others else "")
+    if comparison.left_out and not comparison.changes:
+        number = comparison.left_out
+        return f"{number} changes, all of them left out" if number > 1 else "1 change, left out"
+    return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
+
+
+def _ranked(change: Change, reader: Reader | None) -> Ranked:
+    severity = change.severity_for(reader)
+    concerned = tuple(one for one in Reader if change.severity.get(one) is severity)
+    return Ranked(change, severity, (reader,) if reader else concerned)
+
+
+def _order(entry: Ranked) -> tuple[int, int, str, str, str]:
+    change = entry.change
+    return entry.severity.rank, _POSITION[change.category], change.item, change.code, change.pointer
+
+
+def noun(severity: Severity, number: int) -> str:
+    """Return a severity in words, after a number."""
+    return "warnings" if severity is Severity.WARNING and number != 1 else severity

@@ -1,0 +1,144 @@
+"""The report of a run: as text, as JSON, or as annotations of GitHub Actions.
+
+This module turns values into strings and prints nothing; the caller knows whether there is a
+terminal. The JSON form is public; `schema/formats/report.schema.json` describes it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from mcp_protogen.base.colours import Colour, painted
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.pipeline.config import Format
+from mcp_protogen.pipeline.output.drift import OF_FILES, Cause
+
+FORMAT = 1
+_COLOURS = {"---": Colour.BOLD, "+++": Colour.BOLD, "@@ ": Colour.CYAN}
+
+
+class Status(StrEnum):
+    """The outcome of a run; the exit codes are 0, 1 and 2."""
+
+    FINE = "fine"
+    DIFFERS = "differs"
+    FAILED = "failed"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a process with this outcome."""
+        return {Status.FINE: 0, Status.DIFFERS: 1, Status.FAILED: 2}[self]
+
+
+class Action(StrEnum):
+    """The change of a file."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    REMOVE = "remove"
+
+
+class FileChange(NamedTuple):
+    """One file that is written or removed, by its path in the output folder; `diff` is unified."""
+
+    path: str
+    action: Action
+    diff: str = ""
+
+
+class Report(NamedTuple):
+    """The result of one command.
+
+    `summary` is a line, or several; `folder` is the output folder as the user named it; `revisions`
+    holds one JSON object for each revision, in commands about revisions; `extensions` one for each
+    extension, in those about extensions, and `templates` one for each template.
+    """
+
+    command: str
+    status: Status
+    summary: str | tuple[str, ...] = ""
+    folder: str = ""
+    drift: tuple[Cause, ...] = ()
+    files: tuple[FileChange, ...] = ()
+    revisions: tuple[Mapping[str, Any], ...] = ()
+    problems: tuple[Problem, ...] = ()
+    extensions: tuple[Mapping[str, Any], ...] | None = None
+    templates: tuple[Mapping[str, Any], ...] | None = None
+
+    @property
+    def summary_lines(self) -> tuple[str, ...]:
+        """The lines of the summary, of which there may be none."""
+        lines = (self.summary,) if isinstance(self.summary, str) else self.summary
+        return tuple(filter(None, lines))
+
+
+def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Report:
+    """Return the report of a run that its input stopped."""
+    return Report(command, Status.FAILED, folder=folder, problems=problems)
+
+
+def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
+    """Return the report as one text to print, which ends with a newline unless it is empty.
+
+    The text form leaves out problems, because they go to stderr. `quiet` leaves out the summary.
+    """
+    if form is Format.JSON:
+        return json.dumps(as_json(report), indent=2) + "\n"
+    shown = report._replace(summary="") if quiet else report
+    lines = _github(shown) if form is Format.GITHUB else _text(shown, colour)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report as the JSON value that is published."""
+    data = report._asdict()
+    kinds = {name: data.pop(name) for name in ("extensions", "templates")}
+    about = {name: [dict(one) for one in rows] for name, rows in kinds.items() if rows is not None}
+    return {
+        "format": FORMAT,
+        **data,
+        **about,
+        "summary": "\n".join(report.summary_lines),
+        "revisions": [dict(revision) for revision in report.revisions],
+        "drift": [cause._asdict() for cause in report.drift],
+        "files": [file._asdict() for file in report.files],
+        "problems": [problem._asdict() for problem in report.problems],
+    }
+
+
+def _text(report: Report, colour: bool) -> Iterator[str]:
+    for cause in report.drift:
+        digests = f" ({cause.was} -> {cause.now})" if cause.was and cause.now else ""
+        yield one_line(f"{cause.kind}: {cause.subject}: {cause.message}{digests}")
+    for file in report.files:
+        if file.diff:
+            shown = map(one_line, file.diff.split("\n"))
+            yield from (_coloured(line) if colour else line for line in shown)
+        else:
+            yield one_line(f"{file.action}: {file.path}")
+    yield from map(one_line, report.summary_lines)
+
+
+def _coloured(line: str) -> str:
+    colour = _COLOURS.get(line[:3]) or {"-": Colour.RED, "+": Colour.GREEN}.get(line[:1])
+    return painted(colour, line) if colour else line
+
+
+def _github(report: Report) -> Iterator[str]:
+    # Comes with all that compares revisions, which a plain check does without.
+    from mcp_protogen.pipeline.reports.pages.workflow_commands import (
+        Annotation,
+        problem_annotation,
+        written,
+    )
+
+    parts: list[Annotation | str] = []
+    for cause in report.drift:
+        file = f"{report.folder}/{cause.subject}" if cause.kind in OF_FILES else ""
+        message = cause.message if file else f"{cause.subject}: {cause.message}"
+        parts.append(Annotation("error", cause.kind, message, file))
+    parts += (f"{change.action}: {change.path}" for change in report.files)
+    parts += map(problem_annotation, report.problems)
+    return written((*parts, *report.summary_lines))

@@ -1,0 +1,196 @@
+"""A bridge that runs until its client is gone, or it is told to end."""
+
+import asyncio
+import re
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from logging import getLogger
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.server.lifespan import LifespanError
+from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.runtime.transports.recordings import RecordingError
+from mcp_protogen.runtime.transports.replaying import replaying
+from mcp_protogen.servers.bridge.logs import log_loss
+from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
+from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
+from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.traffic import Tapped
+
+_log: Final = getLogger("mcp_protogen.bridge")
+
+_LOOPBACK: Final = "127.0.0.1"
+_LAST_PORT: Final = 65_535
+
+
+class Address(NamedTuple):
+    """Where a server over HTTP listens."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSide:
+    """How clients come over HTTP. Times are in seconds."""
+
+    address: Address
+    path: str = "/mcp"
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    sse: bool = False
+    max_sessions: int = 100
+    session_lifetime: float = 1800.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeOptions:
+    """What a bridge is between, and what is written of it.
+
+    The server is `target`, or the recording `replay`. Clients come over `http`, or else one by
+    standard input and output. `timeout` is the longest time for an answer, in seconds.
+    """
+
+    target: ServerTarget | None = None
+    replay: Path | None = None
+    http: HttpSide | None = None
+    revisions: Sequence[str] = ()
+    server_revisions: Sequence[str] = ()
+    timeout: float = 600.0
+    record: RecordOptions | None = None
+
+
+def address(said: str) -> Address:
+    """Return where to listen, from PORT or HOST:PORT; raise `ProblemError` (`wrong-usage`)."""
+    found = re.fullmatch(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]+):)?([0-9]{1,5})", said)
+    if found is None or int(found[2]) > _LAST_PORT:
+        hint = "write a port, or a host and a port, such as 127.0.0.1:8000 or [::1]:8000"
+        raise ProblemError(Problem("wrong-usage", f"--http cannot be {said!r:.40}", hint=hint))
+    return Address((found[1] or _LOOPBACK).strip("[]"), int(found[2]))
+
+
+def run_bridge(options: BridgeOptions) -> None:
+    """Carry messages until the end; raise `ProblemError` where that cannot begin, or has failed."""
+    package = protocol()
+    opener = _opener(options)
+    recorder = None if options.record is None else Recorder(options.record)
+    if recorder is not None:
+        opener = recorder.opener(opener)
+    settings: dict[str, Any] = {
+        "client_revisions": _revisions(package, "--revision", options.revisions),
+        "server_revisions": _revisions(package, "--server-revision", options.server_revisions),
+        # How often progress is reported is up to the server.
+        "options": package.Options(
+            max_timeout=options.timeout, lenient=True, on_loss=log_loss, progress_interval=0.0
+        ),
+    }
+    try:
+        if options.http is None:
+            _run_stdio(package, opener, recorder, settings)
+        else:
+            _run_http(package, opener, recorder, settings, options.http)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        # The second one where the signal comes before the first step of the work.
+        _log.info("the bridge was told to end")
+    except LifespanError as error:
+        raise ProblemError(Problem(NO_CONNECTION, str(error), _place(options))) from error
+    except ERRORS as error:
+        raise problem_error(error, _place(options)) from error
+    finally:
+        if recorder is not None:
+            recorder.close()
+
+
+def _opener(options: BridgeOptions) -> Opener:
+    if options.target is not None:
+        return options.target.opener()
+    assert options.replay is not None
+    try:
+        return replaying(options.replay)
+    except RecordingError as error:
+        place = f"{options.replay}:{error.line}"
+        raise ProblemError(Problem("bad-recording", error.reason, place)) from error
+    except OSError as error:
+        raise ProblemError(
+            Problem("bad-recording", f"{error.strerror}", str(options.replay))
+        ) from error
+
+
+def _revisions(package: ModuleType, option: str, ids: Iterable[str]) -> Sequence[Revision] | None:
+    """Return revisions by their ids; None for all. Raise `ProblemError` (`unknown-revision`)."""
+    known: dict[str, Revision] = {one.id: one for one in package.REVISIONS}
+    chosen = dict.fromkeys(ids)
+    for id in chosen:
+        if id not in known:
+            message, hint = f"{option} cannot be {id!r:.40}", did_you_mean(id, known)
+            raise ProblemError(Problem("unknown-revision", message, hint=hint))
+    return [known[id] for id in chosen] or None
+
+
+def _run_stdio(
+    package: ModuleType, opener: Opener, recorder: Recorder | None, settings: dict[str, Any]
+) -> None:
+    async def run() -> None:
+        transport = await package.open_stdio()
+        if recorder is not None:
+            transport = Tapped(transport, recorder.tap("client"), "server")
+        await package.Bridge(transport, opener, **settings).run()
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    # Somebody who starts it by hand would see nothing without this.
+    _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the bridge")
+    asyncio.run(run())
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """End in order, as with Ctrl-C, together with the server."""
+    handle = signal.getsignal(signal.SIGINT)
+    if not callable(handle):  # a shell that starts this in the background has SIGINT ignored
+        raise KeyboardInterrupt
+    handle(signal.SIGINT, frame)
+
+
+def _run_http(
+    package: ModuleType,
+    opener: Opener,
+    recorder: Recorder | None,
+    settings: dict[str, Any],
+    side: HttpSide,
+) -> None:
+    try:
+        http = package.HttpOptions(
+            path=side.path,
+            allowed_hosts=side.allowed_hosts,
+            allowed_origins=side.allowed_origins,
+            old_sse=side.sse,
+            max_sessions=side.max_sessions,
+            session_lifetime=side.session_lifetime,
+        )
+        tap = None if recorder is None else recorder.tap("client")
+        app = package.bridge_app(package.Bridge, opener, http=http, tap=tap, **settings)
+        host = f"[{side.address.host}]" if ":" in side.address.host else side.address.host
+        _log.info("serving http://%s:%d%s", host, side.address.port, side.path)
+        package.run_http(app, host=side.address.host, port=side.address.port)
+    except ImportError as error:
+        hint = "install it, or install mcp-gen with its extra http"
+        raise ProblemError(Problem("missing-package", str(error), hint=hint)) from error
+    except ValueError as error:
+        text = str(error).replace("HttpOptions.allowed_hosts", "--allow-host")
+        text = text.replace("allowed_hosts", "--allow-host")
+        raise ProblemError(Problem("wrong-usage", text)) from error
+    except SystemExit as error:
+        # uvicorn has logged why it cannot listen.
+        if error.code:
+            message = f"{side.address.host}:{side.address.port} cannot be listened on"
+            raise ProblemError(Problem(NO_CONNECTION, message)) from error
+
+
+def _place(options: BridgeOptions) -> str:
+    return str(options.replay) if options.target is None else options.target.shown

@@ -1,0 +1,174 @@
+"""One call of a tool: how long it may take, whether it is a task, and what is shown meanwhile."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.runtime.core.connection_errors import Disconnected, RequestTimeout
+from mcp_protogen.runtime.core.errors import LocalError, McpError, ProtocolError
+from mcp_protogen.runtime.core.models.base import WireModel
+from mcp_protogen.runtime.core.options import NO_END, Progress
+from mcp_protogen.runtime.core.strays import Strays
+from mcp_protogen.servers.call.connections import (
+    JSON,
+    Client,
+    has_task_extension,
+    request_meta,
+)
+
+_CALL: Final = "tools/call"
+# 2025-11-25, client/elicitation, "URL Elicitation Required Error".
+_NEEDS_PAGES: Final = -32042
+# For a server to hear that a task is not wanted any more; seconds.
+_CANCELLING: Final = 2.0
+
+
+class Screen(Protocol):
+    """Where somebody sees how far a call is."""
+
+    def show_progress(self, progress: Progress) -> None:
+        """Show how far the call is."""
+
+    def show_status(self, text: str) -> None:
+        """Show where a task stands."""
+
+
+class CallTimeout:
+    """The time for an answer: it stands still while a person is asked, and progress renews it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._limit: asyncio.Timeout | None = None
+
+    @property
+    def stands_still(self) -> bool:
+        """Return whether no time passes."""
+        return self._limit is not None and self._limit.when() is None
+
+    @contextmanager
+    def paused(self) -> Generator[None, None, None]:
+        """Let no time pass."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.renew()
+
+    def renew(self) -> None:
+        """Begin anew."""
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
+
+    def stop(self) -> None:
+        """Wait without end."""
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(None)
+
+    async def run(self, work: Callable[[], Any], client: Client) -> Any:
+        """Return the result of `work`; cancel it and raise `RequestTimeout` if it takes longer."""
+        try:
+            async with asyncio.timeout(self._seconds) as self._limit:
+                return await work()
+        except TimeoutError as error:
+            if isinstance(error, RequestTimeout):
+                raise
+            strays: Strays = client.__mcp_runtime__.endpoint.connection.strays
+            raise RequestTimeout(_CALL, self._seconds, strays, strays.latest) from None
+        finally:
+            self._limit = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool: `tool` is its entry in the list, `log_level` what to be told of at least.
+
+    `as_task` wants a task; without it a call becomes one where the server wants that.
+    """
+
+    tool: JSON
+    arguments: Mapping[str, Any]
+    as_task: bool = False
+    log_level: str | None = None
+
+    async def made(self, client: Client, screen: Screen, limit: CallTimeout) -> JSON:
+        """Return the result; raise what `call_tool` raises, and `RequestTimeout`."""
+
+        def on_progress(progress: Progress) -> None:
+            limit.renew()
+            screen.show_progress(progress)
+
+        async def work() -> WireModel:
+            options = {**NO_END, "on_progress": on_progress}
+            if self._is_task(client):
+                return await self._task(client, screen, limit, options)
+            meta = request_meta(client, self.log_level)
+            return await client.call_tool(
+                self.tool["name"], dict(self.arguments), **meta, **options
+            )
+
+        result: WireModel = await limit.run(work, client)
+        return result.to_wire()
+
+    def _is_task(self, client: Client) -> bool:
+        support = self.tool.get("execution")
+        needed = is_object(support) and support.get("taskSupport") == "required"
+        decided = has_task_extension(client) and self.log_level is None
+        return self.as_task or (hasattr(client, "start_task") and (needed or decided))
+
+    async def _task(
+        self, client: Client, screen: Screen, limit: CallTimeout, options: Mapping[str, Any]
+    ) -> WireModel:
+        if not hasattr(client, "start_task"):
+            raise LocalError(f"there are no tasks in revision {client.revision}")
+        handle = await self._begun(client, limit, options)
+        if handle.id is None:
+            result: WireModel = await handle.result()
+            return result
+        # It is asked for its state again and again, and each of these answers has its time.
+        limit.stop()
+        try:
+            async for state in handle:
+                screen.show_status(": ".join(filter(None, [str(state.status), state.message])))
+            result = await handle.result()
+        except asyncio.CancelledError:
+            async with _briefly():
+                await handle.cancel()
+            raise
+        return result
+
+    async def _begun(self, client: Client, limit: CallTimeout, options: Mapping[str, Any]) -> Any:
+        beginning: asyncio.Future[Any] = asyncio.ensure_future(
+            client.start_task(self.tool["name"], dict(self.arguments), **options)
+        )
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            # There may be a task already, and only the answer says which. It does not come while
+            # a person is asked.
+            if limit.stands_still:
+                beginning.cancel()
+            async with _briefly():
+                handle = await beginning
+                if handle.id is not None:
+                    await handle.cancel()
+            raise
+
+
+@asynccontextmanager
+async def _briefly() -> AsyncGenerator[None, None]:
+    """Give what cancels a task a short time, and go on whether it succeeds or not."""
+    with suppress(TimeoutError, ProtocolError, Disconnected):
+        async with asyncio.timeout(_CANCELLING):
+            yield
+
+
+def pages_of(error: McpError) -> list[JSON]:
+    """Return the pages that the user has to visit before the call can be made."""
+    data = error.data
+    listed = data.get("elicitations") if is_object(data) else None
+    if error.code != _NEEDS_PAGES or not is_array(listed):
+        return []
+    return [one for one in listed if is_object(one) and isinstance(one.get("url"), str)]

@@ -1,0 +1,139 @@
+"""Words that a command line may go on with, asked of the server itself within a short time."""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from time import time
+from typing import Any, Final, NamedTuple, TypeVar
+
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.runtime.core.errors import ProtocolError
+from mcp_protogen.servers.call.connections import JSON, Abilities, Client, connected, declared
+from mcp_protogen.servers.call.input_schemas import read_schema
+from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.call.listing import listing
+from mcp_protogen.servers.call.remembered import remember, remembered
+from mcp_protogen.servers.connect.server_target import ServerTarget
+
+T = TypeVar("T")
+
+_LONGEST_WAIT: Final = 2.0
+"""For how long somebody waits who has asked for completions; seconds."""
+_MOST: Final = 12
+# The scripts of shells evaluate what they get, so that a name of a server must not have anything
+# that means something to one.
+_SAFE: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*")
+_UNSAFE_IN_HELP: Final = re.compile(r"[^A-Za-z0-9_ .,/-]+")
+_LONGEST_HELP: Final = 60
+
+
+class Word(NamedTuple):
+    """A word that may come next, and a few words about it."""
+
+    text: str
+    help: str = ""
+
+
+def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
+    """Return a list of a server that was met before, a new one if it can be had soon."""
+    lists = remembered(target)
+    if lists is None:
+        return ()
+    known = lists.get(kind)
+    if known is not None and known.holds(time()):
+        return known.listed
+
+    async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
+        return (await listing(client, [kind])).lists
+
+    found = _asked(target, fetch)
+    if found is None:
+        return () if known is None else known.listed
+    remember(target, found)
+    return found[kind]
+
+
+def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[Word]:
+    """Yield the names of a list; of resources and templates, their URIs."""
+    member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
+    for one in entries:
+        yield Word(str(one.get(member, "")), str(one.get("title") or one.get("description") or ""))
+
+
+def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[Word]:
+    """Yield the arguments of a tool that are not given yet, with their values if they are few."""
+    root = read_schema(tool.get("inputSchema") or {})
+    named = {word.partition("=")[0].removesuffix(":") for word in given}
+    for name, part in root.members.items():
+        if "=" in name:
+            continue  # Only a JSON object can name it.
+        if name in named and "array" not in part.types:
+            continue
+        help = str(next(part.find("description"), ""))
+        values = part.choices
+        if part.types == frozenset({"boolean"}):
+            values = values or [True, False]
+        if 0 < len(values) <= _MOST:
+            for value in values:
+                text = value if isinstance(value, str) else json.dumps(value)
+                yield Word(f"{name}={text}", help)
+        else:
+            yield Word(f"{name}=", help)
+
+
+def completed_values(
+    target: ServerTarget, ref: JSON, word: str, given: Sequence[str]
+) -> list[Word]:
+    """Return `name=value` words for an argument of a prompt or a template, from the server."""
+    name, separated, value = word.partition("=")
+    if not separated or remembered(target) is None:
+        return []
+    context = {key: one for key, _, one in (each.partition("=") for each in given) if key != name}
+
+    async def ask(client: Client) -> list[str]:
+        if "completions" not in declared(client):
+            return []
+        spec = client.TABLE.requests["completion/complete"]
+        params: dict[str, Any] = {"ref": ref, "argument": {"name": name, "value": value}}
+        if context and "context" in spec.params.model_fields:
+            params["context"] = {"arguments": context}
+        result = (await client.complete(spec.params.from_wire(params))).to_wire()
+        return [str(one) for one in result["completion"]["values"]]
+
+    return [Word(f"{name}={one}") for one in _asked(target, ask) or ()]
+
+
+def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[Word]:
+    """Yield the arguments that are not given yet; `arguments` has what is said about them."""
+    named = {word.partition("=")[0] for word in given}
+    yield from (Word(f"{name}=", help) for name, help in arguments.items() if name not in named)
+
+
+def fitting(words: Iterator[Word] | Sequence[Word], incomplete: str) -> list[Word]:
+    """Return the words that `incomplete` may become, without any that a shell could act on."""
+    return [
+        Word(text, " ".join(_UNSAFE_IN_HELP.sub(" ", help).split())[:_LONGEST_HELP])
+        for text, help in words
+        if text.startswith(incomplete) and _SAFE.fullmatch(text)
+    ]
+
+
+def _unheard(line: str) -> None:
+    """Drop what a program writes to its standard error."""
+
+
+def _asked(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
+    """Return what a server says, or None if it does not say it in time."""
+
+    async def run() -> T:
+        async with asyncio.timeout(_LONGEST_WAIT):
+            async with connected(quiet.opener(), Abilities(), timeout=_LONGEST_WAIT) as client:
+                return await ask(client)
+
+    quiet = replace(target, stderr=_unheard)
+    try:
+        return asyncio.run(run())
+    except (OSError, ProblemError, ProtocolError):
+        return None

@@ -1,0 +1,203 @@
+"""Connections with handlers that are written once, for servers of all revisions.
+
+There is a client for each revision, so that nothing is translated: what is shown of a server is
+what the server said. Handlers take and return JSON objects.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from math import inf
+from types import ModuleType
+from typing import Any, Final, Protocol, TypeAlias
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.runtime.core.extensions import EXTENSIONS
+from mcp_protogen.runtime.core.losses import Loss
+from mcp_protogen.runtime.core.models.base import WireModel
+from mcp_protogen.runtime.core.options import Options
+from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.servers.connect.protocol import protocol
+
+JSON: TypeAlias = Mapping[str, Any]
+Answerer: TypeAlias = Callable[[JSON], Awaitable[JSON]]
+"""Answers a request of the server, params in, result out."""
+Hearer: TypeAlias = Callable[[JSON], None]
+"""Takes note of a notification by its params."""
+
+ELICIT: Final = "elicitation/create"
+SAMPLE: Final = "sampling/createMessage"
+ROOTS: Final = "roots/list"
+LOGGED: Final = "notifications/message"
+TASKS: Final = "io.modelcontextprotocol/tasks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abilities:
+    """What the client can do for a server; it declares exactly that.
+
+    `answers` are for requests and `hears` for notifications, by method. `pages` says whether the
+    user can be sent to a page of the web.
+    """
+
+    answers: Mapping[str, Answerer] = field(default_factory=dict[str, Answerer])
+    hears: Mapping[str, Hearer] = field(default_factory=dict[str, Hearer])
+    pages: bool = False
+
+
+class Client(Protocol):
+    """What is used of the client of a revision."""
+
+    TABLE: Any
+    __mcp_runtime__: Any
+
+    @property
+    def revision(self) -> str: ...
+    @property
+    def instructions(self) -> str | None: ...
+    @property
+    def server_info(self) -> WireModel | None: ...
+    @property
+    def server_capabilities(self) -> WireModel: ...
+    @property
+    def call_tool(self) -> Callable[..., Awaitable[WireModel]]: ...
+    @property
+    def start_task(self) -> Callable[..., Awaitable[Any]]: ...
+    @property
+    def read_resource(self) -> Callable[..., Awaitable[WireModel]]: ...
+    @property
+    def get_prompt(self) -> Callable[..., Awaitable[WireModel]]: ...
+    @property
+    def complete(self) -> Callable[..., Awaitable[WireModel]]: ...
+    @property
+    def set_level(self) -> Callable[..., Awaitable[WireModel]]: ...
+    @property
+    def iter_tools(self) -> Callable[..., AsyncIterator[WireModel]]: ...
+    @property
+    def iter_prompts(self) -> Callable[..., AsyncIterator[WireModel]]: ...
+    @property
+    def iter_resources(self) -> Callable[..., AsyncIterator[WireModel]]: ...
+    @property
+    def iter_resource_templates(self) -> Callable[..., AsyncIterator[WireModel]]: ...
+
+
+@asynccontextmanager
+async def connected(
+    opener: Opener,
+    abilities: Abilities,
+    *,
+    revision: str | None = None,
+    timeout: float = 30.0,
+    on_loss: Callable[[Loss], object] | None = None,
+) -> AsyncGenerator[Client, None]:
+    """Connect to a server in any revision, or in the one that is named.
+
+    `on_loss` gets what is mended in messages that break the schema. Raise `ProblemError`
+    (`unknown-revision`), and what `connect` of a package raises.
+    """
+    package = protocol()
+    clients = [_client(one, abilities) for one in _revisions(package.REVISIONS, revision)]
+    options = Options(
+        timeout=timeout,
+        timeouts={},
+        max_timeout=inf,
+        initialize_timeout=timeout,
+        probe_timeout=min(timeout, Options().probe_timeout),
+        lenient=True,
+        on_loss=on_loss,
+    )
+    async with package.connect(opener, *clients, options=options) as client:
+        yield client
+
+
+def declared(client: Client) -> JSON:
+    """Return the capabilities of the server."""
+    return client.server_capabilities.to_wire()
+
+
+def assume(client: Client, capability: str) -> None:
+    """Let requests be sent that need a capability of the server, declared or not."""
+    sides = client.__mcp_runtime__.endpoint.connection.declared
+    sides["server"] = {**sides["server"], capability: sides["server"].get(capability) or {}}
+
+
+def has_task_extension(client: Client) -> bool:
+    """Return whether the server decides by itself which calls become tasks (2026-07-28)."""
+    return TASKS in (declared(client).get(EXTENSIONS) or {})
+
+
+def request_meta(client: Client, log_level: str | None) -> dict[str, Any]:
+    """Return the option of a call that asks for log entries, in revisions where each call does."""
+    revision = next(one for one in protocol().REVISIONS if one.id == client.revision)
+    if log_level is None or hasattr(client, "set_level"):
+        return {}
+    return {"meta": revision.load().models.RequestMetaObject(log_level=log_level)}
+
+
+def _revisions(every: list[Revision], named: str | None) -> list[Revision]:
+    if named is None:
+        return every
+    chosen = [one for one in every if one.id == named]
+    if not chosen:
+        hint = did_you_mean(named, [one.id for one in every])
+        message = f"there is no revision {named!r:.40}"
+        raise ProblemError(Problem("unknown-revision", message, "--revision", hint=hint))
+    return chosen
+
+
+def _client(revision: Revision, abilities: Abilities) -> Any:
+    module = revision.load()
+    base: Any = module.Client
+    requests = {**base.REQUESTS, **base.INPUT_REQUESTS}
+    members: dict[str, Any] = {
+        requests[method][1]: _answering(requests[method][0].results[0], answer)
+        for method, answer in abilities.answers.items()
+        if method in requests
+    }
+    for method, hear in abilities.hears.items():
+        members[base.NOTIFICATIONS[method][1]] = _hearing(hear)
+    from mcp_protogen import __version__
+
+    members["info"] = module.models.Implementation(name="mcp-gen", version=__version__)
+    if abilities.pages and ELICIT in abilities.answers and _has_pages(base):
+        members["DECLARES"] = {"elicitation": {"form": {}, "url": {}}}
+    return type("Client", (*_task_bases(revision, module), base), members)()
+
+
+def _has_pages(base: Any) -> bool:
+    """Return whether a server of the revision can send users to pages."""
+    spec, _ = {**base.REQUESTS, **base.INPUT_REQUESTS}.get(ELICIT, (None, ""))
+    needs = () if spec is None else spec.requires
+    return any(need.capability.path[-1] == "url" for need in needs)
+
+
+def _task_bases(revision: Revision, module: ModuleType) -> tuple[Any, ...]:
+    """Return what has to come before the client, so that calls of tools may be tasks."""
+    if revision.era == "stateless":
+        extension: Any = import_module(f"{revision.module}.ext.tasks")
+        return (extension.TasksClient,)
+    return (protocol().TaskCalls,) if has_core_tasks(module) else ()
+
+
+def has_core_tasks(module: ModuleType) -> bool:
+    """Return whether a revision has tasks without an extension."""
+    return hasattr(module.Client, "get_task")
+
+
+def _answering(result: type[WireModel], answer: Answerer) -> Any:
+    async def handle(self: object, params: WireModel | None) -> WireModel:
+        del self
+        return result.from_wire(dict(await answer({} if params is None else params.to_wire())))
+
+    return handle
+
+
+def _hearing(hear: Hearer) -> Any:
+    async def handle(self: object, params: WireModel) -> None:
+        del self
+        hear(params.to_wire())
+
+    return handle

@@ -1,0 +1,185 @@
+"""What a server lists: tools, prompts, resources and templates, fetched and shown."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.printable import counted
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, McpError
+from mcp_protogen.servers.call.connections import JSON, Client, declared
+from mcp_protogen.servers.call.input_schemas import signature
+from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
+from mcp_protogen.servers.call.progress import fitted
+
+_HINTS: Final[Mapping[str, str]] = {
+    "readOnlyHint": "read-only",
+    "destructiveHint": "destructive",
+    "idempotentHint": "idempotent",
+    "openWorldHint": "open-world",
+}
+"""Annotations of tools that are shown where they are true (2025-11-25, schema, ToolAnnotations)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A server, and the lists that were asked for; `instructions` are for a model."""
+
+    revision: str
+    server: JSON
+    capabilities: JSON
+    instructions: str | None = None
+    lists: Mapping[Kind, Sequence[JSON]] = field(default_factory=dict[Kind, Sequence[JSON]])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as the server said it."""
+        lists = {kind.member: [*listed] for kind, listed in self.lists.items()}
+        said = {} if self.instructions is None else {"instructions": self.instructions}
+        return {
+            "revision": self.revision,
+            "server": dict(self.server),
+            "capabilities": dict(self.capabilities),
+            **said,
+            **lists,
+        }
+
+    def page(self, width: int) -> str:
+        """Return all of it for people, in lines of at most `width` columns."""
+        return "".join(f"{line}\n" for line in self._lines(width))
+
+    def _lines(self, width: int) -> Iterator[str]:
+        info = self.server
+        name = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))
+        title = f" ({info['title']})" if info.get("title") else ""
+        yield fitted(f"{name or 'a server without a name'}{title}, revision {self.revision}", width)
+        if self.instructions:
+            yield fitted(f"  {_first(self.instructions)}", width)
+        for kind, listed in self.lists.items():
+            yield ""
+            yield f"{counted(len(listed), kind.singular)}{':' if listed else ''}"
+            for one in listed:
+                yield from _entry(kind, one, width)
+
+
+async def listing(client: Client, kinds: Sequence[Kind], most: int = sys.maxsize) -> Listing:
+    """Return what a server lists, at most so many of a kind.
+
+    Lists that it declares nothing about are empty. Raise what the requests of the lists raise.
+    """
+    has = declared(client)
+    lists: dict[Kind, Sequence[JSON]] = {}
+    for kind in kinds:
+        lists[kind] = await _list(client, kind, most) if kind.capability in has else ()
+    info = client.server_info
+    server = {} if info is None else info.to_wire()
+    return Listing(client.revision, server, has, client.instructions, lists)
+
+
+async def _list(client: Client, kind: Kind, most: int) -> list[JSON]:
+    every = {
+        Kind.TOOLS: client.iter_tools,
+        Kind.PROMPTS: client.iter_prompts,
+        Kind.RESOURCES: client.iter_resources,
+        Kind.TEMPLATES: client.iter_resource_templates,
+    }
+    found: list[JSON] = []
+    try:
+        async for one in every[kind]():
+            found.append(one.to_wire())
+            if len(found) == most:
+                break
+    except McpError as error:
+        # Many servers with resources do not answer for templates.
+        if kind is not Kind.TEMPLATES or error.code != METHOD_NOT_FOUND:
+            raise
+    return found
+
+
+def _entry(kind: Kind, one: JSON, width: int) -> Iterator[str]:
+    yield fitted(f"  {_head(kind, one)}", width)
+    title = one.get("title") or _annotations(one).get("title")
+    shown = title if title != one.get("name") else None
+    about = ": ".join(str(part) for part in (shown, _first(one.get("description"))) if part)
+    marks = _marks(one) if kind is Kind.TOOLS else ""
+    for line in (about, marks):
+        if line:
+            yield fitted(f"      {line}", width)
+
+
+def _head(kind: Kind, one: JSON) -> str:
+    if kind is Kind.TOOLS:
+        return signature(one)
+    if kind is Kind.PROMPTS:
+        return f"{one.get('name')}({', '.join(map(_argument, prompt_arguments(one)))})"
+    address = one.get("uriTemplate" if kind is Kind.TEMPLATES else "uri")
+    type_ = one.get("mimeType")
+    return "  ".join(str(part) for part in (address, one.get("name"), type_) if part)
+
+
+def named(listed: Sequence[JSON], name: str, kind: Kind) -> JSON:
+    """Return the one of a list with that name; raise `ProblemError` (`unknown-name`)."""
+    for one in listed:
+        if one.get("name") == name:
+            return one
+    every = [str(one.get("name")) for one in listed]
+    hint = did_you_mean(name, every, "" if every else f"the server has no {kind}")
+    message = f"the server has no such {kind.singular}"
+    raise ProblemError(Problem("unknown-name", message, name, hint=hint))
+
+
+def checked_prompt(listed: Sequence[JSON], name: str, given: Mapping[str, str]) -> None:
+    """Raise `ProblemError` for a prompt that there is not, or arguments that do not fit it.
+
+    The codes are `unknown-name` and `wrong-argument`.
+    """
+    arguments = {
+        str(one.get("name")): one for one in prompt_arguments(named(listed, name, Kind.PROMPTS))
+    }
+    wrong = [
+        Problem(
+            "wrong-argument",
+            f"{one}: there is no such argument",
+            name,
+            hint=did_you_mean(one, arguments, f"arguments: {', '.join(arguments) or 'none'}"),
+        )
+        for one in given
+        if one not in arguments
+    ] + [
+        Problem("wrong-argument", f"{key}: it is missing", name, hint=f"add {key}=…")
+        for key, one in arguments.items()
+        if one.get("required") and key not in given
+    ]
+    raise_errors(wrong)
+
+
+def _argument(one: JSON) -> str:
+    return f"{one.get('name')}{'' if one.get('required') else ' = …'}"
+
+
+def _marks(tool: JSON) -> str:
+    hints = _annotations(tool)
+    found = [word for name, word in _HINTS.items() if hints.get(name) is True]
+    execution = tool.get("execution")
+    support = execution.get("taskSupport") if is_object(execution) else None
+    if support in ("optional", "required"):
+        found.append(f"task {support}")
+    return f"[{', '.join(found)}]" if found else ""
+
+
+def _annotations(one: JSON) -> JSON:
+    said = one.get("annotations")
+    return said if is_object(said) else {}
+
+
+def _first(text: object) -> str:
+    """Return the first paragraph of a text, on one line."""
+    return " ".join(str(text or "").strip().partition("\n\n")[0].split())
+
+
+def document(value: object) -> str:
+    """Return JSON for programs, as a page."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

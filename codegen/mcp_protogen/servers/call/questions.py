@@ -1,0 +1,267 @@
+"""What servers ask while they are called: forms, pages to visit, texts of a model, folders.
+
+A person answers at a terminal. Where there is none, a form is answered by what was given before.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.servers.call.connections import (
+    ELICIT,
+    JSON,
+    ROOTS,
+    SAMPLE,
+    Abilities,
+    Answerer,
+    Client,
+    Hearer,
+)
+from mcp_protogen.servers.call.forms import LEFT_OUT, Field, fields
+
+_Result = TypeVar("_Result")
+
+ACCEPTED, DECLINED, CANCELLED = ("accept", "decline", "cancel")
+_WORDS: Final[Mapping[str, str]] = {"!decline": DECLINED, "!cancel": CANCELLED}
+_NOTHING: Final[Mapping[str, Hearer]] = {}
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_NAME: Final = "person-at-terminal"
+"""The model that is said to have written what a person typed in its place."""
+_UNSAFE: Final = (
+    "The server wants to open a page. mcp-gen has refused: only addresses of https with a host and"
+    " without a user name are opened, and those of this machine."
+)
+
+
+class Person(Protocol):
+    """Somebody at a terminal."""
+
+    def tell(self, text: str) -> None:
+        """Show a text."""
+
+    async def read_line(self, prompt: str) -> str | None:
+        """Ask for a line; None at the end of input."""
+
+
+class _GivenUp(Exception):
+    """The person declines to answer, or cancels; `action` says which."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__(action)
+        self.action = action
+
+
+@dataclass(slots=True, kw_only=True)
+class Questions:
+    """The answers to what servers ask; `person` is None where nobody can be asked.
+
+    `given` are answers to fields of forms by name. `waiting` surrounds what a person takes time
+    for. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` tells of
+    a form that was cancelled because `given` did not answer it.
+    """
+
+    person: Person | None
+    tell: Callable[[str], None]
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    roots: Sequence[Path] = ()
+    samples: bool = False
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    open_page: Callable[[str], bool] = field(default_factory=lambda: _opened)
+    lacks_answers: bool = False
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _fields: set[str] = field(default_factory=set[str])
+
+    def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
+        """Return what a client can declare with these, and what takes note of notifications."""
+        answers: dict[str, Answerer] = {}
+        if self.person is not None or self.given:
+            answers[ELICIT] = self.elicit
+        if self.roots:
+            answers[ROOTS] = self.list_roots
+        if self.samples and self.person is not None:
+            answers[SAMPLE] = self.sample
+        return Abilities(answers=answers, hears=hears, pages=self.person is not None)
+
+    def tell_of_unused(
+        self, work: Callable[[Client], Awaitable[_Result]]
+    ) -> Callable[[Client], Awaitable[_Result]]:
+        """Return `work` that tells at its end of given answers to fields that no form had."""
+
+        async def run(client: Client) -> _Result:
+            try:
+                return await work(client)
+            finally:
+                for name in self.given:
+                    if name not in self._fields:
+                        hint = did_you_mean(name, self._fields, "") or "the server asked nothing"
+                        self.tell(f"--answer {name}: no question has such a field ({hint})")
+
+        return run
+
+    async def elicit(self, params: JSON) -> JSON:
+        """Return the result of `elicitation/create`."""
+        async with self._turn:
+            with self.waiting():
+                try:
+                    if "url" in params:
+                        return await self._visited(params)
+                    content = await self._filled(params)
+                except _GivenUp as given_up:
+                    return {"action": given_up.action}
+        return {"action": ACCEPTED, "content": content}
+
+    async def list_roots(self, params: JSON) -> JSON:
+        """Return the result of `roots/list`."""
+        found = [folder.resolve() for folder in self.roots]
+        return {"roots": [{"uri": one.as_uri(), "name": one.name or str(one)} for one in found]}
+
+    async def sample(self, params: JSON) -> JSON:
+        """Return the result of `sampling/createMessage`, which a person types."""
+        assert self.person is not None
+        async with self._turn:
+            with self.waiting():
+                self.person.tell("The server asks a model for a text. You write it:")
+                if system := params.get("systemPrompt"):
+                    self.person.tell(f"  system: {system}")
+                for one in params.get("messages", ()):
+                    self.person.tell(f"  {one.get('role')}: {_spoken(one.get('content'))}")
+                text = await self.person.read_line("your text: ")
+        return {
+            "role": "assistant",
+            "content": {"type": "text", "text": text or ""},
+            "model": _NAME,
+        }
+
+    # Forms.
+
+    async def _filled(self, params: JSON) -> dict[str, Any]:
+        schema = params.get("requestedSchema")
+        listed = fields(schema if is_object(schema) else {})
+        content, refused = self._given_values(listed)
+        left = [one for one in listed if one.name not in content]
+        if self.person is None:
+            reasons = [*refused, *_missing(left)]
+            if reasons:
+                reason = "; ".join(reasons)
+                message = str(params.get("message", ""))
+                self.tell(f"the server's question {message!r} was cancelled: {reason}")
+                self.lacks_answers = True
+                raise _GivenUp(CANCELLED)
+            content |= {one.name: one.default for one in left if one.default is not LEFT_OUT}
+            return content
+        for reason in refused:
+            self.person.tell(reason)
+        self.person.tell(f"The server asks: {params.get('message', '')}")
+        if left:
+            self.person.tell("(type !decline to refuse, or !cancel to end without an answer)")
+        for one in left:
+            value = await self._asked(one)
+            if value is not LEFT_OUT:
+                content[one.name] = value
+        if not left and await self._line("Answer yes? [Y/n]: ") not in ("", "y", "yes"):
+            raise _GivenUp(DECLINED)
+        return content
+
+    def _given_values(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
+        """Return the given values that fit their fields, and the reasons why others do not."""
+        found: dict[str, Any] = {}
+        refused: list[str] = []
+        for form_field in listed:
+            self._fields.add(form_field.name)
+            if form_field.name in self.given:
+                try:
+                    value = form_field.read(self.given[form_field.name])
+                except ValueError as error:
+                    refused.append(f"--answer {form_field.name}: {error}")
+                    continue
+                if value is not LEFT_OUT:
+                    found[form_field.name] = value
+        return found, refused
+
+    async def _asked(self, one: Field) -> Any:
+        assert self.person is not None
+        for line in one.described():
+            self.person.tell(line)
+        while True:
+            answer = await self._line(one.prompt())
+            try:
+                return one.read(answer)
+            except ValueError as error:
+                self.person.tell(f"  {error}")
+
+    async def _line(self, prompt: str) -> str:
+        assert self.person is not None
+        answer = await self.person.read_line(prompt)
+        word = "!cancel" if answer is None else answer.strip()
+        if word in _WORDS:
+            raise _GivenUp(_WORDS[word])
+        return word
+
+    # Pages.
+
+    async def visit(self, params: JSON) -> bool:
+        """Send the person to a page that a server needs them to see; return whether they went."""
+        async with self._turn:
+            with self.waiting():
+                try:
+                    return bool(await self._visited(params))
+                except _GivenUp:
+                    return False
+
+    async def _visited(self, params: JSON) -> JSON:
+        if self.person is None:
+            raise _GivenUp(CANCELLED)
+        url = str(params["url"])
+        host = _safe_host(url)
+        if host is None:
+            self.person.tell(_UNSAFE)
+            raise _GivenUp(DECLINED)
+        self.person.tell(f"The server asks: {params.get('message', '')}")
+        self.person.tell(f"It wants to open a page at {host}:\n  {url}")
+        answer = await self._line("Open it in the browser? [y/N]: ")
+        if answer.lower() not in ("y", "yes"):
+            raise _GivenUp(DECLINED)
+        if not await asyncio.to_thread(self.open_page, url):
+            self.person.tell("No browser was found. Open the page yourself.")
+        return {"action": ACCEPTED}
+
+
+def _missing(left: Iterable[Field]) -> Iterator[str]:
+    """Yield the options that are missing for fields without any answer."""
+    needed = [field.name for field in left if field.required and field.default is LEFT_OUT]
+    if needed:
+        yield f"give {' '.join(f'--answer {name}=…' for name in needed)}"
+
+
+def _opened(url: str) -> bool:
+    """Open a page in the browser of the desktop; return whether there is one."""
+    from mcp_protogen.servers.connect.authorization import browser
+
+    found = browser()
+    return found is not None and found.open(url)
+
+
+def _safe_host(url: str) -> str | None:
+    """Return the host of a page that may be opened: of https, or of http on this machine.
+
+    A name in letters of other scripts is shown in the ASCII form that is asked for (2025-11-25,
+    client/elicitation, "Safe URL Handling").
+    """
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna").decode()
+    except ValueError:  # UnicodeError, too
+        return None
+    safe = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
+    return host if host and safe and parts.username is None else None
+
+
+def _spoken(content: object) -> str:
+    parts: list[Any] = content if is_array(content) else [content]
+    return " ".join(str(one.get("text", f"[{one.get('type')}]")) for one in parts if is_object(one))

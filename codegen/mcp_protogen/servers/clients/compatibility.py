@@ -1,0 +1,382 @@
+"""Return whether all values of one schema are values of another, and where not.
+
+JSON Schema goes one way for arguments and the other for results: what a caller sends has to be
+accepted by the schema after a change, and what the server answers by the schema before it. So there
+is one question here, containment, and it is answered carefully: what cannot be proved is a fault.
+Schemas are those of a server; nothing is fetched, and the work is bounded.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.servers.call.input_schemas import as_array, positions
+from mcp_protogen.servers.clients.dialects import is_ambiguous, refers
+from mcp_protogen.servers.clients.document import Document
+from mcp_protogen.servers.clients.keywords import (
+    ANNOTATIONS,
+    UNIONS,
+    accepts,
+    common,
+    enumerated,
+    identities,
+    may_be,
+    meaning,
+    patterns_of,
+    properties_of,
+    required_of,
+    types_of,
+    values_of,
+)
+from mcp_protogen.servers.clients.ranges import ranges_are_disjoint
+from mcp_protogen.servers.clients.schema_faults import (
+    Fault,
+    Kind,
+    Pair,
+    beside_constants,
+    bounds,
+    refusals,
+    rules,
+    weight,
+)
+from mcp_protogen.servers.clients.splitting import pieces, written_out
+from mcp_protogen.servers.clients.wording import shown, spelled
+
+Json = dict[str, Any]
+
+_BUDGET: Final = 5_000
+"""How many pairs of schemas are looked at; the rest counts as not proved."""
+_CONSTANTS: Final = 5
+"""How many constants count as much as a pair."""
+_DEEPEST: Final = 60
+_NESTED: Final = 5
+"""How many members deep two schemas are looked at for a difference that keeps them apart."""
+_APPLIED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
+"""The keywords of schemas that are looked at one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Who writes the values and who reads them.
+
+    A typed caller sends no members but those that it knows; a server may send others. A reader
+    that keeps or ignores what it does not know takes them, even where its schema closes an object.
+    """
+
+    writer_adds: bool
+    reader_ignores: bool
+
+
+ARGUMENTS: Final = Ends(writer_adds=False, reader_ignores=False)
+RESULTS: Final = Ends(writer_adds=True, reader_ignores=True)
+
+
+def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[Fault, ...]:
+    """Return where values of `narrow` need not be values of `wide`; nothing if all of them are.
+
+    Those of the kinds `EXTRA` and `FORMAT` are no faults.
+    """
+    unsure = Fault(Kind.UNKNOWN, "", "…", "…")
+    ambiguous = is_ambiguous(narrow) or is_ambiguous(wide)
+    try:
+        found = _Search(narrow, wide, ends).schema(narrow, wide, "")
+        if ambiguous and canonical(narrow) != canonical(wide):
+            found.append(unsure)
+    except RecursionError:  # an intersection that refers to itself
+        found = [unsure]
+    return tuple(dict.fromkeys(found))
+
+
+class _Search:
+    """One question about two documents, with the pairs that are being examined."""
+
+    def __init__(self, narrow: Json, wide: Json, ends: Ends) -> None:
+        self._documents = (narrow, wide)
+        self._narrow, self._wide = Document(narrow), Document(wide)
+        self._ends = ends
+        self._open: dict[tuple[int, int], str] = {}
+        self._kept: list[object] = []
+        self._texts: dict[int, bytes] = {}
+        self._left = _BUDGET
+
+    def schema(self, narrow: Any, wide: Any, path: str) -> list[Fault]:
+        """Return the faults of two schemas, which may be booleans or references."""
+        self._left -= 1
+        if self._left < 0 or path.count(".") + path.count("[") > _DEEPEST:
+            return [Fault(Kind.UNKNOWN, path, "…", "…")]
+        if narrow is False or wide is True:
+            return []
+        one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
+        if one is None or other is None:
+            return self._unresolved(narrow, wide, path)
+        if wide is False:
+            return [Fault(Kind.TYPE, path, shown(types_of(one)), "nothing")]
+        if not other.keys() - ANNOTATIONS or self._alike(one, other):
+            return []
+        # What is made on the way must live as long as its id is in use.
+        self._kept += (narrow, wide)
+        return self._examined((id(narrow), id(wide)), Pair(one, other, path))
+
+    def _examined(self, key: tuple[int, int], pair: Pair) -> list[Fault]:
+        """Return the faults of two schemas that differ, unless they are being examined already."""
+        if key in self._open:
+            # A reference that leads to itself without a step into the value says nothing.
+            unknown = pair.fault(Kind.UNKNOWN, spelled(pair.narrow), spelled(pair.wide))
+            return [unknown] if self._open[key] == pair.path else []
+        self._open[key] = pair.path
+        try:
+            return [
+                fault
+                for arm in self._narrow.alternatives(pair.narrow)
+                for fault in self._alternative(replace(pair, narrow=arm))
+            ]
+        finally:
+            del self._open[key]
+
+    def _unresolved(self, narrow: Any, wide: Any, path: str) -> list[Fault]:
+        """Return a fault unless two schemas have the same reference, to the same place."""
+        same = canonical(narrow) == canonical(wide)
+        same = same and (not self._differ or self._leads_out(narrow))
+        return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
+
+    @cached_property
+    def _differ(self) -> bool:
+        """Return whether references may lead to something else in the two documents."""
+        one, other = (canonical(meaning(document, ordered=True)) for document in self._documents)
+        return one != other
+
+    def _leads_out(self, schema: Any) -> bool:
+        """Return whether a schema is nothing but a reference to another document."""
+        if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
+            return False
+        ref, bases = schema["$ref"], [one for one in self._documents if "$id" in one]
+        return "://" in ref and not bases
+
+    def _alike(self, one: Json, other: Json) -> bool:
+        """Return whether two schemas say the same, with all that they refer to."""
+        if self._text(one) != self._text(other):
+            return False
+        return not refers(self._text(one)) or not self._differ
+
+    def _text(self, schema: Json) -> bytes:
+        """Return what a schema means as text."""
+        if id(schema) not in self._texts:
+            self._kept.append(schema)
+            own = {key: one for key, one in schema.items() if key not in ANNOTATIONS - {"format"}}
+            self._texts[id(schema)] = canonical(meaning(own))
+        return self._texts[id(schema)]
+
+    def _alternative(self, pair: Pair) -> Iterator[Fault]:
+        """Yield the faults of a schema without alternatives against any other."""
+        wide = pair.wide
+        for part in as_array(wide.get("allOf")):
+            yield from self.schema(pair.narrow, part, pair.path)
+        for keyword in UNIONS:
+            if not is_array(arms := wide.get(keyword)):
+                continue
+            # A reader takes the first alternative that fits.
+            alone = keyword == "oneOf" and not self._ends.reader_ignores
+            if (values := enumerated(arms, alone=alone)) is not None:
+                yield from self._alternative(replace(pair, wide={"enum": values}))
+            else:
+                yield from self._alternatives(pair, arms, alone=alone)
+        if "format" in wide and wide["format"] != pair.narrow.get("format"):
+            yield pair.differing(Kind.FORMAT, "format")
+        values = values_of(pair.narrow)
+        if values is not None:
+            yield from self._constants(pair, values)
+        else:
+            yield from self._types(pair)
+
+    def _alternatives(self, pair: Pair, arms: Sequence[Any], *, alone: bool) -> list[Fault]:
+        """Return the faults of the alternatives that are nearest, for all parts of a schema.
+
+        With `alone`, no other alternative may accept any of its values.
+        """
+        if self._left < 0:
+            return [pair.fault(Kind.UNKNOWN, "…", "…")]
+        found = self._nearest(pair, arms)
+        refused = bool(refusals(found))
+        if not refused and (not alone or self._is_alone(pair, arms)):
+            return found
+        known = [one for one in map(self._wide.resolved, arms) if one is not None]
+        smaller = pieces(pair.narrow, [*map(self._wide.joined, known)])
+        if len(smaller) > 1:
+            parts = [
+                fault
+                for piece in smaller
+                for fault in self._alternatives(replace(pair, narrow=piece), arms, alone=alone)
+            ]
+            if all(one.kind is not Kind.UNKNOWN for one in parts):
+                return parts
+        return found if refused else [pair.fault(Kind.RULE, "", "oneOf")]
+
+    def _nearest(self, pair: Pair, arms: Sequence[Any]) -> list[Fault]:
+        """Return the faults of the alternative that is nearest; none if one has none."""
+        best: list[Fault] | None = None
+        for arm in arms:
+            found = self.schema(pair.narrow, arm, pair.path)
+            if best is None or weight(found, pair.path) < weight(best, pair.path):
+                best = found
+            if not refusals(best):
+                break
+        return best if best is not None else [pair.fault(Kind.RULE, "", "anyOf")]
+
+    def _is_alone(self, pair: Pair, arms: Sequence[Any]) -> bool:
+        """Return whether a schema that one alternative accepts has no value of another one."""
+        fits = [not refusals(self.schema(pair.narrow, arm, pair.path)) for arm in arms]
+        return fits.count(True) == 1 and all(
+            fit or self._are_disjoint(pair.narrow, arm, _NESTED)
+            for fit, arm in zip(fits, arms, strict=True)
+        )
+
+    def _are_disjoint(self, narrow: Any, wide: Any, depth: int) -> bool:
+        """Return whether no value can be one of both schemas."""
+        if narrow is False or wide is False:
+            return True
+        self._left -= 1
+        one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
+        if self._left < 0 or not depth or one is None or other is None:
+            return False
+        one, other = self._narrow.joined(one), self._wide.joined(other)
+        for arms in (as_array(other.get(keyword)) for keyword in UNIONS):
+            if arms and all(self._are_disjoint(one, arm, depth - 1) for arm in arms):
+                return True
+        ours, theirs = values_of(one), values_of(other)
+        if ours is not None and theirs is not None:
+            return identities(ours).isdisjoint(identities(theirs))
+        return all(
+            self._are_disjoint_in(first, second, kind, depth)
+            for first in ([one] if ours is None else map(written_out, ours))
+            for second in ([other] if theirs is None else map(written_out, theirs))
+            for kind in common(types_of(first), types_of(second))
+        )
+
+    def _are_disjoint_in(self, one: Json, other: Json, kind: str, depth: int) -> bool:
+        if ranges_are_disjoint(one, other, kind):
+            return True
+        if kind != "object":
+            return False
+        sides = (one, other)
+        # A member that one side requires is in all values of both.
+        for name in {name for side in sides for name in required_of(side)}:
+            ours, theirs = (properties_of(side).get(name, _rest_of(side)) for side in sides)
+            if self._are_disjoint(ours, theirs, depth - 1):
+                return True
+        return False
+
+    def _constants(self, pair: Pair, values: Sequence[Any]) -> Iterator[Fault]:
+        """Yield a fault for each constant that the other schema refuses."""
+        listed_ones = values_of(pair.wide)
+        known = identities(listed_ones or ())
+        left_out = _APPLIED | {"const", "enum", "format"}
+        wide = {key: one for key, one in pair.wide.items() if key not in left_out}
+        self._left -= len(values) // _CONSTANTS
+        for value in values:
+            if not may_be(pair.narrow, value):
+                continue
+            fine = listed_ones is None or identities([value]) <= known
+            whole = replace(pair, narrow=written_out(value), wide=wide)
+            if not fine or (wide and refusals([*self._types(whole)])):
+                kind = Kind.TYPE if listed_ones is None else Kind.VALUE
+                yield Fault(kind, pair.path, shown(json.dumps(value)), spelled(pair.wide))
+
+    def _types(self, pair: Pair) -> Iterator[Fault]:
+        accepted, missing = types_of(pair.wide), list[str]()
+        for kind in types_of(pair.narrow):
+            if not accepts(accepted, kind):
+                missing.append(kind)
+            elif found := list(beside_constants(pair, kind)):
+                yield from found
+            else:
+                yield from self._of_type(pair, kind)
+        if missing:
+            yield pair.fault(Kind.TYPE, spelled(pair.narrow), spelled(pair.wide))
+
+    def _of_type(self, pair: Pair, kind: str) -> Iterator[Fault]:
+        yield from bounds(pair, kind)
+        yield from rules(pair, kind, alike=self._alike)
+        if kind == "array":
+            yield from self._items(pair)
+        elif kind == "object":
+            yield from self._members(pair)
+
+    def _items(self, pair: Pair) -> Iterator[Fault]:
+        narrow, wide, path = pair.narrow, pair.wide, f"{pair.path}[]"
+        if narrow.get("maxItems") == 0:
+            return
+        first, rest = positions(narrow)
+        wide_first, wide_rest = positions(wide)
+        for index, item in enumerate(first):
+            other = wide_first[index] if index < len(wide_first) else wide_rest
+            yield from self.schema(item, other, f"{pair.path}[{index}]")
+        for index, other in enumerate(wide_first[len(first) :], len(first)):
+            yield from self.schema(rest, other, f"{pair.path}[{index}]")
+        yield from self.schema(rest, wide_rest, path)
+
+    def _members(self, pair: Pair) -> Iterator[Fault]:
+        ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
+        required = set(required_of(pair.narrow))
+        for name in required_of(pair.wide):
+            if name not in required:
+                kind = Kind.REQUIRED if name in ours else Kind.MISSING
+                yield Fault(kind, _inside(pair.path, name))
+        rest, wide_rest = self._written(pair.narrow), self._read(pair.wide)
+        for name, member in ours.items():
+            place = _inside(pair.path, name)
+            if name in theirs:
+                yield from self.schema(member, theirs[name], place)
+            elif member is not False:
+                yield from self._unknown(member, wide_rest, place)
+        yield from self._undeclared(pair, rest)
+        others = [rest] if rest is not False else []
+        if "patternProperties" not in pair.wide:  # else the two have to be equal
+            others += patterns_of(pair.narrow).values()
+        for other in others:
+            yield from self.schema(other, wide_rest, f"{pair.path}{{}}")
+
+    def _undeclared(self, pair: Pair, rest: Any) -> Iterator[Fault]:
+        """Yield the faults of members that only the wide schema declares."""
+        ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
+        # What a pattern allows, this does not look at.
+        other = True if pair.narrow.get("patternProperties") else rest
+        for name in sorted(theirs.keys() - ours.keys()):
+            place = _inside(pair.path, name)
+            found = refusals(self.schema(other, theirs[name], place))
+            if found and "additionalProperties" not in pair.narrow:
+                found = [Fault(Kind.REMOVED, place, "", spelled(theirs[name]))]
+            yield from found
+
+    def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[Fault]:
+        """Yield what becomes of a member that the other schema does not declare."""
+        if rest is False:
+            yield Fault(Kind.UNDECLARED, place, spelled(member))
+        elif rest is True or rest == {}:
+            yield Fault(Kind.EXTRA, place, spelled(member))
+        else:
+            yield from self.schema(member, rest, place)
+
+    def _written(self, schema: Json) -> Any:
+        """Return the schema of members that are not declared, of the side that writes them."""
+        if "additionalProperties" in schema:
+            return schema["additionalProperties"]
+        declared = bool(properties_of(schema) or schema.get("patternProperties"))
+        return self._ends.writer_adds or not declared
+
+    def _read(self, schema: Json) -> Any:
+        """Return the schema of members that are not declared, of the side that reads them."""
+        rest = schema.get("additionalProperties", True)
+        return True if rest is False and self._ends.reader_ignores else rest
+
+
+def _rest_of(schema: Json) -> Any:
+    """Return the schema of members that are not declared, if it is the same for all."""
+    return True if "patternProperties" in schema else schema.get("additionalProperties", True)
+
+
+def _inside(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

@@ -1,0 +1,328 @@
+"""What has changed between two contracts of a server, and for whom it breaks."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.subschemas import VALUES
+from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.servers.clients.compatibility import ARGUMENTS, RESULTS, faults
+from mcp_protogen.servers.clients.contract import OFFERED, Contract, Offer, TaskSupport
+from mcp_protogen.servers.clients.schema_faults import Fault, Kind
+from mcp_protogen.servers.clients.severities import READERS, rated
+from mcp_protogen.servers.clients.wording import shown
+
+Json = dict[str, Any]
+Place = Callable[[str], str]
+Offers = Mapping[str, Offer]
+
+# A member that no value can have: so the schema has members, and no others are sent.
+_NONE: Final[Json] = {"": False}
+VERSION: Final = "server-version-changed"
+"""The code of a change that leaves the contract as it is."""
+
+# https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: what an absent
+# hint stands for, which is the less safe value, and the change to that value.
+_HINTS: Final[Mapping[str, tuple[bool, str]]] = {
+    "readOnlyHint": (False, "security-read-only-lost"),
+    "destructiveHint": (True, "security-destructive"),
+    "idempotentHint": (False, "security-idempotent-lost"),
+    "openWorldHint": (True, "security-open-world"),
+}
+# These have a meaning only for tools that are not said to read only.
+_OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
+
+# The codes of faults: for arguments, of what the new schema refuses and of what it accepts as well.
+_REFUSED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "argument-type-narrowed",
+    Kind.VALUE: "argument-value-removed",
+    Kind.BOUND: "argument-bound-tightened",
+    Kind.REQUIRED: "argument-now-required",
+    Kind.MISSING: "argument-added-required",
+    Kind.UNDECLARED: "argument-refused",
+    Kind.REMOVED: "argument-rule-changed",
+    Kind.EXTRA: "argument-ignored",
+    Kind.FORMAT: "argument-format-changed",
+    Kind.RULE: "argument-rule-changed",
+    Kind.UNKNOWN: "argument-not-compared",
+}
+_ALLOWED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "argument-type-widened",
+    Kind.VALUE: "argument-value-added",
+    Kind.BOUND: "argument-bound-loosened",
+    Kind.REQUIRED: "argument-now-optional",
+    Kind.UNDECLARED: "argument-added",
+    Kind.EXTRA: "argument-added",
+    Kind.RULE: "argument-rule-loosened",
+}
+# For results, of what the old schema does not expect, and of what the new one excludes.
+_UNEXPECTED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "result-type-widened",
+    Kind.VALUE: "result-value-added",
+    Kind.BOUND: "result-bound-loosened",
+    Kind.REQUIRED: "result-member-now-optional",
+    Kind.MISSING: "result-member-removed",
+    Kind.REMOVED: "result-member-removed",
+    Kind.EXTRA: "result-member-added",
+    Kind.FORMAT: "result-format-changed",
+    Kind.RULE: "result-rule-loosened",
+    Kind.UNKNOWN: "result-not-compared",
+}
+_EXCLUDED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "result-type-narrowed",
+    Kind.VALUE: "result-value-removed",
+    Kind.BOUND: "result-bound-tightened",
+    Kind.REQUIRED: "result-member-now-required",
+    Kind.RULE: "result-rule-added",
+}
+
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks, "Tool-Level
+# Negotiation": tools that say nothing are those that forbid it.
+_TASK_CODES: Final[Mapping[tuple[TaskSupport, TaskSupport], str]] = {
+    (TaskSupport.FORBIDDEN, TaskSupport.OPTIONAL): "tool-task-allowed",
+    (TaskSupport.FORBIDDEN, TaskSupport.REQUIRED): "tool-task-required",
+    (TaskSupport.OPTIONAL, TaskSupport.REQUIRED): "tool-task-required",
+    (TaskSupport.REQUIRED, TaskSupport.OPTIONAL): "tool-task-not-required",
+    (TaskSupport.REQUIRED, TaskSupport.FORBIDDEN): "tool-task-replaced",
+    (TaskSupport.OPTIONAL, TaskSupport.FORBIDDEN): "tool-task-refused",
+}
+
+_REQUIRED: Final = (Kind.REQUIRED, Kind.MISSING)
+_ADDED: Final = (Kind.UNDECLARED, Kind.EXTRA)
+# What a change excludes is seen by the members that a schema declares: any others may still come.
+_KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
+
+
+def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
+    """Return all changes between two contracts; `names` are those of the two sides."""
+    changes = [*_of_server(before, after), *_task_support(before, after)]
+    for kind in OFFERED:
+        changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
+    once = {(one.code, one.item, one.before, one.after): one for one in changes}
+    return Comparison(*names, tuple(once.values()), after.warnings, readers=READERS)
+
+
+def _task_support(before: Contract, after: Contract) -> Iterator[Change]:
+    """Yield the tools whose calls as tasks are refused, accepted or required now."""
+    for name in [name for name in before.tools if name in after.tools]:
+        was, now = before.tools[name].task_support, after.tools[name].task_support
+        code = _TASK_CODES.get((_with_extension(was, before), _with_extension(now, after)))
+        if was is not now and code is not None:
+            yield rated(code, name, name, was.value, now.value)
+
+
+def _with_extension(support: TaskSupport, contract: Contract) -> TaskSupport:
+    """Return the support of a tool; with the extension, any tool may be a task."""
+    return TaskSupport.OPTIONAL if contract.task_extension else support
+
+
+def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
+    renamed = _renamed(before, after)
+    for name, offer in before.items():
+        if name in renamed:
+            yield rated(f"{what}-renamed", name, name, name, renamed[name])
+        elif name not in after:
+            yield rated(f"{what}-removed", name, name, name)
+        else:
+            yield from _of_offer(what, offer, after[name])
+    known = {*before, *renamed.values()}
+    for name in after:
+        if name not in known:
+            yield rated(f"{what}-added", name, name, "", name)
+
+
+def differs(comparison: Comparison) -> bool:
+    """Return whether anything but the version of the server has changed."""
+    return any(change.code != VERSION for change in comparison.changes)
+
+
+def _of_server(before: Contract, after: Contract) -> Iterator[Change]:
+    sides = (
+        ("server-renamed", before.server, after.server),
+        (VERSION, before.version, after.version),
+        ("server-revision-changed", before.revision, after.revision),
+    )
+    for code, was, now in sides:
+        if was != now:
+            yield rated(code, after.server, "", was or "none", now or "none")
+    if before.task_extension != after.task_extension:
+        code = f"server-tasks-{'added' if after.task_extension else 'removed'}"
+        yield rated(code, after.server, "")
+
+
+def _renamed(before: Offers, after: Offers) -> Mapping[str, str]:
+    """Return the new names of what is otherwise the same, where there is no doubt."""
+    gone, came = _by_content(before, after), _by_content(after, before)
+    return {
+        names[0]: came[content][0]
+        for content, names in gone.items()
+        if len(names) == 1 and len(came[content]) == 1
+    }
+
+
+def _by_content(offers: Offers, others: Offers) -> Mapping[bytes, list[str]]:
+    """Return the names that only one side has, by what they have beside names and titles."""
+    found: defaultdict[bytes, list[str]] = defaultdict(list)
+    for name in offers.keys() - others.keys():
+        members = offers[name].as_json()
+        found[canonical({**members, "name": "", "title": ""})].append(name)
+    return found
+
+
+def _of_offer(what: str, before: Offer, after: Offer) -> Iterator[Change]:
+    name = before.name
+    texts = (
+        (f"{what}-title-changed", before.title, after.title),
+        (f"{what}-description-changed", before.description, after.description),
+        (f"{what}-uri-changed", before.uri, after.uri),
+    )
+    for code, was, now in texts:
+        if was != now:
+            yield rated(code, name, name, *_shortened(was, now))
+    values = (("icons", before.icons, after.icons), ("meta", before.meta, after.meta))
+    for member, *sides in values:
+        old, new = (canonical(side).decode() if side else "none" for side in sides)
+        if old != new:
+            yield rated(f"{what}-{member}-changed", name, name, *_shortened(old, new))
+    yield from _hints(before, after)
+    yield from _arguments(before, after)
+    yield from _results(before, after)
+
+
+def _shortened(was: str, now: str) -> tuple[str, str]:
+    """Return two texts from a little before the place where they begin to differ."""
+    same = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), 0)
+    start = max(0, same - 20) if same > 60 else 0
+    ends = (f"{'…' if start else ''}{text[start:]}" for text in (was, now))
+    first, second = (" ".join(text.split()) for text in ends)
+    return shown(first), shown(second)
+
+
+def _hints(before: Offer, after: Offer) -> Iterator[Change]:
+    only_reads = any(one.annotations.get("readOnlyHint", False) for one in (before, after))
+    for hint, (absent, lost) in _HINTS.items():
+        was, now = (one.annotations.get(hint, absent) for one in (before, after))
+        if was == now or (only_reads and hint in _OF_WRITERS):
+            continue
+        code = lost if now is absent else "hint-safer"
+        yield rated(code, f"{before.name} {hint}", before.name, str(was).lower(), str(now).lower())
+
+
+def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
+    def place(path: str) -> str:
+        return f"{before.name}({path})"
+
+    was, now = _arguments_of(before), _arguments_of(after)
+    refused = faults(was, now, ARGUMENTS)
+    allowed = _unsaid(faults(now, was, ARGUMENTS), refused)
+    needed = {fault.path for fault in refused if fault.kind in _REQUIRED}
+    allowed = [one for one in allowed if one.kind not in _ADDED or one.path not in needed]
+    yield from _coded(refused, _REFUSED, before.name, place)
+    yield from _coded(map(_turned, allowed), _ALLOWED, before.name, place)
+    yield from _defaults(was, now, before.name, place)
+    yield from _described("argument-text-changed", was, now, before.name, place)
+
+
+def _results(before: Offer, after: Offer) -> Iterator[Change]:
+    def place(path: str) -> str:
+        return f"{before.name}().{path}" if path else f"{before.name}()"
+
+    was, now = before.output, after.output
+    if was is None or now is None:
+        if was is not now:
+            code = f"result-schema-{'added' if was is None else 'removed'}"
+            yield rated(code, place(""), before.name)
+        return
+    unexpected = faults(now, was, RESULTS)
+    excluded = _unsaid(faults(was, now, _KNOWN_RESULTS), unexpected)
+    removed = {fault.path for fault in unexpected if fault.kind is Kind.REMOVED}
+    told = [one for one in unexpected if one.kind not in _REQUIRED or one.path not in removed]
+    yield from _coded(map(_turned, told), _UNEXPECTED, before.name, place)
+    yield from _coded(excluded, _EXCLUDED, before.name, place)
+    yield from _described("result-text-changed", was, now, before.name, place)
+
+
+def _unsaid(found: Iterable[Fault], said: Iterable[Fault]) -> list[Fault]:
+    """Return faults of the other direction that say something new.
+
+    That a type is another one is said once; that values came and others went, twice.
+    """
+    known = {(one.kind, one.path) for one in said if one.kind is not Kind.VALUE}
+    return [one for one in found if (one.kind, one.path) not in known]
+
+
+def _turned(fault: Fault) -> Fault:
+    """Return a fault of the other direction with the schema before the change first."""
+    return replace(fault, narrow=fault.wide, wide=fault.narrow)
+
+
+def _coded(
+    found: Iterable[Fault], codes: Mapping[Kind, str], tool: str, place: Place
+) -> Iterator[Change]:
+    """Yield the changes of the faults that have a code."""
+    for one in found:
+        if one.kind in codes:
+            yield rated(codes[one.kind], place(one.path), tool, one.narrow, one.wide)
+
+
+def _arguments_of(tool: Offer) -> Json:
+    """Return the schema of arguments; one that declares none and allows no others has none."""
+    schema = {**tool.input, "type": "object"}
+    declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
+    return schema if schema.get("properties") or declares else {**schema, "properties": _NONE}
+
+
+def _defaults(was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
+    ours, theirs = was.get("properties"), now.get("properties")
+    if not is_object(ours) or not is_object(theirs):
+        return
+    for name in sorted(ours.keys() & theirs.keys()):
+        before, after = (_default(one[name]) for one in (ours, theirs))
+        if before != after:
+            yield rated("argument-default-changed", place(name), tool, before, after)
+
+
+def _default(schema: Any) -> str:
+    has = is_object(schema) and "default" in schema
+    return canonical(schema["default"]).decode() if has else "none"
+
+
+def _described(code: str, was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
+    """Yield the texts that differ or are new, at the places that both schemas have."""
+    ours, theirs = dict(_texts(was)), dict(_texts(now))
+    for path, text in ours.items():
+        if text and theirs.get(path, "") not in ("", text):
+            yield rated(code, place(path), tool, *_shortened(text, theirs[path]))
+    for path, text in theirs.items():
+        if text and ours.get(path) == "":
+            yield rated(code, place(path), tool, "", shown(" ".join(text.split())))
+
+
+def _texts(schema: Any) -> Iterator[tuple[str, str]]:
+    """Yield the text at each place of a schema, which is empty at most of them."""
+    for place, one in _members(schema, ""):
+        said = (one.get(key) for key in ("title", "description"))
+        yield place, "\n".join(text for text in said if isinstance(text, str))
+
+
+def _members(schema: Any, path: str) -> Iterator[tuple[str, Json]]:
+    """Yield the schemas inside a schema by place, as they are written, without references."""
+    if not is_object(schema):
+        return
+    yield path, schema
+    for key in sorted(schema.keys() - VALUES):
+        value = schema[key]
+        if key in ("properties", "patternProperties", "$defs", "definitions") and is_object(value):
+            for name in value:
+                inner = name if key == "properties" else f"{key}.{name}"
+                yield from _members(value[name], f"{path}.{inner}" if path else inner)
+        elif key == "items":
+            yield from _members(value, f"{path}[]")
+        elif is_array(value):
+            for index, one in enumerate(value):
+                yield from _members(one, f"{path}<{key} {index}>")
+        elif is_object(value):
+            yield from _members(value, f"{path}<{key}>")

@@ -1,0 +1,80 @@
+"""A schema as a whole, which the references inside of it lead into.
+
+Nothing is fetched: a reference that leads out of the document leads nowhere.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.servers.clients.keywords import ANNOTATIONS, UNIONS, both
+
+Json = dict[str, Any]
+
+
+class Document:
+    """A schema, with what the schemas inside of it say without references and `allOf`."""
+
+    def __init__(self, whole: Json) -> None:
+        self._whole = whole
+
+    def resolved(self, schema: Any) -> Json | None:
+        """Return a schema without a reference; None if it leads nowhere, or in a circle."""
+        if isinstance(schema, bool):
+            return {}
+        if not is_object(schema):
+            return None
+        seen: set[str] = set()
+        parts: list[Json] = []
+        while isinstance(schema.get("$ref"), str):
+            ref: str = schema["$ref"]
+            beside = {key: one for key, one in schema.items() if key != "$ref"}
+            if beside.keys() - ANNOTATIONS:
+                parts.append(beside)
+            found = self._target(ref)
+            if ref in seen or found is None:
+                return None
+            seen.add(ref)
+            schema = found
+        return {"allOf": [schema, *parts]} if parts else schema
+
+    def _target(self, ref: str) -> Json | None:
+        if ref != "#" and not ref.startswith("#/"):
+            return None
+        try:
+            found = jsonpointer.get(self._whole, unquote(ref[1:]))
+        except jsonpointer.Absent:
+            return None
+        return {} if found is True else found if is_object(found) else None
+
+    def joined(self, schema: Json) -> Json:
+        """Return a schema without `allOf`, which accepts at least what the schema accepts."""
+        parts = schema.get("allOf")
+        if not is_array(parts):
+            return schema
+        done = {key: one for key, one in schema.items() if key != "allOf"}
+        for part in parts:
+            inner = self.resolved(part)
+            if inner is not None:
+                done = both(done, self.joined(inner))
+        return done
+
+    def alternatives(self, schema: Json) -> Iterator[Json]:
+        """Yield schemas of which each value of a schema is one of at least one.
+
+        They may accept more than the schema, which only makes the answer more careful.
+        """
+        whole = self.joined(schema)
+        for keyword in UNIONS:
+            arms = whole.get(keyword)
+            if is_array(arms) and arms:
+                rest = {key: one for key, one in whole.items() if key != keyword}
+                beside = [rest] if rest.keys() - ANNOTATIONS else []
+                for arm in arms:
+                    if arm is not False:
+                        inner = self.resolved(arm) or {}
+                        yield from self.alternatives({"allOf": [*beside, inner]})
+                return
+        yield whole

@@ -1,0 +1,254 @@
+"""The text of a generated module: models, and classes with a method for each tool, in two forms."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+from mcp_protogen.base.names import pascal
+from mcp_protogen.base.printable import listed
+from mcp_protogen.base.problems import raise_errors
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.pipeline.emit import formatting, verify
+from mcp_protogen.pipeline.emit.models import Definition, defined
+from mcp_protogen.pipeline.emit.sandbox import sandbox
+from mcp_protogen.pipeline.emit.text import docstring, literal
+from mcp_protogen.pipeline.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
+from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.clients.contract import OFFERED, Offer, TaskSupport
+from mcp_protogen.servers.clients.naming import class_text
+from mcp_protogen.servers.clients.package import Tasks
+from mcp_protogen.servers.clients.types import Argument, Method, TypedServer, cut
+from mcp_protogen.targets.python.annotations import hint
+
+Json = Mapping[str, Any]
+
+_TEMPLATE: Final = "client.py.jinja"
+_OF_PACKAGE: Final = frozenset(
+    {"Exact", "Implied", "Integer", "Nullable", "Number", "OMITTED", "Omitted", "WireModel"}
+)
+_PLACES: Final[Mapping[str, frozenset[str]]] = {
+    "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"}),
+    "pydantic": frozenset({"Field", "TypeAdapter"}),
+    "typing_extensions": frozenset({"TypeAliasType"}),
+}
+_HINTS: Final = {
+    "readOnlyHint": ("Reads only.", "Changes something."),
+    "destructiveHint": ("May destroy something.", "Only adds."),
+    "idempotentHint": ("The same call again changes nothing more.", "Each call changes something."),
+    "openWorldHint": ("Reaches what is outside.", "Reaches nothing outside."),
+}
+_TASKS: Final = {
+    TaskSupport.OPTIONAL: ["Can be called as a task."],
+    TaskSupport.REQUIRED: ["Is always called as a task."],
+}
+
+# What is sent, the whole result of it, and what a text says about it if the server does not.
+_REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
+    Kind.TOOLS: ("call_tool", "CallToolResult", "Call the tool"),
+    Kind.PROMPTS: ("get_prompt", "GetPromptResult", "Get the prompt"),
+    Kind.TEMPLATES: ("read_resource", "ReadResourceResult", "Read the resource"),
+}
+_BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "resources"}
+"""The attributes of the client that lead to the other classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleNames:
+    """The names around a module: its class, the package that it imports, and the revision there.
+
+    `tasks` is the form of tasks that its connections have.
+    """
+
+    client: str
+    package: str
+    revision_module: str
+    tasks: Tasks = Tasks.NONE
+
+    def of_kind(self, kind: Kind) -> str:
+        """Return the class of the methods of one kind; with `Sync`, that of those that wait."""
+        return self.client.removesuffix("Client") + _BESIDE.get(kind, "client").title()
+
+    @property
+    def classes(self) -> Iterator[str]:
+        """The names of all classes that there may be beside models."""
+        for name in map(self.of_kind, OFFERED):
+            yield from (name, f"Sync{name}")
+
+
+def class_of(file: PurePath) -> str:
+    """Return the name of the class in a file: `weather_client.py` → `WeatherClient`."""
+    name = class_text(pascal(file.stem)) or "Server"
+    return name if name.endswith("Client") else f"{name}Client"
+
+
+def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]) -> str:
+    """Return the module, in the layout of black; `left_out` are tools that it cannot call.
+
+    Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
+    what the module consists of.
+    """
+    contract = server.contract
+    definitions: Mapping[str, Definition] = {}
+    if server.types:
+        definitions = defined(server.types, templates_folder())
+    methods = [_view(method, names) for method in server.methods]
+    results = {one["result"] for one in methods} & {result for _, result, _ in _REQUESTS.values()}
+    used = frozenset[str]().union(*(one.used for one in definitions.values()))
+    used |= frozenset(word for one in methods for word in one["uses"])
+    environment = sandbox(templates_folder() / "typed_clients", None)
+    filters: dict[str, Any] = environment.filters
+    filters |= {"literal": literal, "docstring": docstring}
+    source = environment.get_template(_TEMPLATE).render(
+        about=f"{contract.counts()}, listed in revision {contract.revision}.",
+        title=f"{contract.server} {contract.version}".strip(),
+        names=names,
+        classes=[*_classes(methods, names)],
+        imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
+        left_out=listed([f"{name!r:.80}" for name in left_out], 20),
+        of_package=_sorted(
+            {"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}
+            | ({"TaskCalls"} if names.tasks is Tasks.CORE else set())
+        ),
+        results=sorted(results),
+        definitions=[one.text for one in definitions.values()],
+    )
+    text = formatting.formatted(source, ours=False)
+    tree = formatting.parsed(text, "the module", _TEMPLATE)
+    raise_errors(verify.module(tree, "the module"))
+    return text
+
+
+def _sorted(names: Iterable[str]) -> list[str]:
+    """Return names as import lines have them: constants, classes, functions."""
+    return sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
+
+
+def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
+    """Yield the classes, those that the client leads to before it."""
+    beside: dict[str, str] = {}
+    for kind in (*_BESIDE, Kind.TOOLS):
+        own = [method for method in methods if method["kind"] is kind]
+        what, name = _BESIDE.get(kind, "tools"), names.of_kind(kind)
+        if kind is Kind.TOOLS:
+            yield {"name": name, "what": what, "methods": own, "beside": beside}
+        elif own:
+            beside[what] = name
+            yield {"name": name, "what": what, "methods": own, "beside": {}}
+
+
+def _view(method: Method, names: ModuleNames) -> Json:
+    given = [_Parameter(one) for one in method.arguments or ()]
+    free = method.arguments is None
+    how, whole, _ = _REQUESTS[method.offer.kind]
+    result = whole if method.returns is None else hint(method.returns)
+    returns = result if method.unwrapped is None else hint(method.unwrapped)
+    hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
+    return {
+        "kind": method.offer.kind,
+        "offer": method.offer.uri or method.offer.name,
+        "name": method.name,
+        "parameters": [one.text for one in given],
+        "free": free,
+        "given": [one.entry for one in given if not one.left_out],
+        "optional": [one.entry for one in given if one.left_out],
+        "call": f'_result("{how}", ' if method.returns is None else "_call(",
+        "result": _read_as(method.returns, result),
+        "returns": returns,
+        "unwrapped": method.unwrapped is not None,
+        "doc": _doc(method, free=free),
+        "short": _text(method.offer).partition("\n\n")[0],
+        "uses": {*_words([*hints, _read_as(method.returns, result)]), *(["Any"] if free else [])},
+    }
+
+
+def _read_as(expr: TypeExpr | None, given: str) -> str:
+    """Return what a result is read as: its type, or the adapter of what is no class."""
+    is_class = (
+        expr is None
+        or isinstance(expr, Ref | ListOf | MapOf)
+        or (isinstance(expr, Scalar) and expr.kind != "null")
+    )
+    return given if is_class else f"TypeAdapter[{given}]({given})"
+
+
+def _words(hints: Iterable[str]) -> Iterator[str]:
+    """Yield the names in expressions."""
+    for text in hints:
+        yield from (one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    """An argument as a keyword parameter of a method."""
+
+    argument: Argument
+
+    @property
+    def left_out(self) -> bool:
+        """Return whether None stands for an argument that is not sent."""
+        return self.default == "None"
+
+    @property
+    def default(self) -> str:
+        """The default as an expression; nothing for an argument that has to be given."""
+        one = self.argument
+        if one.required:
+            return ""
+        if one.has_default:
+            return literal(one.default)
+        return "OMITTED" if one.nullable and not isinstance(one.type, Anything) else "None"
+
+    @property
+    def annotation(self) -> str:
+        """The annotation as an expression."""
+        one = self.argument
+        plain = hint(one.type)
+        if one.required or (one.has_default and one.default is not None):
+            return plain
+        if self.default == "OMITTED":
+            return f"{plain} | Omitted"
+        return plain if one.nullable else f"{plain} | None"
+
+    @property
+    def text(self) -> str:
+        """The whole parameter."""
+        default = f" = {self.default}" if self.default else ""
+        return f"{self.argument.name}: {self.annotation}{default}"
+
+    @property
+    def entry(self) -> str:
+        """The entry of the dictionary that is sent."""
+        return f"{literal(self.argument.wire)}: {self.argument.name}"
+
+
+def _text(offer: Offer) -> str:
+    usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
+    return cut(offer.description.strip()) or offer.title or usual
+
+
+def _doc(method: Method, *, free: bool) -> str:
+    offer = method.offer
+    parts = [_text(offer)]
+    if offer.title and offer.description:
+        parts.insert(0, f"{offer.title}.")
+    listed = [
+        f":param {one.name}: {' '.join(one.doc.split())}"
+        for one in method.arguments or ()
+        if one.doc
+    ]
+    if free:
+        listed = [":param arguments: All arguments, by their names."]
+    if listed:
+        parts.append("\n".join(listed))
+    # The next two have no meaning for a tool that only reads.
+    reads = offer.annotations.get("readOnlyHint", False)
+    passed = ("destructiveHint", "idempotentHint") if reads else ()
+    hints = [
+        _HINTS[name][not value] for name, value in offer.annotations.items() if name not in passed
+    ]
+    hints += _TASKS.get(offer.task_support, [])
+    if hints:
+        parts.append(f"The server says: {' '.join(hints)}")
+    return "\n\n".join(parts)

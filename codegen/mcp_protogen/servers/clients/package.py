@@ -1,0 +1,93 @@
+"""The generated package that a module imports, and the revision of its types."""
+
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from mcp_protogen.base.names import UnsafeName, installed_module, module_name
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.config import PROJECT
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.output.lock import read_lock
+
+PART: Final = "tool-client"
+"""The part of a package on which typed clients rest."""
+TASKS_PART: Final = "tasks"
+
+
+class Tasks(StrEnum):
+    """The tasks that clients of a package can have; the extension has those of the core, too."""
+
+    NONE = "none"
+    CORE = "core"
+    EXTENSION = "extension"
+
+
+_HINT: Final = (
+    "name it with --package, generate one with --with-package DIR, or set out in [tool.mcp-gen]"
+)
+
+
+def import_name(folder: Path) -> str:
+    """Return the name by which a generated package is imported, from the folder it is in.
+
+    It begins below the project's folder, or below `src` there. Raise `ProblemError`
+    (`no-client-package`).
+    """
+    whole = folder.resolve()
+    project = next((one for one in whole.parents if (one / PROJECT).is_file()), whole.parent)
+    parts = list(whole.relative_to(project).parts)
+    if len(parts) > 1 and parts[0] == "src":
+        parts = parts[1:]
+    return checked(".".join(parts))
+
+
+def checked(name: str) -> str:
+    """Return the name of a package; raise `ProblemError` (`no-client-package`)."""
+    try:
+        return installed_module(name)
+    except UnsafeName as error:
+        raise _no_package(f"{name!r:.80} {error}") from error
+
+
+def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
+    """Return the module of the newest revision in a package, and the tasks of its clients.
+
+    It is that of the folder, or else of the package that can be imported, or else the newest of
+    all, without tasks. Raise `ProblemError` (`no-client-package`) for a package without the part of
+    typed clients.
+    """
+    place = folder if folder is not None else _place(package)
+    lock = read_lock(place) if place is not None else None
+    if lock is not None and PART not in lock.inputs.parts:
+        message = f"the package {package} has no part {PART}"
+        hint = f"add it: mcp-gen --out {place} --with {PART}"
+        raise ProblemError(Problem("no-client-package", message, hint=hint))
+    revisions = sorted(lock.inputs.revisions) if lock is not None else sorted(load_pins())
+    module = str(module_name(revisions[-1]))
+    if lock is None or TASKS_PART not in lock.inputs.parts:
+        return module, Tasks.NONE
+    has_extension = f"{module}/ext/tasks/client.py" in lock.files
+    return module, Tasks.EXTENSION if has_extension else Tasks.CORE
+
+
+def _place(package: str) -> Path | None:
+    """Return the folder of a package that can be imported here, without an import of it."""
+    first, *inner = package.split(".")  # to find an inner one would import those around it
+    try:
+        found = find_spec(first)
+    except (ImportError, ValueError):
+        return None
+    folders = None if found is None else found.submodule_search_locations
+    places = (Path(folder, *inner) for folder in folders or ())
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _no_package(message: str) -> ProblemError:
+    return ProblemError(Problem("no-client-package", message, hint=_HINT))
+
+
+def missing() -> ProblemError:
+    """Return the problem of a module that has no package to import."""
+    return _no_package("a typed client imports a generated package, and none is named")

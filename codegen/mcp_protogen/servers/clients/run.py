@@ -1,0 +1,206 @@
+"""The work of `mcp-gen client`: a module for each client that is meant, made or checked."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.config import ClientSettings, Settings
+from mcp_protogen.pipeline.output.drift import Cause
+from mcp_protogen.pipeline.reports.change import Comparison
+from mcp_protogen.servers.clients import package as packages
+from mcp_protogen.servers.clients.contract import Contract
+from mcp_protogen.servers.clients.differences import compared
+from mcp_protogen.servers.clients.lock import ClientLock, lock_of, read_client_lock
+from mcp_protogen.servers.clients.making import causes, write
+from mcp_protogen.servers.clients.module import class_of
+from mcp_protogen.servers.clients.naming import RESERVED_METHODS
+from mcp_protogen.servers.clients.server_contract import listed_contract
+from mcp_protogen.servers.connect.server_target import ServerTarget
+
+
+class Generate(Protocol):
+    """Generates a package for clients in a folder that has none, and returns the problems."""
+
+    def __call__(self, folder: Path, *, tasks: bool) -> tuple[Problem, ...]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientJob:
+    """One module: its server, None for the contract in its lock, and what is said about it.
+
+    `with_package` is the folder of the package that is imported, and generated if it is not there.
+    """
+
+    module: Path
+    server: ServerTarget | None
+    package: str | None = None
+    with_package: Path | None = None
+    tools: tuple[str, ...] = ()
+    methods: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.module.suffix != ".py" or not class_of(self.module).isidentifier():
+            message = f"{self.module} is no module of Python"
+            raise ProblemError(Problem("wrong-usage", message, hint="write --out FILE.py"))
+
+    def contract(self, lock: ClientLock | None) -> Contract:
+        """Return the contract of the server, of the tools that the module has.
+
+        Those of an earlier run stay chosen; one that the server does not have any more is left out.
+        """
+        if self.server is None:
+            if lock is None:
+                raise _no_lock(self.module)
+            return lock.contract
+        found = listed_contract(self.server, self.timeout)
+        if self.tools:
+            found = found.only(self.tools)
+        elif lock is not None:
+            found = lock.chosen_of(found)
+        # Some servers list members in another order each time.
+        same = lock is not None and canonical(lock.contract.as_json()) == canonical(found.as_json())
+        if lock is not None and same:
+            return replace(lock.contract, warnings=found.warnings)
+        return found
+
+
+def jobs_of(
+    clients: tuple[ClientSettings, ...],
+    target: Callable[[ClientSettings], ServerTarget] | None,
+    timeout: float,
+) -> Iterator[ClientJob]:
+    """Yield what a project has set up; without `target`, no server is asked."""
+    for one in clients:
+        yield ClientJob(
+            module=one.out,
+            server=None if target is None else target(one),
+            package=one.package,
+            tools=one.tools,
+            timeout=timeout,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a module: whether it was written anew, and what is to be said about it."""
+
+    module: Path
+    counts: str
+    changed: bool
+    problems: tuple[Problem, ...]
+
+
+def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool) -> Made:
+    """Write a module and its lock, and by `generate` a package if that was asked for."""
+    before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
+    contract = job.contract(before)
+    package, folder = _package(job, before, settings)
+    tasks = contract.calls_tasks
+    problems = generate(job.with_package, tasks=tasks) if job.with_package is not None else ()
+    revision_module, tasks_there = packages.revision_and_tasks(package, folder)
+    lock = ClientLock(
+        contract=contract,
+        package=package,
+        revision_module=revision_module,
+        tasks=tasks_there,
+        methods=_methods(job, before, contract),
+        chosen=bool(job.tools) or (before is not None and before.chosen),
+    )
+    changed, more = write(lock, job.module, force=force)
+    problems = (*contract.warnings, *problems, *more)
+    return Made(job.module, contract.counts(), changed, problems)
+
+
+def _methods(job: ClientJob, lock: ClientLock | None, contract: Contract) -> Mapping[str, str]:
+    """Return the methods that the user has named, by tool, now or in an earlier run."""
+    contract.require(job.methods)
+    named = {**(lock.methods if lock is not None else {}), **job.methods}
+    methods = {tool: name for tool, name in named.items() if tool in contract.tools}
+    names = [*methods.values()]
+    for name in names:
+        if name in RESERVED_METHODS or names.count(name) > 1:
+            message = f"--name: {name!r:.80} is the name of another method or attribute"
+            hint = "choose another one with --name TOOL=METHOD"
+            raise ProblemError(Problem("wrong-usage", message, str(job.module), hint=hint))
+    return methods
+
+
+def _package(
+    job: ClientJob, lock: ClientLock | None, settings: Settings
+) -> tuple[str, Path | None]:
+    """Return the name of the package to import, and its folder if that is known."""
+    own = settings.out
+    if job.with_package is not None:
+        name = job.package or packages.import_name(job.with_package)
+        return packages.checked(name), job.with_package
+    named = lock.package if job.package is None and lock is not None else job.package
+    if named is not None:
+        known = own is not None and _name_of(own) == named
+        return packages.checked(named), own if known else None
+    if own is None:
+        raise packages.missing()
+    return packages.import_name(own), own
+
+
+def _name_of(folder: Path) -> str:
+    try:
+        return packages.import_name(folder)
+    except ProblemError:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Why a module is not in step: with its lock, and with the contract of the server."""
+
+    module: Path
+    causes: tuple[Cause, ...]
+    comparison: Comparison | None = None
+
+
+def check(job: ClientJob) -> Checked:
+    """Compare a module with its lock, and with its server if that is to be asked.
+
+    Raise `ProblemError` for a server that cannot be asked.
+    """
+    lock = read_client_lock(lock_of(job.module))
+    found = tuple(causes(lock, job.module))
+    if lock is None or job.server is None:
+        return Checked(job.module, found)
+    name = str(lock_of(job.module))
+    return Checked(job.module, found, _against(lock, name, job.server, job.timeout))
+
+
+def against_server(name: str, server: ServerTarget, timeout: float) -> Comparison:
+    """Return how a server differs from the contract in a lock, or in that of a module."""
+    return _against(_locked(name), name, server, timeout)
+
+
+def between_locks(before: str, after: str) -> Comparison:
+    """Return how the contracts in two locks differ."""
+    sides = _locked(before).contract, _locked(after).contract
+    return compared(*sides, (before, after))
+
+
+def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
+    found = lock.chosen_of(listed_contract(server, timeout))
+    return compared(lock.contract, found, (name, server.shown))
+
+
+def _locked(name: str) -> ClientLock:
+    path = Path(name)
+    path = lock_of(path) if path.suffix == ".py" else path
+    lock = read_client_lock(path)
+    if lock is None:
+        raise _no_lock(path)
+    return lock
+
+
+def _no_lock(path: Path) -> ProblemError:
+    message = "there is no lock of a typed client"
+    hint = "write one with mcp-gen client TARGET --out FILE.py"
+    return ProblemError(Problem("no-client-lock", message, str(path), hint=hint))

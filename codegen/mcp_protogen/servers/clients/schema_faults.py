@@ -1,0 +1,148 @@
+"""Where the values of one schema need not be values of another, keyword by keyword."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import Any, Final
+
+from mcp_protogen.servers.clients.keywords import ANNOTATIONS, TOGETHER, identities, values_of
+from mcp_protogen.servers.clients.ranges import EDGES, LENGTHS, divides, measure, tighter
+from mcp_protogen.servers.clients.wording import shown, spelled, spelled_keyword
+
+Json = dict[str, Any]
+
+_DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
+# The other keywords that refuse values: the type of those values, if it is one, and what each of
+# them may have without a meaning.
+_RULES: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = {
+    **dict.fromkeys(("if", "then", "else", *_DYNAMIC), ("", ())),
+    "not": ("", (False,)),
+    "pattern": ("string", ("", ".*")),
+    **dict.fromkeys(("contains", "minContains", "maxContains"), ("array", ())),
+    "uniqueItems": ("array", (False,)),
+    "unevaluatedItems": ("array", (True, {})),
+    **dict.fromkeys(("dependencies", "dependentRequired", "dependentSchemas"), ("object", ({},))),
+    "patternProperties": ("object", ({},)),
+    "propertyNames": ("object", (True, {}, {"type": "string"})),
+    "unevaluatedProperties": ("object", (True, {})),
+}
+
+
+class Kind(StrEnum):
+    """What is different at a place."""
+
+    TYPE = "type"
+    """A type of values is not accepted."""
+    VALUE = "value"
+    """A single value is not accepted."""
+    BOUND = "bound"
+    """A value may be beyond a bound."""
+    REQUIRED = "required"
+    """A declared member may be missing."""
+    MISSING = "missing"
+    """A required member is not declared."""
+    UNDECLARED = "undeclared"
+    """A member is not accepted at all."""
+    REMOVED = "removed"
+    """A member is not declared any more, so that it may be anything, or be missing."""
+    EXTRA = "extra"
+    """A member is accepted, but nothing is known of it; no fault."""
+    FORMAT = "format"
+    """Another format is meant, which nothing has to check; no fault."""
+    RULE = "rule"
+    """Another keyword differs, and nobody can say what that refuses."""
+    UNKNOWN = "unknown"
+    """Nobody can say what is meant, or it is too much to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A place at which values of the one schema need not be values of the other.
+
+    `path` leads there by members: `hours[].at`. `narrow` and `wide` are the two sides as short
+    text.
+    """
+
+    kind: Kind
+    path: str
+    narrow: str = ""
+    wide: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two schemas at a place, with the keywords of either in one object."""
+
+    narrow: Json
+    wide: Json
+    path: str
+
+    def fault(self, kind: Kind, narrow: object = "", wide: object = "") -> Fault:
+        return Fault(kind, self.path, shown(narrow), shown(wide))
+
+    def differing(self, kind: Kind, keyword: str) -> Fault:
+        sides = spelled_keyword(self.narrow, keyword), spelled_keyword(self.wide, keyword)
+        return self.fault(kind, *sides)
+
+
+def weight(found: Sequence[Fault], path: str) -> tuple[int, int]:
+    """Return how far an alternative is away: another type at its own place is the farthest."""
+    refused = refusals(found)
+    other_kind = any(one.kind in (Kind.TYPE, Kind.VALUE) and one.path == path for one in refused)
+    return int(other_kind), len(refused)
+
+
+def refusals(found: Sequence[Fault]) -> list[Fault]:
+    """Return the faults for which a value is refused."""
+    return [one for one in found if one.kind not in (Kind.EXTRA, Kind.FORMAT)]
+
+
+def beside_constants(pair: Pair, kind: str) -> Iterator[Fault]:
+    """Yield a fault if a type has values besides the constants of the other schema."""
+    values = values_of(pair.wide)
+    if values is None:
+        return
+    all_of = {"boolean": {b"true", b"false"}, "null": {b"null"}}.get(kind)
+    if all_of is None or not all_of <= identities(values):
+        yield pair.fault(Kind.VALUE, spelled(pair.narrow), spelled(pair.wide))
+
+
+def bounds(pair: Pair, kind: str) -> Iterator[Fault]:
+    """Yield the bounds of the wide schema for a type that the narrow one does not keep."""
+    if kind in ("integer", "number"):
+        yield from _ranges(pair, whole=kind == "integer")
+        return
+    if kind in LENGTHS:
+        least, most = LENGTHS[kind]
+        if measure(pair.narrow, least, 0) < measure(pair.wide, least, 0):
+            yield pair.differing(Kind.BOUND, least)
+        if measure(pair.narrow, most, inf) > measure(pair.wide, most, inf):
+            yield pair.differing(Kind.BOUND, most)
+
+
+def _ranges(pair: Pair, *, whole: bool) -> Iterator[Fault]:
+    for edge in EDGES:
+        ours, theirs = (tighter(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
+        if ours < theirs:
+            yield pair.fault(
+                Kind.BOUND,
+                *(spelled_keyword(side, edge.keyword(side)) for side in (pair.narrow, pair.wide)),
+            )
+    step = pair.wide.get("multipleOf")
+    if step is not None and not divides(step, pair.narrow.get("multipleOf", 1 if whole else None)):
+        yield pair.differing(Kind.BOUND, "multipleOf")
+
+
+def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[Fault]:
+    """Yield the other keywords of the wide schema that the narrow one does not have as well."""
+    for keyword in sorted(pair.wide.keys() & _RULES.keys()):
+        type_, idle = _RULES[keyword]
+        if type_ not in ("", kind) or pair.wide[keyword] in idle:
+            continue
+        group = next((one for one in TOGETHER if keyword in one), frozenset({keyword}))
+        if keyword.startswith("unevaluated"):
+            group = frozenset({*pair.wide, *pair.narrow}) - ANNOTATIONS
+        sides = [{key: one[key] for key in group if key in one} for one in (pair.narrow, pair.wide)]
+        if not alike(*sides):
+            yield pair.differing(Kind.UNKNOWN if keyword in _DYNAMIC else Kind.RULE, keyword)

@@ -1,0 +1,244 @@
+"""Schemas of tools in the form that models are made from.
+
+Each schema becomes definitions of its own: the schema itself, and what it defines. References lead
+only to these; one that leads elsewhere is never followed, and stands for any value.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any, Final
+from urllib.parse import unquote
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.graph import reached
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.subschemas import changed, subschemas, with_pointers
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.normalise import dialect, normalise, references
+from mcp_protogen.servers.call.input_schemas import Part, as_array, read_schema
+from mcp_protogen.servers.clients.keywords import (
+    UNIONS,
+    enumerated,
+    required_of,
+)
+from mcp_protogen.servers.clients.naming import class_text, numbered
+
+Json = dict[str, Any]
+
+_DEFINITIONS: Final = ("$defs", "definitions")
+_NO_FACTS: Final = Facts("", {}, "")
+_MOST_VALUES: Final = 5_000
+"""JSON values in one schema: far more than those of usual servers have."""
+_MOST_ARMS: Final = 500
+"""Alternatives of one value; Python reads no union that is much longer."""
+_ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
+# A schema of a server may be none at all, in any place.
+_FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """A schema as definitions; `root` is the name of the schema itself."""
+
+    root: str
+    schemas: Json
+    problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def _graph(self) -> Mapping[str, list[str]]:
+        """The definitions that each definition refers to."""
+        return _graph(self.schemas)
+
+    def reachable(self, name: str) -> Json:
+        """Return the definition of a name with those that it refers to."""
+        needed = reached(self._graph, [name])
+        return {found: self.schemas[found] for found in sorted(needed & self.schemas.keys())}
+
+    def with_root(self, schema: Json) -> "Definitions":
+        """Return another schema with the definitions that it refers to."""
+        # Definitions that cannot be types themselves would fail each time: only used ones stay.
+        needed = reached({**self._graph, **_graph({self.root: schema})}, [self.root])
+        used = {name: self.schemas[name] for name in sorted(needed & self.schemas.keys())}
+        return replace(self, schemas={**used, self.root: schema})
+
+
+def collected(schema: Json, root: str, place: str) -> Definitions:
+    """Return a schema as definitions, with a warning for each reference that leads elsewhere.
+
+    Those that it defines have safe names, and the schema itself the name `root`. A schema that is
+    too large stands for any value, with a warning: its models would take minutes.
+    """
+    if _is_too_large(schema):
+        message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
+        return Definitions(root, {root: _any_value(schema)}, (_loosening(message, place),))
+    schema = with_pointers(schema)
+    called: dict[str, str] = {}
+    raw: dict[str, Any] = {}
+    for keyword in _DEFINITIONS:
+        inner = schema.get(keyword)
+        for name, value in inner.items() if is_object(inner) else ():
+            pointer = jsonpointer.join(keyword, name)
+            taken = {root, *called.values()}
+            safe = next(one for one in numbered(class_text(name) or "Model") if one not in taken)
+            called[pointer], raw[safe] = safe, value
+    above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+    rebasing = _Rebasing(called, root, place)
+    rebased = changed({"$defs": {root: above, **raw}}, rebasing.rebased)
+    hoisted, _ = references.hoisted(rebased)
+    resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
+    return Definitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
+
+
+def with_all_members(found: Definitions) -> Definitions:
+    """Return definitions whose root declares the members of all its alternatives and conditions.
+
+    A call has its arguments one by one, and each of them may be one of several alternatives.
+    """
+    above: Json = {"$defs": found.schemas, "$ref": references.PREFIX + found.root}
+    part = read_schema(above)
+    if not part.has_alternatives or not part.members:
+        return found
+    members = {name: _merge(member) for name, member in part.members.items()}
+    root: Json = {"type": "object", "properties": members, "required": part.required}
+    return replace(found, schemas={**found.schemas, found.root: root})
+
+
+def _merge(member: Part) -> Json:
+    """Return one schema of a member that several schemas may declare."""
+    certain = [dict(schema) for schema in member.schemas(certain=True) if schema]
+    # A default of an alternative must not be sent with another one.
+    found = certain or [
+        {key: value for key, value in schema.items() if key != "default"}
+        for schema in member.schemas(certain=False)
+    ]
+    if len(found) < 2:
+        return found[0] if found else {}
+    values = None if certain else enumerated(found, alone=False)
+    texts = [schema["description"] for schema in found if "description" in schema]
+    done = {"allOf": found} if certain else {"enum": values} if values else {"anyOf": found}
+    return {**done, "description": texts[0]} if texts else done
+
+
+def _is_too_large(schema: Json) -> bool:
+    values = [value for _, value in islice(jsonpointer.walk(schema), _MOST_VALUES + 1)]
+    arms = (as_array(value.get(key)) for value in values if is_object(value) for key in UNIONS)
+    return len(values) > _MOST_VALUES or any(len(found) > _MOST_ARMS for found in arms)
+
+
+def _loosening(message: str, place: str) -> Problem:
+    hint = "any value is accepted in its place"
+    return Problem("loosened-schema", message, place, hint=hint, level=Level.WARNING)
+
+
+class _Rebasing:
+    """The references of one schema, which lead to definitions afterwards."""
+
+    def __init__(self, called: Mapping[str, str], root: str, place: str) -> None:
+        self._called = called
+        self._root = root
+        self._place = place
+        self.problems: list[Problem] = []
+
+    def rebased(self, schema: Json) -> Json:
+        """Return a schema whose reference is rebased."""
+        done = {
+            key: one
+            for key, one in schema.items()
+            # Models keep members that they do not know, also those of a later version.
+            if key != "$ref" and (key, one) != ("additionalProperties", False)
+        }
+        if "properties" in done and not is_object(done["properties"]):
+            done["properties"] = {}
+        ref = schema.get("$ref")
+        return {**done, "$ref": self._rebased(ref)} if isinstance(ref, str) else done
+
+    def _rebased(self, ref: str) -> str:
+        if ref in ("", "#", "#/"):
+            return references.PREFIX + self._root
+        if not ref.startswith("#/"):
+            return ref
+        pointer = unquote(ref[1:])
+        for known, name in self._called.items():
+            if pointer == known or pointer.startswith(f"{known}/"):
+                return references.PREFIX + name + pointer.removeprefix(known)
+        return f"{references.PREFIX}{self._root}{pointer}"
+
+    def resolved(self, schema: Json, definitions: Json) -> Json:
+        """Return a schema without a reference that leads to none of the definitions."""
+        ref: str = schema.get("$ref", "")
+        if not ref or (ref.startswith(references.PREFIX) and references.target(ref) in definitions):
+            return schema
+        own = f"{references.PREFIX}{self._root}/"
+        said = f"#/{ref.removeprefix(own)}" if ref.startswith(own) else ref
+        message = f"the reference {said!r:.80} is not followed"
+        hint = "any value is accepted in its place"
+        problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return {key: one for key, one in schema.items() if key != "$ref"}
+
+
+def normal(found: Definitions, place: str) -> Definitions:
+    """Return definitions in normal form, with what the models do not check as warnings.
+
+    A member that cannot be a type stands for any value, and so does a schema that is none.
+    """
+    try:
+        return _normal(found, place)
+    except _FAULTS as error:
+        above: Any = found.schemas[found.root]
+        members = above.get("properties") if is_object(above) else None
+        loosened = _with_members(above, found, place) if is_object(members) else _any_value(above)
+        reason = error.problems[0].message if isinstance(error, ProblemError) else str(error)
+        message = f"a part of the schema cannot be a type: {reason}"
+        done = _normal(found.with_root(loosened), place)
+        return Definitions(done.root, done.schemas, (_loosening(message, place), *done.problems))
+
+
+def _any_value(schema: Any) -> Json:
+    """Return a schema of any value, or of any object if the schema says no other type."""
+    kinds = schema.get("type", "object") if is_object(schema) else "object"
+    return _ANY_OBJECT if kinds in ("object", ["object"]) else {}
+
+
+def _normal(found: Definitions, place: str) -> Definitions:
+    plain, unread = dialect.plain({"$defs": found.schemas}, (), place, exclusive=True)
+    done, loosened = normalise(plain, _NO_FACTS, place)
+    kept = reachable(done["$defs"], [found.root])
+    return Definitions(found.root, kept, (*found.problems, *unread, *loosened))
+
+
+def _with_members(above: Json, found: Definitions, place: str) -> Json:
+    """Return the schema with those of its members that can be types, and others of any value."""
+    members: Json = {}
+    needed = set(required_of(above))
+    for name, value in above["properties"].items():
+        # An object that has to have a member of no value has no value itself.
+        alone: Json = {"type": "object", "properties": {name: value}}
+        try:
+            _normal(found.with_root({**alone, "required": [*needed & {name}]}), place)
+            members[name] = value
+        except _FAULTS:
+            members[name] = {}
+    return {"type": "object", "properties": members, "required": sorted(needed & members.keys())}
+
+
+def reachable(schemas: Json, names: Iterable[str]) -> Json:
+    """Return the definitions of these names, and all that they refer to."""
+    needed = reached(_graph(schemas), names)
+    return {name: one for name, one in schemas.items() if name in needed}
+
+
+def _graph(schemas: Json) -> Mapping[str, list[str]]:
+    """Return to which definitions each definition refers."""
+    return {
+        name: [
+            references.target(one["$ref"])
+            for one in subschemas(schema)
+            if isinstance(one.get("$ref"), str)
+        ]
+        for name, schema in schemas.items()
+    }

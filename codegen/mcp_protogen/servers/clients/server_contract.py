@@ -1,0 +1,61 @@
+"""The contract of a server that runs: connect, list what it offers, and leave."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import Any
+
+from mcp_protogen.runtime.client.tasks.calls import CORE_CALLS
+from mcp_protogen.runtime.core.losses import Loss
+from mcp_protogen.runtime.core.options import Options
+from mcp_protogen.servers.call.connections import JSON, has_core_tasks, has_task_extension
+from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.call.listing import Listing, listing
+from mcp_protogen.servers.clients.contract import MOST_OFFERS, OFFERED, Contract, contract
+from mcp_protogen.servers.connect.failures import ERRORS, mended_problems, problem_error
+from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.connect.server_target import ServerTarget
+
+
+def listed_contract(target: ServerTarget, timeout: float) -> Contract:
+    """Return the contract of a server; `timeout` is for each answer, in seconds.
+
+    Raise `ProblemError`: those of `ServerTarget.opener` and of `connecting.failures`, and
+    `bad-contract`.
+    """
+    opener = target.opener()
+    losses: list[Loss] = []
+    options = Options(timeout=timeout, lenient=True, on_loss=losses.append)
+    package = protocol()
+    modules = [revision.load() for revision in package.REVISIONS]
+    # Tools have no `taskSupport` in the newest revision.
+    with_tasks = [module for module in modules[:-1] if has_core_tasks(module)]
+    clients = [module.Client() for module in (*with_tasks, modules[-1])]
+    connecting = package.connect(opener, *clients, revisions=package.REVISIONS, options=options)
+    try:
+        found = asyncio.run(_listed(connecting))
+    except ERRORS as error:
+        raise problem_error(error, target.shown) from error
+    # What is lost between revisions is not in the contract.
+    mended = [loss for loss in losses if not loss.wire]
+    return replace(found, warnings=mended_problems(mended, target.shown))
+
+
+async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:
+    async with connecting as client:
+        # One more than there may be shows that there are too many.
+        found = await listing(client, OFFERED, MOST_OFFERS + 1)
+        lists = {**found.lists, Kind.TOOLS: [*_tools(found)]}
+        extension = has_task_extension(client)
+        return contract(found.server, str(client.revision), lists, task_extension=extension)
+
+
+def _tools(found: Listing) -> Iterator[JSON]:
+    """Yield the tools, without their `taskSupport` if the server does not declare tasks.
+
+    2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation": it has no effect then.
+    """
+    has_tasks = CORE_CALLS.declared_in(found.capabilities)
+    for tool in found.lists[Kind.TOOLS]:
+        yield tool if has_tasks else {**tool, "execution": None}

@@ -1,0 +1,415 @@
+"""From the contract of a server to types and signatures: the meaning of a generated module."""
+
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import digest
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import ClassName, FieldName, pascal
+from mcp_protogen.base.printable import listed
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.subschemas import subschemas
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.types import expression, nullable, nullable_names
+from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
+from mcp_protogen.pipeline.ir import (
+    AliasIR,
+    Anything,
+    FieldIR,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.pipeline.ir import Json as JsonScalar
+from mcp_protogen.pipeline.normalise import references
+from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.clients.contract import Contract, Offer
+from mcp_protogen.servers.clients.naming import TypeNames, class_text, python_names
+from mcp_protogen.servers.clients.schemas import (
+    Definitions,
+    collected,
+    normal,
+    reachable,
+    with_all_members,
+)
+
+Json = dict[str, Any]
+
+_BASE: Final = ClassName("WireModel")
+_BOUNDS: Final = tuple(CONSTRAINTS)
+_WRAPPED: Final = "result"
+"""The only member of an object that servers make of a result that is none."""
+_LONGEST_TEXT: Final = 4_000
+_LONGEST_DEFAULT: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a tool; `default` is that of the schema, if `has_default`."""
+
+    wire: str
+    name: FieldName
+    type: TypeExpr
+    required: bool
+    nullable: bool = False
+    has_default: bool = False
+    default: JsonScalar = None
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """The method for a tool, a prompt or a resource template.
+
+    `arguments` is None for a tool that takes an object with free members. `returns` is None for one
+    without an output schema; `unwrapped` is the type of its member `result` if that is returned.
+    """
+
+    offer: Offer
+    name: FieldName
+    arguments: tuple[Argument, ...] | None
+    returns: TypeExpr | None
+    unwrapped: TypeExpr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypedServer:
+    """All methods, and the types that they name."""
+
+    contract: Contract
+    methods: tuple[Method, ...]
+    types: tuple[TypeIR, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def typed_server(
+    contract: Contract, chosen: Mapping[str, str], reserved: Iterable[str] = ()
+) -> TypedServer:
+    """Return methods and types for a contract.
+
+    `chosen` has methods by tool, as the user wants them; `reserved` names cannot be those of types.
+    Warnings say which names had to differ, and what the models do not check.
+    """
+    sides = [side for offers in contract.offers.values() for side in _sides(offers.values())]
+    module = _Module(TypeNames(reserved), _shared(sides))
+    defined = frozenset(name for side in sides for name in side.found.schemas)
+    roots = _result_names([side for side in sides if side.is_output], defined)
+    found: list[Method] = []
+    problems: list[Problem] = []
+    for kind, offers in contract.offers.items():
+        own = chosen if kind is Kind.TOOLS else None
+        names = python_names(offers, kind.singular, contract.server, own)
+        problems += names.problems
+        for offer in offers.values():
+            given, *results = (side for side in sides if side.offer is offer)
+            arguments = module.add(given, class_text(offer.name) or pascal(kind.singular))
+            result = module.add(results[0], roots[offer.name]) if results else None
+            found.append(_method(offer, names[offer.name], arguments, result))
+    types = module.types(_used(found))
+    problems += [*module.problems, *module.loosened(contract.server)]
+    for method in found:
+        wires = (one.wire for one in method.arguments or ())
+        problems += python_names(wires, "argument", method.offer.name).problems
+    return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One schema of a tool, as definitions under names of its own."""
+
+    offer: Offer
+    is_output: bool
+    raw: Json
+    place: str
+    found: Definitions
+
+    def content(self, name: str) -> str:
+        """Return a digest of a definition with everything that it leads to."""
+        return digest(self.found.reachable(name))
+
+
+_ROOT: Final = "ToolSchema"
+_LOOSENED: Final = "loosened-schema"
+
+
+def _sides(offers: Iterable[Offer]) -> Iterator[_Side]:
+    for offer in offers:
+        for is_output, raw in ((False, offer.input), (True, offer.output)):
+            if raw is not None:
+                place = f"{offer.name} ({'output' if is_output else 'input'})"
+                found = collected(raw, _ROOT, place)
+                found = found if is_output else with_all_members(found)
+                yield _Side(offer, is_output, raw, place, found)
+
+
+def _shared(sides: Iterable[_Side]) -> Collection[str]:
+    """Return the names of definitions that mean the same wherever a tool has them."""
+    contents: defaultdict[str, set[str]] = defaultdict(set)
+    for side in sides:
+        for name in side.found.schemas:
+            contents[name].add(side.content(name))
+    return frozenset(name for name, found in contents.items() if len(found) == 1)
+
+
+def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[str, str]:
+    """Return a name for the result of each tool: its title if that is a name, and its alone."""
+    titled: defaultdict[str, list[str]] = defaultdict(list)
+    names: dict[str, str] = {}
+    for side in sides:
+        names[side.offer.name] = f"{class_text(side.offer.name) or 'Tool'}Result"
+        title = side.raw.get("title")
+        if isinstance(title, str) and title.isidentifier() and class_text(title) == title:
+            titled[title].append(side.offer.name)
+    singly = {
+        tools[0]: title
+        for title, tools in titled.items()
+        if len(tools) == 1 and title not in defined
+    }
+    return {**names, **singly}
+
+
+@dataclass(slots=True)
+class _Added:
+    """A schema of a tool in the module: the name of its definition, and both forms of it.
+
+    `nulls` are the names of types that accept null.
+    """
+
+    root: str
+    schema: Json
+    raw: Json
+    nulls: Container[str]
+
+
+class _Module:
+    """The definitions of a module, which come schema by schema."""
+
+    def __init__(self, names: TypeNames, shared: Collection[str]) -> None:
+        self._names = names
+        self._shared = shared
+        self._given: dict[str, str] = {}
+        self._docs: dict[str, _Docs] = {}
+        self._loosened: dict[str, list[str]] = {}
+        self.schemas: Json = {}
+        self.problems: list[Problem] = []
+
+    def add(self, side: _Side, wanted: str) -> _Added:
+        """Add the definitions of a schema, under free names, and return what became of it."""
+        found = side.found
+        owner = class_text(side.offer.name) or "Tool"
+        called = {found.root: self._names.give(wanted)}
+        for name in sorted(found.schemas.keys() - {found.root}):
+            if name not in self._shared:
+                called[name] = self._names.give(f"{owner}{name}")
+            elif name not in self._given:
+                self._given[name] = self._names.give(name)
+            called.setdefault(name, self._given.get(name, ""))
+        schemas = references.renamed(found.schemas, called)
+        root = called[found.root]
+        done = normal(Definitions(root, schemas, found.problems), side.place)
+        # Nothing checks arguments here, so that it does not matter what models would not check.
+        for problem in done.problems if side.is_output else found.problems:
+            if problem.code == _LOOSENED:
+                self._loosened.setdefault(problem.message, []).append(side.offer.name)
+            else:
+                self.problems.append(problem)
+        docs = _Docs(schemas)
+        inline = done.schemas.keys() - {*called.values()}
+        inner = {name: self._names.give(name) for name in sorted(inline)}
+        final = references.renamed(done.schemas, inner)
+        for name, schema in final.items():
+            self.schemas.setdefault(name, schema)
+            self._docs.setdefault(name, docs)
+        return _Added(root, final[root], schemas[root], nullable_names(final))
+
+    def loosened(self, place: str) -> Iterator[Problem]:
+        """Yield what the models do not check, each with the tools that it is about."""
+        hint = "the models accept more than the schema does"
+        for message, tools in self._loosened.items():
+            said = f"{message}: {listed([*dict.fromkeys(tools)], 5)}"
+            yield Problem(_LOOSENED, said, place, hint=hint, level=Level.WARNING)
+
+    def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
+        """Return the types that are used, and what they lead to, by name."""
+        needed = sorted(reachable(self.schemas, used))
+        nulls = nullable_names(self.schemas)
+        return tuple(self._type(name, nulls) for name in needed)
+
+    def _type(self, name: str, nulls: Container[str]) -> TypeIR:
+        schema, docs = self.schemas[name], self._docs[name]
+        origin = jsonpointer.join("$defs", name)
+        if "properties" in schema:
+            return ObjectIR(
+                name=ClassName(name),
+                fields=tuple(self._fields(schema, docs, nulls, name)),
+                any_of_required=tuple(schema.get("x-any-of-required", ())),
+                open=schema.get("x-open", False),
+                origin=origin,
+                doc=docs.type(schema),
+                deprecated=False,
+                base=_BASE,
+            )
+        if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
+            arms = tuple(expression(arm) for arm in schema["anyOf"])
+            tag = schema.get("discriminator", {}).get("propertyName")
+            return UnionIR(ClassName(name), arms, tag, False, origin, "", False)
+        return AliasIR(ClassName(name), expression(schema), origin, "", False)
+
+    def _fields(
+        self, schema: Json, docs: "_Docs", nulls: Container[str], owner: str
+    ) -> Iterator[FieldIR]:
+        names = python_names(schema["properties"], "member", owner)
+        self.problems += names.problems
+        required = frozenset(schema.get("required", ()))
+        for wire, value in schema["properties"].items():
+            expr = expression(value)
+            yield FieldIR(
+                wire=wire,
+                name=names[wire],
+                type=expr,
+                required=wire in required,
+                default=value.get("const") if wire in required else None,
+                nullable=nullable(expr, nulls),
+                constraints=tuple((key, value[key]) for key in _BOUNDS if key in value),
+                known_values=(),
+                doc=docs.member(schema, wire),
+                deprecated=False,
+            )
+
+
+class _Docs:
+    """What a schema says about its objects and members.
+
+    Types in normal form have no texts. They are found again by the members that a type has; where
+    two types have the same members and other texts, nothing is said.
+    """
+
+    def __init__(self, schemas: Json) -> None:
+        self._types: defaultdict[frozenset[str], set[str]] = defaultdict(set)
+        self._members: defaultdict[tuple[frozenset[str], str], set[str]] = defaultdict(set)
+        for schema in subschemas([*schemas.values()]):
+            if not is_object(schema.get("properties")):
+                continue
+            members = frozenset(schema["properties"])
+            self._types[members].add(_described(schema))
+            for name, value in schema["properties"].items():
+                self._members[members, name].add(_described(value))
+
+    def type(self, schema: Json) -> str:
+        """Return the text about a type in normal form."""
+        return _only(self._types[frozenset(schema["properties"])])
+
+    def member(self, schema: Json, name: str) -> str:
+        """Return the text about a member of one."""
+        return _only(self._members[frozenset(schema["properties"]), name])
+
+
+def _only(texts: Collection[str]) -> str:
+    return next(iter(texts)) if len(texts) == 1 else ""
+
+
+def _described(schema: Any) -> str:
+    text = schema.get("description") if is_object(schema) else None
+    return cut(text) if isinstance(text, str) else ""
+
+
+def cut(text: str) -> str:
+    """Return a text without what is beyond the longest one."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
+
+
+def _method(offer: Offer, name: FieldName, given: _Added, result: _Added | None) -> Method:
+    unwrapped = None
+    if result is not None and _is_wrapper(result.schema):
+        unwrapped = expression(result.schema["properties"][_WRAPPED])
+    returns = None if result is None else _returned(result)
+    return Method(offer, name, _arguments(given, offer), returns, unwrapped)
+
+
+def _returned(result: _Added) -> TypeExpr:
+    """Return the type of a result, by its name if it is a class."""
+    if "properties" in result.schema:
+        return Ref(ClassName(result.root))
+    return expression(result.schema)
+
+
+def _is_wrapper(schema: Json) -> bool:
+    members = [*schema.get("properties", ())]
+    return members == [_WRAPPED] and _WRAPPED in schema.get("required", ())
+
+
+def _arguments(given: _Added, offer: Offer) -> tuple[Argument, ...] | None:
+    schema, raw = given.schema, given.raw
+    if "properties" not in schema:
+        free = expression(schema)
+        none_at_all = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
+        return () if none_at_all and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
+    names = python_names(schema["properties"], "argument", offer.name)
+    required = frozenset(schema.get("required", ()))
+    members: Any = raw.get("properties", {})
+    found: list[Argument] = []
+    for wire, value in schema["properties"].items():
+        about = members.get(wire) if is_object(members) else None
+        expr = expression(value)
+        default = _default(about, expr) if wire not in required else ()
+        argument = Argument(
+            wire=wire,
+            name=names[wire],
+            type=expr,
+            required=wire in required,
+            nullable=nullable(expr, given.nulls),
+            has_default=bool(default),
+            default=default[0] if default else None,
+            doc=_described(about),
+        )
+        found.append(argument)
+    return tuple(sorted(found, key=lambda one: not one.required))
+
+
+def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
+    """Return the default of an argument if it is a short one of its type, and nothing else."""
+    if not is_object(raw) or "default" not in raw:
+        return ()
+    value = raw["default"]
+    return (value,) if fits(expr, value) and len(repr(value)) <= _LONGEST_DEFAULT else ()
+
+
+def fits(expr: TypeExpr, value: object) -> bool:
+    """Return whether a scalar is one of a type; for other values and names, return false."""
+    match expr:
+        case Scalar("null"):
+            return value is None
+        case Scalar("boolean"):
+            return isinstance(value, bool)
+        case Scalar("string"):
+            return isinstance(value, str)
+        case Scalar("integer"):
+            return isinstance(value, int) and not isinstance(value, bool)
+        case Scalar("number"):
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case LiteralOf(values):
+            return any(type(one) is type(value) and one == value for one in values)
+        case OneOf(arms):
+            return any(fits(arm, value) for arm in arms)
+        case Anything():
+            return value is None or isinstance(value, bool | int | float | str)
+        case _:
+            return False
+
+
+def _used(methods: Iterable[Method]) -> Iterator[str]:
+    """Yield the types that methods name."""
+    for method in methods:
+        for argument in method.arguments or ():
+            yield from recursion.names_in(argument.type)
+        if method.returns is not None:
+            yield from recursion.names_in(method.returns)

@@ -1,0 +1,41 @@
+"""Schemas and values in a few words, for reports."""
+
+import json
+from typing import Any
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.servers.clients.keywords import UNIONS, values_of
+
+Json = dict[str, Any]
+
+
+def shown(value: object) -> str:
+    """Return a value as short text; a text stays as it is."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def spelled(schema: Any) -> str:
+    """Return a schema in a few words."""
+    if not is_object(schema):
+        return "anything" if schema is not False else "nothing"
+    if (values := values_of(schema)) is not None:
+        return shown(" | ".join(json.dumps(one, ensure_ascii=False) for one in values))
+    if isinstance(schema.get("$ref"), str):
+        return shown(str(schema["$ref"]).rpartition("/")[2])
+    for keyword in UNIONS:
+        if is_array(schema.get(keyword)):
+            return shown(" | ".join(spelled(arm) for arm in schema[keyword]))
+    kinds = schema.get("type")
+    if kinds == "array":
+        return f"array of {spelled(schema.get('items', True))}"
+    return shown(" | ".join(map(str, kinds)) if is_array(kinds) else str(kinds or "anything"))
+
+
+def spelled_keyword(schema: Json, keyword: str) -> str:
+    """Return a keyword with its value, as short text."""
+    return (
+        f"{keyword} {json.dumps(schema[keyword], ensure_ascii=False)}"
+        if keyword in schema
+        else f"no {keyword}"
+    )

@@ -1,0 +1,101 @@
+"""Servers as users name them: a command line, a file of Python, a URL, or a name in a file."""
+
+import re
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.runtime.client.targets import program_words
+from mcp_protogen.runtime.transports.base import Opener, StandardError
+from mcp_protogen.servers.connect.protocol import protocol
+
+_SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
+_URL: Final = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(https?://)(?:[^/?#]*@)?([^?#]*).*", re.IGNORECASE | re.DOTALL)
+_LAUNCHERS: Final = ("npx", "bunx", "pnpx", "uvx", "pipx")
+"""Programs that run the package that is named after their options."""
+
+
+def _nothing() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTarget:
+    """A server, as a user names it, and how to reach it.
+
+    `name` is a URL or a command line, or with `config` a name in a file such as the `mcp.json` of a
+    host. `headers` and `auth` are for URLs; `env` and `cwd` for programs, which inherit all other
+    variables if `inherit` says so, and else only those that are safe. `stderr` is where the
+    standard error of a program goes, by default to ours.
+    """
+
+    name: str
+    config: Path | None = None
+    headers: Mapping[str, str] = field(default_factory=_nothing, repr=False)
+    auth: Any = field(default=None, repr=False)
+    env: Mapping[str, str] = field(default_factory=_nothing, repr=False)
+    cwd: Path | None = None
+    inherit: bool = False
+    stderr: StandardError = None
+
+    @property
+    def shown(self) -> str:
+        """The server as it may be shown: URLs and command lines often have secrets in them."""
+        if self.config is not None:
+            return f"{self.config}: {self.name}"
+        if self.is_url:
+            return _ADDRESS.sub(r"\1\2", self.name)
+        program, *others = self.name.split() or [""]
+        if program in _LAUNCHERS:
+            program = next((word for word in others if not word.startswith("-")), program)
+        script = next(filter(_SCRIPT.search, others[:1]), program)
+        return script if script.startswith("@") else Path(script).name
+
+    @property
+    def is_url(self) -> bool:
+        """Return whether the server is reached over HTTP by this name."""
+        return self.config is None and _URL.match(self.name) is not None
+
+    def opener(self) -> Opener:
+        """Return what opens connections to the server.
+
+        Raise `ProblemError`: `no-server` for what names none, `missing-package` where HTTP needs
+        one that is not installed.
+        """
+        with self.checked():
+            return self._opener()
+
+    @contextmanager
+    def checked(self) -> Generator[None, None, None]:
+        """Raise `ProblemError`, as `opener` does, for what is raised inside."""
+        try:
+            yield
+        except ImportError as error:
+            hint = "install it, or install mcp-gen with its extra http"
+            problem = Problem("missing-package", str(error), self.shown, hint=hint)
+            raise ProblemError(problem) from error
+        except (OSError, TypeError, ValueError) as error:
+            hint = "give a URL, a command line as one word, a file of Python, or a name in --config"
+            raise ProblemError(Problem("no-server", str(error), self.shown, hint=hint)) from error
+
+    def _opener(self) -> Opener:
+        package = protocol()
+        opener: Opener
+        if self.config is not None:
+            opener = package.connect_config.opener(
+                self.config, self.name, auth=self.auth, stderr=self.stderr
+            )
+        elif self.is_url:
+            opener = package.open_http(self.name, headers=self.headers, auth=self.auth)
+        else:
+            settings: dict[str, Any] = {"stderr": self.stderr}
+            if self.inherit:
+                settings["inherit"] = True
+            words = program_words(self.name)
+            opener = package.stdio_client(words, cwd=self.cwd, env=self.env, **settings)
+        return opener

@@ -1,0 +1,235 @@
+"""Checks of how a server reacts to requests, right ones and wrong ones."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.runtime.core.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
+)
+from mcp_protogen.runtime.core.subscriptions import LEVELS
+from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
+from mcp_protogen.servers.inspect.plan import LISTS, NONE, PAGES, SET_LEVEL
+from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
+from mcp_protogen.servers.inspect.steps import HTTP, STATELESS
+from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
+
+NO_RESOURCE: Final = -32002
+_OR_NO_METHOD: Final = (INVALID_PARAMS, METHOD_NOT_FOUND)
+_OF_TASKS: Final = ("tasks/get", "tasks/result", "tasks/cancel", "tasks/update")
+_IN_BATCH: Final = 2
+_DECLARED: Final = (
+    # Resources need not have templates; the method may be missing then.
+    *(method for method in LISTS if method != "resources/templates/list"),
+    *(SET_LEVEL, "completion/complete", "resources/subscribe", "resources/unsubscribe"),
+    *("subscriptions/listen", "tasks/list", "skills/list", "skills/get"),
+    "resources/directory/read",
+    *(f"unknown task: {method}" for method in _OF_TASKS),
+)
+"""The steps that are taken only where a capability says that their method exists."""
+_ERROR_DATA: Final = (
+    (UNSUPPORTED_VERSION, "supported", is_array, "unsupported-revision-data"),
+    (MISSING_CLIENT_CAPABILITY, "requiredCapabilities", is_object, "missing-capability-data"),
+)
+"""Errors with the member of their data that lists something, its kind, and the rule."""
+
+
+def opening(session: Session) -> Iterator[Fault]:
+    """Yield an agreement to a revision that does not exist, and messages that come too early."""
+    first = session.beginning
+    if session.negotiated == UNKNOWN_REVISION:
+        message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
+        yield fault(
+            "unknown-revision-agreed", "protocolVersion", message, first, got=session.opening
+        )
+    if session.is_spoken and session.revision != STATELESS:
+        for one in first.received:
+            method = one.get("method")
+            if method is not None and method not in ("ping", "notifications/message"):
+                message = "sent before notifications/initialized"
+                yield fault("sent-too-early", str(method), message, first, got=one)
+
+
+def errors(session: Session) -> Iterator[Fault]:
+    """Yield mistakes of the client that are not answered with the error that belongs to them."""
+    stateless = session.revision == STATELESS
+    missing = "resource-missing-error" if stateless else "resource-missing-code"
+    asked = "unknown-task-code"
+    changed = "unknown-task-changed-code" if stateless else asked
+    over_http = stateless and session.transport == HTTP
+    # There, the code belongs to the status 404 (basic/transports/streamable-http).
+    unknown = "error-status" if over_http else "unknown-method-code"
+    # A name that is missing is missing in the header fields, too.
+    wrong = (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
+    rows = (
+        ("unknown method", unknown, (METHOD_NOT_FOUND,), NONE),
+        ("wrong params", "wrong-params-code", wrong, ""),
+        ("unknown tool", "unknown-tool-code", (INVALID_PARAMS,), "tools/call"),
+        ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
+        ("prompt without its arguments", "missing-argument-code", (INVALID_PARAMS,), "prompts/get"),
+        ("unknown resource", missing, (INVALID_PARAMS if stateless else NO_RESOURCE,), ""),
+        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), ""),
+        ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
+        ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
+        # What is not there at all is judged as a method that is missing.
+        *((f"{one} wrong cursor", "wrong-cursor-code", _OR_NO_METHOD, one) for one in LISTS),
+        ("tasks/list wrong cursor", "task-cursor-code", _OR_NO_METHOD, "tasks/list"),
+        *((f"unknown task: {one}", asked, _OR_NO_METHOD, one) for one in _OF_TASKS[:2]),
+        *((f"unknown task: {one}", changed, _OR_NO_METHOD, one) for one in _OF_TASKS[2:]),
+    )
+    for probe, code, wanted, item in rows:
+        for exchange in session.all(probe):
+            yield from _expected(exchange, code, wanted, item)
+
+
+def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str) -> Iterator[Fault]:
+    found = code_of(exchange)
+    if found in wanted or not (exchange.answer or found is not None):
+        return
+    if code == "error-status" and exchange.status != 404:
+        return  # The status is a finding, of the same rule.
+    what = "a result" if found is None else f"the error {found}"
+    message = f"{what} in place of the error {wanted[0]}"
+    yield fault(code, item or exchange.rpc_method, message, exchange)
+
+
+def error_data(session: Session) -> Iterator[Fault]:
+    """Yield errors that do not say which revisions there are, or what the client has to declare."""
+    if not session.is_spoken:
+        return  # Earlier revisions leave these codes to servers.
+    for exchange in session.exchanges:
+        data = members(exchange.error, "data")
+        for number, member, fits, code in _ERROR_DATA:
+            listed = data.get(member)
+            if code_of(exchange) == number and not (listed and fits(listed)):
+                message = f"the error {number} lists nothing in data.{member}"
+                yield fault(code, exchange.rpc_method, message, exchange)
+
+
+def malformed(session: Session) -> Iterator[Fault]:
+    """Yield wrong reactions to what is no message."""
+    if not session.is_spoken:
+        return
+    for exchange in session.all("without jsonrpc"):
+        if exchange.result is not None:
+            message = "a message without jsonrpc is served"
+            yield fault("no-jsonrpc-accepted", "jsonrpc", message, exchange)
+    rows = (
+        ("no JSON", PARSE_ERROR, "parse-error-code"),
+        ("without method", INVALID_REQUEST, "invalid-request-code"),
+    )
+    for probe, wanted, code in rows:
+        for exchange in session.all(probe):
+            found = code_of(exchange)
+            if found is not None and found != wanted:
+                message = f"{probe}: the code {found}, not {wanted}"
+                yield fault(code, probe, message, exchange)
+
+
+def declared(session: Session) -> Iterator[Fault]:
+    """Yield methods that are declared and not there, and those that are there undeclared."""
+    for probe in _DECLARED:
+        for exchange in session.all(probe):
+            if code_of(exchange) == METHOD_NOT_FOUND:
+                message = "the capability is declared, but the method does not exist"
+                yield fault("declared-method-missing", exchange.rpc_method, message, exchange)
+    for method in (*LISTS, SET_LEVEL):
+        for hidden in session.all(f"{method} undeclared"):
+            result = hidden.result
+            # A list without items offers nothing.
+            if result is not None and (method == SET_LEVEL or result.get(LISTS[method])):
+                message = "served, although the capability is not declared"
+                yield fault("served-undeclared", method, message, hidden)
+
+
+def reading(session: Session) -> Iterator[Fault]:
+    """Yield what was listed and cannot be had."""
+    for probe in ("resources/read", "prompts/get", "skills/get"):
+        for exchange in session.all(probe):
+            if exchange.answer and exchange.result is None:
+                params = exchange.request.get("params", {})
+                name = params.get("uri") or params.get("name")
+                message = f"{name} is listed, but an error comes in its place"
+                yield fault("listed-not-readable", probe, message, exchange)
+
+
+def pages(session: Session) -> Iterator[Fault]:
+    """Yield lists that do not end."""
+    for method in LISTS:
+        found = list(session.all(method))
+        cursors = [(one.result or {}).get("nextCursor") for one in found]
+        if len(found) >= PAGES and cursors[-1]:
+            message = f"there are more than {PAGES} pages"
+            yield fault("pages-without-end", method, message, found[-1])
+        elif cursors and isinstance(cursors[-1], str) and cursors[-1] in cursors[:-1]:
+            message = "the cursor does not advance: the page after it names it again"
+            yield fault("pages-without-end", method, message, found[-1])
+
+
+def cancelled(session: Session) -> Iterator[Fault]:
+    """Yield an error in answer to a request that was cancelled."""
+    for exchange in session.all("request cancelled"):
+        if is_object(exchange.answer.get("error")):
+            message = "a cancelled request is answered with an error"
+            yield fault("cancelled-answered", "notifications/cancelled", message, exchange)
+
+
+def batch(session: Session) -> Iterator[Fault]:
+    """Yield a batch that is not served as one."""
+    for exchange in session.all("batch"):
+        asked = [one["id"] for one in exchange.calls if "id" in one][:_IN_BATCH]
+        # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
+        served = [one for one in exchange.received if "result" in one and one.get("id") in asked]
+        if len(served) < _IN_BATCH and exchange.outcome != CLOSED:
+            message = "a batch of two requests and a notification does not bring two results"
+            got = served or exchange.error or "no answer to any of them"
+            yield fault("batch-not-served", "batch", message, exchange, got=got)
+
+
+def logging(session: Session) -> Iterator[Fault]:
+    """Yield log messages below the level that was set, or without a level in the request."""
+    if not session.is_spoken:
+        return
+    is_set = False
+    for exchange in session.exchanges:
+        if exchange.probe == SET_LEVEL:
+            is_set = exchange.result is not None
+            continue
+        names_level = LOG_LEVEL in members(exchange.request, "params", "_meta")
+        for one in exchange.notified("notifications/message"):
+            if session.revision == STATELESS and not names_level:
+                message = "the request names no log level"
+                yield fault("log-unasked", "notifications/message", message, exchange, got=one)
+            elif is_set and members(one, "params").get("level") in LEVELS[:-1]:
+                message = "the level is emergency, and this is below it"
+                yield fault("log-below-level", "notifications/message", message, exchange, got=one)
+
+
+def progress(session: Session) -> Iterator[Fault]:
+    """Yield reports of progress with a token that nobody gave, or that do not increase."""
+    last: dict[str, float] = {}
+    for exchange in session.exchanges:
+        meta = members(exchange.request, "params", "_meta")
+        for one in exchange.notified("notifications/progress"):
+            params = members(one, "params")
+            token, value = params.get("progressToken"), params.get("progress")
+            if token != meta.get("progressToken"):
+                message = f"the token {token!r} belongs to no request that is open"
+                yield fault("progress-token-unknown", "progressToken", message, exchange, got=one)
+            elif isinstance(value, int | float):
+                if str(token) in last and value <= last[str(token)]:
+                    message = f"{value} comes after {last[str(token)]}"
+                    yield fault("progress-not-rising", "progress", message, exchange, got=one)
+                last[str(token)] = value
+
+
+CHECKS = (
+    *(opening, errors, error_data, malformed, declared, reading, pages),
+    *(cancelled, batch, logging, progress),
+)

@@ -1,0 +1,59 @@
+"""Checks of extensions: names, results of a kind of their own, use without a declaration."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from mcp_protogen.runtime.core.errors import MISSING_CLIENT_CAPABILITY
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
+from mcp_protogen.servers.inspect.messages import protocol_of
+from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
+from mcp_protogen.servers.inspect.steps import STATELESS
+from mcp_protogen.servers.inspect.transcript import Exchange, Session
+
+_LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_IDENTIFIER: Final = re.compile(
+    rf"{_LABEL}(?:\.{_LABEL})*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
+)
+_KINDS: Final = ("complete", "input_required")
+
+
+def names(session: Session) -> Iterator[Fault]:
+    """Yield extensions whose identifiers are none."""
+    for name in members(session.capabilities, "extensions"):
+        if not _IDENTIFIER.fullmatch(name):
+            message = f"{name!r:.80} is not a prefix of labels, a slash and a name"
+            yield fault("extension-name", "extensions", message, session.beginning, got=name)
+
+
+def kinds(session: Session) -> Iterator[Fault]:
+    """Yield results of a kind that the client did not say it knows."""
+    if session.revision != STATELESS or not session.is_spoken:
+        return
+    claims = protocol_of(session.revision).claims
+    for exchange in session.exchanges:
+        kind = (exchange.result or {}).get("resultType")
+        if not isinstance(kind, str) or kind in _KINDS:
+            continue
+        _, extension = claims.get((exchange.rpc_method, kind), ("", ""))
+        if extension not in _declared_by_client(exchange):
+            message = f"the client has declared no extension with the resultType {kind:.40}"
+            yield fault("result-type", exchange.rpc_method, message, exchange)
+
+
+def _declared_by_client(exchange: Exchange) -> Any:
+    return members(exchange.request, "params", "_meta", CLIENT_CAPABILITIES, "extensions")
+
+
+def undeclared(session: Session) -> Iterator[Fault]:
+    """Yield the use of an extension that the client did not declare."""
+    for exchange in session.exchanges:
+        code = code_of(exchange)
+        asked = exchange.probe.endswith(" without the extension") and exchange.received
+        if asked and code != MISSING_CLIENT_CAPABILITY:
+            what = "no error" if code is None else f"the error {code}"
+            message = f"{what} in place of the error {MISSING_CLIENT_CAPABILITY}"
+            yield fault("missing-extension-code", exchange.rpc_method, message, exchange)
+
+
+CHECKS = (names, kinds, undeclared)

@@ -1,0 +1,239 @@
+"""Checks of HTTP: statuses, content types, header fields, sessions, origins, authorization."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
+from mcp_protogen.runtime.http.headers import EVENTS, JSON, LAST_EVENT_ID, SESSION_ID, media_type
+from mcp_protogen.servers.inspect.http_plan import session_id
+from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault
+from mcp_protogen.servers.inspect.transcript import Exchange, Session, same_id
+
+_VISIBLE: Final = re.compile(r"[!-~]+")
+_MEDIA: Final = (JSON, EVENTS)
+_RESUMED: Final = "GET with Last-Event-ID"
+_ACCEPTING: Final = ("Accept of JSON only", "Accept of events only")
+_NOTIFIED: Final = ("initialized", "unknown notification", "unknown request cancelled")
+
+_STATUSES: Final = (
+    ("no session id", 400, "session-id-missing-status", "Mcp-Session-Id"),
+    ("wrong session id", 404, "session-id-unknown-status", "Mcp-Session-Id"),
+    ("ping after DELETE", 404, "session-ended-status", "Mcp-Session-Id"),
+    ("wrong version header", 400, "version-header-status", "MCP-Protocol-Version"),
+    ("unknown method", 404, "error-status", ""),
+    ("without clientCapabilities", 400, "error-status", ""),
+    ("unknown revision in _meta", 400, "error-status", ""),
+    ("tasks/get without the extension", 400, "error-status", ""),
+    ("subscriptions/listen without the extension", 400, "error-status", ""),
+)
+"""Steps with the status of their answer, the rule that says so, and what it is about.
+
+The last is the method where it is left out. Rules apply in their own revisions only.
+"""
+_OF_STATELESS_SERVERS: Final = (
+    ("GET", 405, "method-not-allowed-status", "GET"),
+    ("DELETE without session", 405, "method-not-allowed-status", "DELETE"),
+)
+
+
+def _media(exchange: Exchange) -> str:
+    return media_type(exchange.answered.get("content-type"))
+
+
+def _fine(exchange: Exchange) -> bool:
+    return 200 <= exchange.status < 300
+
+
+def answers(session: Session) -> Iterator[Fault]:
+    """Yield answers of another media type or encoding, and statuses of a failing server."""
+    for exchange in session.exchanges:
+        if exchange.replaced:
+            message = "clients forgive bytes that are not UTF-8 in a stream, and show U+FFFD"
+            yield fault("not-utf-8", session.transport, message, exchange)
+        if exchange.status >= 500:
+            message = f"the status {exchange.status}"
+            yield fault("server-error", exchange.probe, message, exchange)
+        is_request = "id" in exchange.request and "method" in exchange.request
+        if is_request and _fine(exchange) and _media(exchange) not in _MEDIA:
+            media = _media(exchange) or "no type"
+            message = f"a request is answered with {media}"
+            yield fault("content-type", "Content-Type", message, exchange, got=media)
+
+
+def notifications(session: Session) -> Iterator[Fault]:
+    """Yield notifications that are accepted with another status than 202, or with a body."""
+    for exchange in chain.from_iterable(map(session.all, _NOTIFIED)):
+        item = exchange.rpc_method
+        if not session.is_spoken:
+            return
+        if _fine(exchange) and exchange.status != 202:
+            message = f"a notification gets the status {exchange.status}"
+            yield fault("notification-status", item, message, exchange)
+        elif exchange.status == 202 and (exchange.values or exchange.noise):
+            message = "the status 202 has a body"
+            yield fault("notification-body", item, message, exchange)
+
+
+def statuses(session: Session) -> Iterator[Fault]:
+    """Yield steps with another status than theirs."""
+    # A server that speaks earlier revisions, too, may have streams and sessions for those.
+    rows = _STATUSES if session.others else (*_STATUSES, *_OF_STATELESS_SERVERS)
+    for probe, wanted, code, item in rows:
+        for exchange in session.all(probe):
+            if exchange.status not in (0, wanted):
+                message = f"{probe}: the status {exchange.status}, not {wanted}"
+                yield fault(code, item or exchange.rpc_method, message, exchange)
+
+
+def sessions(session: Session) -> Iterator[Fault]:
+    """Yield ids of sessions that cannot be sent or change, and fields that are not needed."""
+    found = session_id(session)
+    if found and not _VISIBLE.fullmatch(found):
+        message = "the id has other characters than visible ASCII"
+        first = session.beginning
+        yield fault("session-id-characters", "Mcp-Session-Id", message, first, got=found)
+    for exchange in session.exchanges:
+        other = exchange.answered.get(SESSION_ID, found)
+        if exchange.headers.get(SESSION_ID) == found != other:
+            message = "a request with the id of the session is answered with another one"
+            yield fault("session-id-changed", "Mcp-Session-Id", message, exchange, got=other)
+    for exchange in session.all("no version header"):
+        if exchange.status >= 400:
+            message = f"a request without the field gets the status {exchange.status}"
+            yield fault("version-header-required", "MCP-Protocol-Version", message, exchange)
+
+
+def origins(session: Session) -> Iterator[Fault]:
+    """Yield a server that serves pages of any origin."""
+    for exchange in session.all("foreign Origin"):
+        if _fine(exchange):
+            message = "a request from a page of another origin is served"
+            yield fault("origin-accepted", "Origin", message, exchange)
+        elif exchange.status not in (0, 403):
+            message = f"a wrong Origin gets the status {exchange.status}, not 403"
+            yield fault("origin-status", "Origin", message, exchange)
+
+
+def listening(session: Session) -> Iterator[Fault]:
+    """Yield answers to GET that are neither a stream nor a refusal."""
+    for exchange in (*session.all("GET"), *session.all(_RESUMED)):
+        streams = _fine(exchange) and _media(exchange) == EVENTS
+        if exchange.status not in (0, 405) and not streams:
+            found = f"{exchange.probe} gets the status {exchange.status} {_media(exchange)}"
+            message = f"{found.strip()}, not a stream and not 405"
+            yield fault("get-status", exchange.probe, message, exchange)
+
+
+def accepted(session: Session) -> Iterator[Fault]:
+    """Yield answers of a type that the client does not accept, and refusals of what it accepts."""
+    for probe, wanted in zip(_ACCEPTING, _MEDIA, strict=True):
+        for exchange in session.all(probe):
+            if _fine(exchange) and _media(exchange) in _MEDIA and _media(exchange) != wanted:
+                message = f"only {wanted} is accepted, and {_media(exchange)} comes"
+                yield fault("type-not-accepted", "Accept", message, exchange)
+    for exchange in session.all("Accept with weights"):
+        if exchange.status in (400, 406):
+            message = f"{exchange.headers.get('accept')} gets the status {exchange.status}"
+            yield fault("accept-refused", "Accept", message, exchange)
+
+
+def beginnings(session: Session) -> Iterator[Fault]:
+    """Yield streams that may be held back, and those that cannot be resumed from the beginning."""
+    if not session.is_spoken:
+        return
+    for exchange in session.exchanges:
+        buffered = exchange.answered.get("x-accel-buffering", "").lower() != "no"
+        if exchange.status and _media(exchange) == EVENTS and buffered:
+            message = "a stream of events without X-Accel-Buffering: no"
+            yield fault("stream-buffered", "X-Accel-Buffering", message, exchange)
+        # Without the version header, a request is of 2025-03-26, which does not know this.
+        primes = exchange.probe != "no version header"
+        if primes and exchange.method == "POST" and exchange.events and exchange.primed is False:
+            message = "the first event of a stream has no id, or data"
+            yield fault("stream-not-primed", "id", message, exchange, got=exchange.events[0])
+
+
+def streams(session: Session) -> Iterator[Fault]:
+    """Yield ids of events that come twice, and what was replayed from elsewhere."""
+    known: dict[str, Exchange] = {}
+    for exchange in session.exchanges:
+        if exchange.is_resumed:
+            resumed = known.get(exchange.headers[LAST_EVENT_ID])
+            yield from _replayed(exchange, resumed, known) if resumed else ()
+            continue
+        for id in exchange.events:
+            if id in known:
+                message = f"the id {id!r:.60} comes on two streams"
+                yield fault("event-id-not-unique", "id", message, exchange, got=id)
+            known.setdefault(id, exchange)
+
+
+def _replayed(
+    exchange: Exchange, resumed: Exchange, known: Mapping[str, Exchange]
+) -> Iterator[Fault]:
+    """Yield what comes on a stream that goes on, and belongs to another one."""
+    strange: list[Any] = [id for id in exchange.events if known.get(id, resumed) is not resumed]
+    answers = (one for one in exchange.received if "method" not in one and "id" in one)
+    strange += [one for one in answers if not same_id(one["id"], resumed.request.get("id"))]
+    for got in strange[:1]:
+        message = "what comes after Last-Event-ID is of another stream"
+        yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
+
+
+def fields(session: Session) -> Iterator[Fault]:
+    """Yield header fields of 2026-07-28 that are missing or wrong, and do not matter."""
+    named = ("Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+    for name in named:
+        for kind, code in (("no", "header-missing"), ("other", "header-mismatch")):
+            exchange = session.first(f"{kind} {name}")
+            if exchange is None or not exchange.status:
+                continue
+            if kind == "no" and name == named[0] and session.others:
+                continue  # it may read such a request as one of an earlier revision
+            if exchange.status != 400 or code_of(exchange) != HEADER_MISMATCH:
+                what = "missing" if kind == "no" else "not that of the message"
+                found = f"the status {exchange.status}" + _with_code(exchange)
+                message = f"{name} is {what}: {found}, not 400 and {HEADER_MISMATCH}"
+                yield fault(f"{code}-status", name, message, exchange)
+
+
+def _with_code(exchange: Exchange) -> str:
+    code = code_of(exchange)
+    return "" if code is None else f" and the code {code}"
+
+
+def malformed(session: Session) -> Iterator[Fault]:
+    """Yield a body that is no JSON and is accepted."""
+    for exchange in session.all("no JSON"):
+        if _fine(exchange) and code_of(exchange) is None:
+            message = f"a body that is no JSON gets the status {exchange.status}"
+            yield fault("body-not-refused", "POST", message, exchange)
+
+
+def authorization(session: Session) -> Iterator[Fault]:
+    """Yield a refusal that does not say how to get in."""
+    first = session.beginning
+    if first.status != 401:
+        return
+    challenge = first.answered.get("www-authenticate", "")
+    if not challenge:
+        message = "the status 401 has no WWW-Authenticate"
+        yield fault("challenge-missing", "WWW-Authenticate", message, first)
+    metadata = list(session.all("resource metadata"))
+    if metadata and not any(map(_names_issuers, metadata)):
+        message = "there is no metadata of the protected resource with authorization servers"
+        yield fault("resource-metadata", "authorization_servers", message, metadata[0])
+
+
+def _names_issuers(exchange: Exchange) -> bool:
+    named = any(value.get("authorization_servers") for value in filter(is_object, exchange.values))
+    return exchange.status == 200 and named
+
+
+CHECKS = (
+    *(answers, notifications, statuses, sessions, origins, listening),
+    *(accepted, beginnings, streams, fields, malformed, authorization),
+)

@@ -1,0 +1,25 @@
+"""Checks of a process: how it ends."""
+
+from collections.abc import Iterator
+
+from mcp_protogen.servers.inspect.rule_faults import Fault, fault
+from mcp_protogen.servers.inspect.transcript import FLOOD, KILLED, Session
+
+
+def ending(session: Session) -> Iterator[Fault]:
+    """Yield a process that does not end when its input is closed."""
+    for exchange in session.all("close"):
+        if exchange.outcome == KILLED:
+            message = "the process goes on after its input was closed, and had to be ended"
+            yield fault("process-does-not-end", "stdin", message, exchange)
+
+
+def floods(session: Session) -> Iterator[Fault]:
+    """Yield more than can be taken in."""
+    for exchange in session.exchanges:
+        if exchange.outcome == FLOOD:
+            message = "the server sends more than an inspection takes in"
+            yield fault("too-much", exchange.probe, message, exchange)
+
+
+CHECKS = (ending, floods)

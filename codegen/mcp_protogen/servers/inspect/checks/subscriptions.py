@@ -1,0 +1,131 @@
+"""Checks of subscriptions: what comes first, with which id, and whether it was asked for."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
+from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID
+from mcp_protogen.servers.inspect.feature_plan import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
+from mcp_protogen.servers.inspect.rule_faults import Fault, fault, members
+from mcp_protogen.servers.inspect.steps import STATELESS
+from mcp_protogen.servers.inspect.transcript import Exchange, Session, same_id
+
+_MEMBERS: Final = {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged",
+    "notifications/resources/updated": "resourceSubscriptions",
+    "notifications/tasks": "taskIds",
+}
+"""The notifications of subscriptions, and the members of filters that ask for them."""
+
+
+class _Subscription:
+    """What was asked for with an id, and what became of it."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.id = request.get("id")
+        self.wanted = members(request, "params", "notifications")
+        self.is_acknowledged = False
+        self.cancelled_in: Exchange | None = None
+
+
+def subscriptions(session: Session) -> Iterator[Fault]:
+    """Yield what comes on subscriptions and does not belong there, and what comes too early."""
+    if session.revision != STATELESS or not session.is_spoken:
+        return
+    opened: list[_Subscription] = []
+    for exchange in session.exchanges:
+        for one in exchange.calls:
+            found = _of(one.get("id"), opened) or _of(_cancelled(one), opened)
+            if one.get("method") == LISTEN and found is None:
+                opened.append(_Subscription(one))
+            elif one.get("method") == "notifications/cancelled" and found is not None:
+                found.cancelled_in = exchange
+        for one in exchange.received:
+            yield from _received(session, exchange, one, opened)
+        yield from _silence(exchange, opened)
+
+
+def _cancelled(message: dict[str, Any]) -> object:
+    return members(message, "params").get("requestId")
+
+
+def _of(id: object, opened: list[_Subscription]) -> _Subscription | None:
+    return next((one for one in opened if same_id(one.id, id)), None)
+
+
+def _received(
+    session: Session, exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
+) -> Iterator[Fault]:
+    method = str(one.get("method", ""))
+    if method == "notifications/cancelled":
+        if _of(_cancelled(one), opened) is None:
+            message = "the server cancels what is no subscription"
+            yield fault("cancelled-by-server", method, message, exchange, got=one)
+    elif method in _MEMBERS or method == ACKNOWLEDGED:
+        yield from _notification(session, exchange, one, opened)
+    elif not method and (found := _of(one.get("id"), opened)):
+        if found.cancelled_in is not None:
+            message = "a subscription that was cancelled is answered"
+            yield fault("cancelled-answered", LISTEN, message, exchange, got=one)
+        elif "result" in one and not same_id(
+            members(one, "result", "_meta").get(SUBSCRIPTION_ID), found.id
+        ):
+            message = "the result has another subscriptionId than the id of its request, or none"
+            yield fault("subscription-id", f"{LISTEN} result", message, exchange, got=one)
+
+
+def _notification(
+    session: Session, exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
+) -> Iterator[Fault]:
+    method: str = one["method"]
+    id = members(one, "params", "_meta").get(SUBSCRIPTION_ID)
+    found = _of(id, opened)
+    if found is None and not opened:
+        message = "nothing was subscribed to"
+        yield fault("subscription-unasked", method, message, exchange, got=one)
+    elif found is None:
+        wrong = "the subscriptionId is that of no subscription"
+        message = "without a subscriptionId" if id is None else wrong
+        yield fault("subscription-id", method, message, exchange, got=one)
+    elif method == ACKNOWLEDGED:
+        found.is_acknowledged = True
+        for member, value in members(one, "params", "notifications").items():
+            path = CHANGES.get(member, ())
+            if value and not _within(value, found.wanted.get(member)):
+                message = f"{member} is acknowledged, and was not asked for"
+                yield fault("acknowledged-too-much", member, message, exchange, got=one)
+            elif value and path and not session.declares(*path):
+                message = f"{member} is acknowledged, but {'.'.join(path)} is not declared"
+                yield fault("acknowledged-too-much", member, message, exchange, got=one)
+    else:
+        if not found.is_acknowledged:
+            message = f"{method} comes before the acknowledgement"
+            yield fault("listen-not-acknowledged", method, message, exchange, got=one)
+        if found.cancelled_in not in (None, exchange):
+            message = "the subscription was cancelled"
+            yield fault("subscription-goes-on", method, message, exchange, got=one)
+        if not found.wanted.get(_MEMBERS[method]):
+            message = f"the filter has no {_MEMBERS[method]}"
+            yield fault("subscription-unasked", method, message, exchange, got=one)
+
+
+def _within(found: Any, wanted: Any) -> bool:
+    if is_array(found) and is_array(wanted):
+        return all(value in wanted for value in found)
+    return bool(found == wanted)
+
+
+def _silence(exchange: Exchange, opened: list[_Subscription]) -> Iterator[Fault]:
+    """Yield a subscription that is opened and never acknowledged."""
+    if exchange.probe not in LISTENING or exchange.error.get("code") == METHOD_NOT_FOUND:
+        return
+    found = _of(exchange.request.get("id"), opened)
+    if found is not None and not found.is_acknowledged:
+        message = f"{ACKNOWLEDGED} does not come"
+        yield fault("listen-not-acknowledged", LISTEN, message, exchange)
+
+
+CHECKS = (subscriptions,)

@@ -1,0 +1,32 @@
+"""Breaches as changes, for the pages and the baselines that all findings share."""
+
+from collections.abc import Iterable
+
+from mcp_protogen.pipeline.ir import Senders
+from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.servers.inspect.profile import Profile, overview_of
+from mcp_protogen.servers.inspect.rules import SEVERITIES, Breach
+
+SPECIFICATION = "the specification"
+_SERVER: Senders = frozenset({"server"})
+
+
+def comparison_of(target: str, profile: Profile, breaches: Iterable[Breach]) -> Comparison:
+    """Return the breaches of a server as a comparison of the specification with it."""
+    found = tuple(map(_change, breaches))
+    return Comparison(SPECIFICATION, target, found, overview=overview_of(profile))
+
+
+def _change(breach: Breach) -> Change:
+    row, fault, rule = SEVERITIES[breach.rule.code], breach.example, breach.rule
+    return Change(
+        code=rule.code,
+        category=row.category,
+        item=fault.item,
+        message=f"{breach.level}: {fault.message} ({breach.shown_by}; {breach.page})",
+        severity=row.levels(_SERVER),
+        pointer=fault.pointer,
+        before=rule.text,
+        after=fault.got,
+        why=row.why,
+    )

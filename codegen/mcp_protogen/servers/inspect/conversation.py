@@ -1,0 +1,86 @@
+"""Sessions as they are held: each step of a plan is taken, and recorded."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mcp_protogen.servers.inspect.http_plan import PLAN, UNAUTHORIZED
+from mcp_protogen.servers.inspect.plan import OPENING
+from mcp_protogen.servers.inspect.steps import Probe, SessionClient
+from mcp_protogen.servers.inspect.stream_transport import StreamProbing
+from mcp_protogen.servers.inspect.transcript import (
+    CLOSED,
+    FLOOD,
+    TIMEOUT,
+    UNREACHABLE,
+    Exchange,
+    Session,
+)
+
+_SILENCES: Final = 2
+_STEPS: Final = 400
+_ENDED: Final = (CLOSED, FLOOD, UNREACHABLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectOptions:
+    """What is done with a server.
+
+    `calls` are the tools to call, with their arguments; `reading` calls those, too, that say that
+    they only read. `timeout` is the time for each answer, in seconds; a whole session may take
+    thirty times that.
+    """
+
+    timeout: float = 15.0
+    calls: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    reading: bool = False
+
+
+async def hold(session: Session, probing: StreamProbing, options: InspectOptions) -> None:
+    """Take all steps of the plan in a session; end the connection."""
+    client = SessionClient(session, options.calls, options.reading)
+    holding = _Holding(probing, client, options.timeout)
+    try:
+        async with asyncio.timeout(30 * options.timeout):
+            await holding.all()
+    except TimeoutError:
+        session.exchanges.append(Exchange(probe="end", outcome=TIMEOUT))
+    finally:
+        last = await probing.close()
+        if last is not None:
+            session.exchanges.append(last)
+
+
+@dataclass(slots=True)
+class _Holding:
+    """The steps of one session."""
+
+    probing: StreamProbing
+    client: SessionClient
+    timeout: float
+    silences: int = 0
+    steps: int = 0
+
+    async def all(self) -> None:
+        """Take all steps; stop where there is no use in going on."""
+        for probe in PLAN:
+            if probe.applies(self.client.session) and not await self._probed(probe):
+                return
+            if probe == OPENING[0] and not self.client.session.is_spoken:
+                if UNAUTHORIZED.applies(self.client.session):
+                    await self._probed(UNAUTHORIZED)
+                return
+
+    async def _probed(self, probe: Probe) -> bool:
+        """Take a step, or all of those of a name; return whether to go on."""
+        while (step := probe.make(self.client)) is not None:
+            exchange = await self.probing.exchange(probe, step, self.timeout)
+            self.client.session.exchanges.append(exchange)
+            self.steps += 1
+            self.silences += exchange.outcome == TIMEOUT and step.barrier is None
+            if exchange.outcome in _ENDED or self.silences >= _SILENCES or self.steps >= _STEPS:
+                return False
+            if not probe.repeats:
+                break
+        return True

@@ -1,0 +1,104 @@
+"""The part of the plan that is about subscriptions, tasks and extensions."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
+from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_protogen.servers.inspect.plan import NONE, cancellation, first_uri, of_first
+from mcp_protogen.servers.inspect.steps import (
+    HANDSHAKE,
+    STATELESS,
+    STDIO,
+    Probe,
+    SessionClient,
+    Step,
+    asking,
+    awaiting,
+)
+
+LISTEN: Final = "subscriptions/listen"
+LISTENING: Final = (LISTEN, f"{LISTEN} of nothing")
+"""The steps that open a subscription."""
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+CHANGES: Final[Mapping[str, tuple[str, str]]] = {
+    "toolsListChanged": ("tools", "listChanged"),
+    "promptsListChanged": ("prompts", "listChanged"),
+    "resourcesListChanged": ("resources", "listChanged"),
+    "resourceSubscriptions": ("resources", "subscribe"),
+}
+"""What a client can listen to, as members of a filter, with the capability that offers it."""
+
+SKILLS: Final = "io.modelcontextprotocol/skills"
+
+
+def _listen(client: SessionClient, wanted: Mapping[str, Any], **about: Any) -> Step:
+    request = {**client.request(LISTEN, {"notifications": wanted}), **about}
+    last = client.request(client.harmless)
+    return awaiting(request, barrier=last, until=ACKNOWLEDGED)
+
+
+def _listen_to_all(client: SessionClient) -> Step | None:
+    if not any(client.session.declares(*path) for path in CHANGES.values()):
+        return None
+    *flags, of_uris = CHANGES
+    uri = first_uri(client.session, "resources/list", "resources")
+    return _listen(client, {**dict.fromkeys(flags, True), **({of_uris: [uri]} if uri else {})})
+
+
+def _listen_to_nothing(client: SessionClient) -> Step | None:
+    return _listen(client, {}, id="listen") if client.session.first(LISTEN) else None
+
+
+def _end(client: SessionClient) -> Step | None:
+    opened = [one.request["id"] for name in LISTENING for one in client.session.all(name)]
+    return client.tell(*map(cancellation, opened)) if opened else None
+
+
+_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
+_OF_TASKS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", TASKS_EXTENSION)}
+_TASK: Final[dict[str, Any]] = {"taskId": NONE}
+_FIRST_SKILL: Final = partial(
+    of_first, listed_by="skills/list", member="skills", revisions=(STATELESS,)
+)
+
+SUBSCRIPTIONS: Final = (
+    Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),
+    Probe(name=LISTENING[1], make=_listen_to_nothing, **_STATELESS),
+    Probe(name=f"{LISTEN} cancelled", make=_end, transports=(STDIO,), **_STATELESS),
+)
+"""Subscriptions to changes; an inspection itself changes nothing."""
+
+
+def _task_probes() -> Iterator[Probe]:
+    """Yield requests for a task that does not exist, in the core and in the extension."""
+    core: dict[str, Any] = {"revisions": HANDSHAKE[-1:]}
+    yield asking("tasks/list", "tasks/list", declared=("tasks", "list"), **core)
+    wrong = {"cursor": NONE}
+    yield asking("tasks/list wrong cursor", "tasks/list", wrong, declared=("tasks", "list"), **core)
+    for method, declared in (
+        ("tasks/get", ("tasks",)),
+        ("tasks/result", ("tasks",)),
+        ("tasks/cancel", ("tasks", "cancel")),
+    ):
+        yield asking(f"unknown task: {method}", method, _TASK, declared=declared, **core)
+    meta: dict[str, Any] = {"_meta": {CLIENT_CAPABILITIES: {"extensions": {TASKS_EXTENSION: {}}}}}
+    answers: dict[str, Any] = {"inputResponses": {}}
+    for method, more in (("tasks/get", {}), ("tasks/cancel", {}), ("tasks/update", answers)):
+        yield asking(f"unknown task: {method}", method, {**_TASK, **more, **meta}, **_OF_TASKS)
+    yield asking("tasks/get without the extension", "tasks/get", _TASK, **_OF_TASKS)
+    yield Probe(
+        name=f"{LISTEN} without the extension",
+        make=partial(_listen, wanted={"taskIds": [NONE]}),
+        **_OF_TASKS,
+    )
+
+
+EXTENSIONS: Final = (
+    *_task_probes(),
+    asking("skills/list", "skills/list", declared=("extensions", SKILLS), **_STATELESS),
+    _FIRST_SKILL("skills/get", declared=("extensions", SKILLS)),
+    _FIRST_SKILL("resources/directory/read", declared=("extensions", SKILLS, "directoryRead")),
+)
+"""Tasks, and the methods of extensions."""

@@ -1,0 +1,131 @@
+"""The part of the plan that is about HTTP: header fields, statuses, sessions."""
+
+from functools import partial
+from typing import Any, Final
+
+from mcp_protogen.runtime.http import headers as fields
+from mcp_protogen.servers.inspect.feature_plan import EXTENSIONS, SUBSCRIPTIONS
+from mcp_protogen.servers.inspect.plan import MISTAKES, NONE, OPENING, READING, SETTING
+from mcp_protogen.servers.inspect.steps import (
+    HANDSHAKE,
+    HTTP,
+    STATELESS,
+    Probe,
+    SessionClient,
+    Step,
+    asking,
+)
+from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
+
+ORIGIN: Final = "https://mcp-gen-inspect.invalid"
+"""An origin that no server expects."""
+
+WEIGHTED: Final = "text/event-stream;q=0.5, Application/JSON;q=0.9"
+"""Both types that a client has to accept, as RFC 9110 allows to write them."""
+
+METADATA: Final = ("of the endpoint", "of the host")
+"""Where metadata of a protected resource may be: at the path of the endpoint, or without one.
+
+The first is at the address in the challenge if there is one (basic/authorization).
+"""
+
+_STREAM: Final[dict[str, str | None]] = {"accept": fields.EVENTS, "content-type": None}
+GET: Final = Step(method="GET", headers=_STREAM)
+"""The opening of a stream for what the server sends by itself."""
+_DELETE: Final = Step(method="DELETE", headers={"content-type": None})
+
+
+def session_id(session: Session) -> str:
+    """Return the id that the server gave to a session; empty if it gave none."""
+    return session.beginning.answered.get(fields.SESSION_ID, "")
+
+
+def _in_session(client: SessionClient, id: str | None) -> Step | None:
+    """Return a request of a session with another id than its own, or without one."""
+    return (
+        client.ask("ping", headers={fields.SESSION_ID: id}) if session_id(client.session) else None
+    )
+
+
+def _delete(client: SessionClient) -> Step | None:
+    return _DELETE if session_id(client.session) else None
+
+
+def _after_delete(client: SessionClient) -> Step | None:
+    deleted = client.session.first("DELETE")
+    gone = deleted is not None and 200 <= deleted.status < 300
+    headers = {fields.SESSION_ID: session_id(client.session)}
+    return client.ask("ping", headers=headers) if gone else None
+
+
+def _resumed(client: SessionClient) -> Step | None:
+    """Return a GET that goes on after the first event of an answer."""
+    answered = [one for one in client.session.exchanges if one.events and one.answer]
+    # After the last event of a stream there is nothing that could be sent again.
+    found = max(answered, key=lambda one: len(one.events) > 1, default=None)
+    if found is None:
+        return None
+    headers = {**_STREAM, fields.LAST_EVENT_ID: found.events[0]}
+    # After the answer, what belongs elsewhere may follow.
+    return Step(method="GET", headers=headers, waits=(NONE,), within=1.0)
+
+
+def _metadata(client: SessionClient) -> Step | None:
+    tried = list(client.session.all("resource metadata"))
+    known = any(one.status == 200 for one in tried)
+    if client.session.beginning.status != 401 or known or len(tried) == len(METADATA):
+        return None
+    url = METADATA[len(tried)]
+    return Step(method="GET", headers={"accept": fields.JSON}, url=url)
+
+
+def _named(client: SessionClient, name: str | None) -> Step | None:
+    params: dict[str, Any] = {"name": NONE, "arguments": {}}
+    if not client.session.declares("tools"):
+        return None
+    return client.ask("tools/call", params, headers={fields.NAME: name})
+
+
+_STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE[1:], "transports": (HTTP,)}
+_HEADER: Final[dict[str, Any]] = {"revisions": HANDSHAKE[2:], "transports": (HTTP,)}
+_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,), "transports": (HTTP,)}
+
+OF_HTTP: Final = (
+    asking("foreign Origin", headers={"origin": ORIGIN}, transports=(HTTP,)),
+    asking("wrong version header", headers={fields.PROTOCOL_VERSION: UNKNOWN_REVISION}, **_HEADER),
+    asking("no version header", headers={fields.PROTOCOL_VERSION: None}, **_HEADER),
+    Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
+    Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
+    Probe(name="GET", make=lambda client: GET, transports=(HTTP,)),
+    Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
+    asking("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
+    asking("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),
+    asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
+    Probe(name="DELETE without session", make=lambda client: _DELETE, **_STATELESS),
+    asking("no Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: None}, **_STATELESS),
+    asking(
+        "other Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: HANDSHAKE[-1]}, **_STATELESS
+    ),
+    asking("no Mcp-Method", headers={fields.METHOD: None}, **_STATELESS),
+    asking("other Mcp-Method", headers={fields.METHOD: "tools/list"}, **_STATELESS),
+    Probe(name="no Mcp-Name", make=partial(_named, name=None), **_STATELESS),
+    Probe(name="other Mcp-Name", make=partial(_named, name=f"{NONE}-other"), **_STATELESS),
+)
+"""Requests with wrong header fields, and other methods of HTTP."""
+
+ENDING: Final = (
+    Probe(name="DELETE", make=_delete, **_STATEFUL),
+    Probe(name="ping after DELETE", make=_after_delete, **_STATEFUL),
+)
+"""The end of a session."""
+
+UNAUTHORIZED: Final = Probe(
+    name="resource metadata", make=_metadata, transports=(HTTP,), repeats=True
+)
+"""What is asked of a server that lets nobody in."""
+
+PLAN: Final = (
+    *(*OPENING, *READING, *SETTING, *SUBSCRIPTIONS, *EXTENSIONS),
+    *(*OF_HTTP, *MISTAKES, *ENDING),
+)
+"""All steps of a session, in order."""

@@ -1,0 +1,86 @@
+"""What passes during a step: the messages, what is still awaited, and how much is taken in."""
+
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any, Final
+
+from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.core.spec import Role
+from mcp_protogen.servers.connect.traffic import Message
+from mcp_protogen.servers.inspect.steps import Step, reply_to
+from mcp_protogen.servers.inspect.transcript import same_id, text_of
+
+MESSAGES: Final = 1000
+"""How many messages are taken in during one step."""
+BYTES: Final = 32 * 1024 * 1024
+"""How many bytes are taken in during one session."""
+LONGEST: Final = 8 * 1024 * 1024
+"""The longest message that is taken in, in bytes."""
+
+
+class Clock:
+    """The time since the beginning of an inspection, in seconds."""
+
+    def __init__(self) -> None:
+        self._start = monotonic()
+
+    def __call__(self) -> float:
+        return round(monotonic() - self._start, 6)
+
+
+class Intake:
+    """The messages of one session, step by step; `note` is the tap of its transport."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.room = BYTES
+        """How many bytes may still come in."""
+        self.begin(Step())
+
+    def begin(self, step: Step) -> None:
+        """Begin a step: forget the messages of the one before."""
+        self.messages: list[Message] = []
+        self.is_complete = not step.waits
+        """Whether nothing more is awaited."""
+        self.is_last_answered = False
+        """Whether the request that is sent last was answered."""
+        self._waits = step.waits
+        self._until = step.until
+        self._last = step.barrier["id"] if step.barrier else None
+
+    @property
+    def is_flooded(self) -> bool:
+        """Return whether more has come than is taken in."""
+        return self.room < 0 or len(self.messages) > MESSAGES
+
+    def note(self, sender: Role, data: bytes) -> None:
+        """Take note of a message that passes, if there is room: many may come at once."""
+        if self.is_flooded:
+            return
+        self.messages.append(Message(self.clock(), sender, data))
+        if sender == "server":
+            self.room -= len(data)
+
+    def take(self, data: bytes) -> Iterator[dict[str, Any]]:
+        """Take in a message that the client got; yield the replies that it wants."""
+        text = text_of(data)
+        for flaw in text.flaws:
+            if isinstance(flaw, ParseError):
+                self.settle(flaw.id)
+        for value in text.objects:
+            if "method" in value:
+                self.is_complete |= value["method"] == self._until != ""
+                reply = reply_to(value)
+                if reply is not None:
+                    yield reply
+                continue
+            id = value.get("id")
+            self.settle(id)
+            self.is_last_answered |= self._last is not None and same_id(self._last, id)
+
+    def settle(self, id: object) -> bool:
+        """Do not wait for the answer with an id any longer; return whether it was awaited."""
+        before = self._waits
+        self._waits = tuple(awaited for awaited in before if not same_id(awaited, id))
+        self.is_complete |= not self._waits
+        return self._waits != before

@@ -1,0 +1,240 @@
+"""The plan of an inspection: what is sent in each session, whatever its transport.
+
+Nothing in it changes anything on a server: no tool is called unless a user names it, or asks for
+those that say that they only read. What may end a server comes last.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES, LOG_LEVEL
+from mcp_protogen.servers.inspect.steps import (
+    HANDSHAKE,
+    REVISIONS,
+    SSE,
+    STATELESS,
+    STDIO,
+    Probe,
+    SessionClient,
+    Step,
+    asking,
+    awaiting,
+    notification,
+    telling,
+)
+from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session, listed
+
+NONE: Final = "mcp-gen-inspect-none"
+"""The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
+NO_RESOURCE: Final = "mcp-gen-inspect://none"
+SET_LEVEL: Final = "logging/setLevel"
+PAGES: Final = 50
+"""How many pages of a list are read."""
+LISTS: Final[Mapping[str, str]] = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""The methods that list something, and the member with the items."""
+
+
+def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
+    """Return what a method lists."""
+    return tuple(item for item, _, _ in listed(session, method, LISTS[method]))
+
+
+def _page(client: SessionClient, method: str) -> Step | None:
+    pages = list(client.session.all(method))
+    if not pages:
+        return client.ask(method)
+    cursor = (pages[-1].result or {}).get("nextCursor")
+    seen = [one.request.get("params", {}).get("cursor") for one in pages]
+    if not isinstance(cursor, str) or cursor in seen or len(pages) >= PAGES:
+        return None
+    return client.ask(method, {"cursor": cursor})
+
+
+def _listing_probes() -> Iterator[Probe]:
+    for method in LISTS:
+        feature = method.partition("/")[0]
+        page = partial(_page, method=method)
+        yield Probe(name=method, make=page, declared=(feature,), repeats=True)
+        yield asking(f"{method} undeclared", method, declared=(feature,), undeclared=True)
+        yield asking(f"{method} wrong cursor", method, {"cursor": NONE}, declared=(feature,))
+
+
+def first_uri(session: Session, method: str, member: str) -> str | None:
+    """Return the URI of the first thing that a method lists, or None."""
+    uris = (one.get("uri") for one, _, _ in listed(session, method, member))
+    return next((uri for uri in uris if isinstance(uri, str)), None)
+
+
+def of_first(
+    method: str, listed_by: str = "resources/list", member: str = "resources", **about: Any
+) -> Probe:
+    """Return a request about the first thing that is listed, by default a resource."""
+
+    def make(client: SessionClient) -> Step | None:
+        uri = first_uri(client.session, listed_by, member)
+        return None if uri is None else client.ask(method, {"uri": uri})
+
+    return Probe(name=method, make=make, **about)
+
+
+def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = prompt.get("arguments")
+    return [one for one in given if is_object(one)] if is_array(given) else []
+
+
+def _prompt(client: SessionClient, needs: bool) -> Step | None:
+    for prompt in listing(client.session, "prompts/list"):
+        required = any(one.get("required") is True for one in _arguments(prompt))
+        if required is needs and isinstance(prompt.get("name"), str):
+            return client.ask("prompts/get", {"name": prompt["name"]})
+    return None
+
+
+def _complete(client: SessionClient) -> Step | None:
+    for prompt in listing(client.session, "prompts/list"):
+        for argument in _arguments(prompt):
+            ref = {"type": "ref/prompt", "name": prompt.get("name")}
+            argument = {"name": argument.get("name"), "value": ""}
+            return client.ask("completion/complete", {"ref": ref, "argument": argument})
+    return None
+
+
+def _call(client: SessionClient) -> Step | None:
+    called = {one.request.get("params", {}).get("name") for one in client.session.all("tools/call")}
+    for tool in listing(client.session, "tools/list"):
+        name = tool.get("name")
+        if not isinstance(name, str) or name in called:
+            continue
+        hints = tool.get("annotations")
+        reads = client.reading and is_object(hints) and hints.get("readOnlyHint") is True
+        if name in client.calls or (reads and not _requires(tool)):
+            token = {"_meta": {"progressToken": f"progress-{name}"}}
+            arguments = client.calls.get(name, {})
+            return client.ask("tools/call", {"name": name, "arguments": arguments, **token})
+    return None
+
+
+def _requires(tool: Mapping[str, Any]) -> bool:
+    schema = tool.get("inputSchema")
+    return is_object(schema) and bool(schema.get("required"))
+
+
+def _wrong_params(client: SessionClient) -> Step | None:
+    named = {"tools": "tools/call", "prompts": "prompts/get", "resources": "resources/read"}
+    found = (method for feature, method in named.items() if client.session.declares(feature))
+    method = next(found, None)
+    return None if method is None else client.ask(method)
+
+
+def _cancelled(client: SessionClient) -> Step | None:
+    method = next((one for one in LISTS if client.session.declares(one.partition("/")[0])), None)
+    request = client.request(method or client.harmless)
+    return client.tell(request, cancellation(request["id"]))
+
+
+def cancellation(id: object) -> dict[str, Any]:
+    """Return what cancels a request."""
+    return notification("notifications/cancelled", {"requestId": id, "reason": "a test"})
+
+
+def _with_id(client: SessionClient, id: object) -> Step:
+    return awaiting({**client.request(client.harmless), "id": id})
+
+
+def _without(client: SessionClient, member: str) -> Step:
+    request = client.request(client.harmless)
+    del request[member]
+    return client.tell(request)
+
+
+def _cut_off(client: SessionClient) -> Step:
+    return client.tell(b'{"jsonrpc": "2.0", "id": %d, "method": ' % next(client.ids))
+
+
+def _batch(client: SessionClient) -> Step:
+    first, second = client.request("ping"), client.request("ping")
+    batch = [first, notification(f"notifications/{NONE}"), second]
+    last = client.request("ping")
+    return Step(messages=(batch,), waits=(first["id"], second["id"]), barrier=last)
+
+
+def _without_capabilities(client: SessionClient) -> Step:
+    # Without any _meta it could be a request of an earlier revision.
+    request = client.request("server/discover")
+    del request["params"]["_meta"][CLIENT_CAPABILITIES]
+    return awaiting(request)
+
+
+def _other_revision(client: SessionClient) -> Step:
+    headers = {PROTOCOL_VERSION: UNKNOWN_REVISION}
+    meta = {"_meta": client.meta(UNKNOWN_REVISION)}
+    return client.ask("server/discover", meta, headers=headers)
+
+
+_STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE}
+_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
+_STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
+_SUBSCRIBE: Final[dict[str, Any]] = {"declared": ("resources", "subscribe"), **_STATEFUL}
+_HIGHEST: Final = {"level": "emergency"}
+_NO_LEVEL: Final = {"_meta": {LOG_LEVEL: NONE}}
+_LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
+
+OPENING: Final = (
+    Probe(name="open", make=SessionClient.begin, revisions=(*REVISIONS, UNKNOWN_REVISION)),
+    telling("initialized", notification("notifications/initialized"), **_STATEFUL),
+)
+"""How a session begins; without an agreement it ends with the first step."""
+
+READING: Final = (
+    *_listing_probes(),
+    of_first("resources/read", declared=("resources",)),
+    Probe(name="prompts/get", make=partial(_prompt, needs=False), declared=("prompts",)),
+    Probe(name="completion/complete", make=_complete, declared=("completions",)),
+    Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
+)
+"""What servers offer, and what can be had of it without an effect."""
+
+SETTING: Final = (
+    of_first("resources/subscribe", **_SUBSCRIBE),
+    of_first("resources/unsubscribe", **_SUBSCRIBE),
+    asking(SET_LEVEL, SET_LEVEL, _HIGHEST, **_LOGGING),
+    asking(f"{SET_LEVEL} undeclared", SET_LEVEL, _HIGHEST, undeclared=True, **_LOGGING),
+    asking("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
+    asking("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
+)
+"""What is set for this session only."""
+
+MISTAKES: Final = (
+    asking("ping", "ping", **_STATEFUL),
+    Probe(name="id zero", make=partial(_with_id, id=0)),
+    Probe(name="id of text", make=partial(_with_id, id="70007")),
+    asking("unknown method", NONE),
+    asking("unknown tool", "tools/call", {"name": NONE, "arguments": {}}, declared=("tools",)),
+    asking("unknown prompt", "prompts/get", {"name": NONE}, declared=("prompts",)),
+    Probe(
+        name="prompt without its arguments",
+        make=partial(_prompt, needs=True),
+        declared=("prompts",),
+    ),
+    asking("unknown resource", "resources/read", {"uri": NO_RESOURCE}, declared=("resources",)),
+    Probe(name="wrong params", make=_wrong_params),
+    Probe(name="without clientCapabilities", make=_without_capabilities, **_STATELESS),
+    Probe(name="unknown revision in _meta", make=_other_revision, **_STATELESS),
+    telling("unknown notification", notification(f"notifications/{NONE}")),
+    telling("request without id", notification("ping"), **_STATEFUL),
+    telling("unknown request cancelled", cancellation(NONE)),
+    Probe(name="request cancelled", make=_cancelled, **_STREAMS),
+    Probe(name="without jsonrpc", make=partial(_without, member="jsonrpc")),
+    Probe(name="without method", make=partial(_without, member="method")),
+    Probe(name="batch", make=_batch, revisions=("2025-03-26",)),
+    Probe(name="no JSON", make=_cut_off),
+)
+"""Mistakes of a client, and what is unusual but allowed."""

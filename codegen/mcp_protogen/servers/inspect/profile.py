@@ -1,0 +1,191 @@
+"""What a server is and offers, in a few values: the head of a report."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.pipeline.reports.change import Overview
+from mcp_protogen.runtime.messages.envelope import SERVER_INFO
+from mcp_protogen.servers.inspect.messages import protocol_of
+from mcp_protogen.servers.inspect.plan import LISTS, listing
+from mcp_protogen.servers.inspect.rule_faults import members
+from mcp_protogen.servers.inspect.steps import REVISIONS
+from mcp_protogen.servers.inspect.transcript import (
+    CLOSED,
+    TIMEOUT,
+    UNKNOWN_REVISION,
+    UNREACHABLE,
+    Session,
+    reason_of,
+)
+
+_NOUNS = {
+    "tools/list": "tool",
+    "prompts/list": "prompt",
+    "resources/list": "resource",
+    "resources/templates/list": "resource template",
+}
+
+_NAMES = 12
+_SAID = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What became of a revision over a transport."""
+
+    revision: str
+    transport: str
+    spoken: bool
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Who a server is, what it speaks, declares and offers; of the newest revision it speaks.
+
+    `seconds` is the time from the start of a process, or of a request, to the first answer.
+    """
+
+    name: str
+    version: str
+    revision: str
+    spoken: tuple[Spoken, ...]
+    unknown: str
+    seconds: float | None
+    capabilities: tuple[str, ...]
+    extensions: tuple[str, ...]
+    instructions: str
+    offers: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def profile_of(sessions: Sequence[Session]) -> Profile:
+    """Return the profile that sessions show."""
+    best = max(sessions, key=lambda one: (one.is_spoken, one.revision))
+    info = _server_info(best)
+    unknown = next((one for one in sessions if one.revision == UNKNOWN_REVISION), None)
+    instructions = best.opening.get("instructions")
+    return Profile(
+        name=_text(info.get("name")),
+        version=_text(info.get("version")),
+        revision=best.revision if best.is_spoken else "",
+        spoken=tuple(_spoken(one) for one in sessions if one.revision in REVISIONS),
+        unknown=unknown.negotiated if unknown is not None else "",
+        seconds=_first_answer(best),
+        capabilities=tuple(_declared(best)),
+        extensions=tuple(members(best.capabilities, "extensions")),
+        instructions=_text(instructions),
+        offers=tuple(_offers(best)),
+    )
+
+
+def overview_of(profile: Profile) -> Overview:
+    """Return what a server is and offers, and what it speaks over which transport."""
+    says = " ".join(profile.instructions.split())
+    seconds = "" if profile.seconds is None else f"after {profile.seconds:.2f} s"
+    rows = (
+        ("server", f"{profile.name} {profile.version}".strip()),
+        ("answers", seconds),
+        ("declares", ", ".join(profile.capabilities) or "nothing"),
+        ("extensions", ", ".join(profile.extensions)),
+        ("says", says if len(says) <= _SAID else f"{says[: _SAID - 1]}…"),
+        *(
+            ("offers", f"{counted(len(names), noun)}: {listed(names, _NAMES)}" if names else "")
+            for noun, names in profile.offers
+        ),
+    )
+    return Overview(
+        rows=tuple((label, text) for label, text in rows if text),
+        table=_table(profile.spoken),
+        remarks=tuple(_remarks(profile)),
+    )
+
+
+def _table(spoken: Sequence[Spoken]) -> tuple[tuple[str, ...], ...]:
+    """Return rows: revisions, and whether each is spoken over each transport."""
+    transports = tuple(dict.fromkeys(one.transport for one in spoken))
+    found = {(one.revision, one.transport): "yes" if one.spoken else "no" for one in spoken}
+    revisions = dict.fromkeys(one.revision for one in spoken)
+    rows = ((one, *(found.get((one, name), "") for name in transports)) for one in revisions)
+    return (("revision", *transports), *rows)
+
+
+def _remarks(profile: Profile) -> Iterator[str]:
+    for one in profile.spoken:
+        if not one.spoken:
+            yield f"{one.revision} over {one.transport}: {' '.join(one.outcome.split())}"
+    if profile.unknown and profile.unknown != UNKNOWN_REVISION:
+        yield f"Asked for a revision that does not exist, it offers {profile.unknown}"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _server_info(session: Session) -> dict[str, Any]:
+    opening = session.opening
+    return members(opening, "serverInfo") or members(opening, "_meta", SERVER_INFO)
+
+
+def _first_answer(session: Session) -> float | None:
+    times = {one.sender: one.at for one in reversed(session.beginning.messages)}
+    if "client" not in times or "server" not in times:
+        return None
+    return round(times["server"] - times["client"], 3)
+
+
+def _declared(session: Session) -> Iterator[str]:
+    deprecated = _deprecated(session.revision) if session.is_spoken else set[str]()
+    for name, value in sorted(session.capabilities.items()):
+        if name == "extensions":
+            continue
+        flags = sorted(key for key, on in value.items() if on) if is_object(value) else []
+        more = [*flags, *(["deprecated"] if name in deprecated else [])]
+        yield f"{name} ({', '.join(more)})" if more else name
+
+
+def _deprecated(revision: str) -> set[str]:
+    """Return the server's capabilities that a revision deprecates."""
+    found: set[str] = set()
+    protocol = protocol_of(revision)
+    for method, about in protocol.methods.items():
+        needed = protocol.needs(method) if about.get("deprecated") else ()
+        found |= {name.removeprefix("server.") for name in needed if name.startswith("server.")}
+    return found
+
+
+def _offers(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for method in LISTS:
+        items = listing(session, method)
+        names = (one.get("name") or one.get("uri") for one in items)
+        yield _NOUNS[method], tuple(_text(name) for name in names)
+
+
+def _spoken(session: Session) -> Spoken:
+    return Spoken(
+        revision=session.revision,
+        transport=session.transport,
+        spoken=session.is_spoken,
+        outcome="spoken" if session.is_spoken else _outcome(session),
+    )
+
+
+def _outcome(session: Session) -> str:
+    first = session.beginning
+    if session.negotiated:
+        return f"answered with {session.negotiated}"
+    offered = session.opening.get("supportedVersions")
+    if is_array(offered):
+        return f"offers {', '.join(map(str, offered))} instead"
+    if first.error:
+        status = f"HTTP {first.status}, " if first.status and first.status != 200 else ""
+        return f"refused: {status}{first.error.get('code')} {_text(first.error.get('message'))}"
+    if first.outcome in (CLOSED, UNREACHABLE):
+        return first.detail or "the connection ended"
+    if first.flawed:
+        return f"not readable: {reason_of(first.flawed[0].flaws[0])}"
+    if first.outcome == TIMEOUT:
+        return "no answer"
+    return first.detail or f"HTTP {first.status}" if first.status else "no revision in the answer"

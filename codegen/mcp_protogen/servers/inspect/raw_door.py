@@ -1,0 +1,93 @@
+"""The raw door of an inspection: HTTP requests that no client sends.
+
+Nothing is sent to another origin than that of the user's URL.
+"""
+
+from contextlib import suppress
+from functools import cache
+from typing import Final
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.runtime.http import headers as fields
+from mcp_protogen.runtime.http.auth.challenge import token_param
+from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
+from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
+from mcp_protogen.servers.inspect.http_plan import METADATA, session_id
+from mcp_protogen.servers.inspect.intake import Intake
+from mcp_protogen.servers.inspect.messages import protocol_of
+from mcp_protogen.servers.inspect.steps import STATELESS, Step
+from mcp_protogen.servers.inspect.stream_transport import encoded
+from mcp_protogen.servers.inspect.transcript import Session
+
+_WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+
+
+@cache
+def names() -> dict[str, str]:
+    """Return the members of params that a header field repeats, by method."""
+    methods = protocol_of(STATELESS).methods.items()
+    return {**fields.NAMED, **{key: about["name"] for key, about in methods if "name" in about}}
+
+
+class _AnsweredError(Exception):
+    """A stream brought the answer, and is not read on."""
+
+
+class RawDoor:
+    """The way for requests that no client sends: any bytes, header fields, methods and addresses.
+
+    The fields are those that the transport would send, changed as a step says.
+    """
+
+    def __init__(self, wire: HttpWire, session: Session, intake: Intake) -> None:
+        self._wire = wire
+        self._session = session
+        self._intake = intake
+
+    async def send(self, step: Step) -> None:
+        """Send one request, and read its answer; raise `Disconnected` and `RemoteError`."""
+        body = encoded(step.messages[0]) if step.messages else None
+        headers, url = self._fields(step), self._address(step.url)
+        async with self._wire.open(step.method, headers, body, url) as reply:
+            if not reply.streams:
+                await reply.read()
+            elif step.messages or step.waits:
+                await self._read_stream(reply, step)
+
+    async def _read_stream(self, reply: HttpReply, step: Step) -> None:
+        """Read until the server ends the stream, or the answer has come."""
+
+        async def room() -> None:
+            if step.waits and self._intake.is_complete:
+                raise _AnsweredError
+
+        with suppress(_AnsweredError):
+            # A wrong request is not worth an answer to what the server asks meanwhile.
+            await reply.read_events(lambda event: [*self._intake.take(event.data.encode())], room)
+
+    def _fields(self, step: Step) -> dict[str, str]:
+        protocol = ProtocolState()
+        protocol.names = names()
+        protocol.agreed = self._session.negotiated
+        protocol.session_id = session_id(self._session)
+        revision = STATELESS if self._session.revision == STATELESS else None
+        if step.messages:
+            message = step.messages[0] if is_object(step.messages[0]) else {}
+            method, params = str(message.get("method", "")), message.get("params", {})
+            sent = Message(b"", "request", method, params, revision=revision)
+            usual = protocol.post_headers(sent)
+        else:
+            usual = {fields.PROTOCOL_VERSION: revision} if revision else protocol.session_headers()
+        changed = {**usual, **step.headers}
+        return {name: value for name, value in changed.items() if value}
+
+    def _address(self, url: str) -> URL | None:
+        if not url:
+            return None
+        own = self._wire.url
+        path = "" if url == METADATA[-1] else own.path.rstrip("/")
+        usual = own.copy_with(path=_WELL_KNOWN + path, query=None)
+        challenge = self._session.beginning.answered.get("www-authenticate", "")
+        named = token_param([challenge], "resource_metadata")
+        # To follow an address of another origin would reveal that somebody inspects, and a token.
+        return (named and url == METADATA[0] and self._wire.resolved(named)) or usual

@@ -1,0 +1,102 @@
+"""Recordings of inspections: JSON Lines that can be judged again without the server.
+
+A head comes first, then for each session and each exchange a line, and below an exchange its
+messages, as in any recording.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.runtime.transports.recordings import FORMAT
+from mcp_protogen.servers.connect.traffic import (
+    Message,
+    bad_recording,
+    line,
+    message_of,
+    read_lines,
+)
+from mcp_protogen.servers.inspect.transcript import Exchange, Session
+
+_FORM: Final = ConfigDict(extra="forbid", frozen=True)
+
+
+class _SessionHead(BaseModel):
+    """The line of a session."""
+
+    model_config = _FORM
+    revision: str
+    transport: str
+    errors: tuple[str, ...] = ()
+
+
+class _ExchangeHead(BaseModel):
+    """The line of an exchange."""
+
+    model_config = _FORM
+    probe: str
+    method: str = ""
+    headers: dict[str, str] = {}
+    status: int = 0
+    answered: dict[str, str] = {}
+    events: tuple[str, ...] = ()
+    primed: bool | None = None
+    replaced: bool = False
+    outcome: str = ""
+    detail: str = ""
+
+
+def written(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a recording of an inspection."""
+    yield _line({"traffic": FORMAT, "inspection": dict(about)})
+    for session in sessions:
+        yield _head("session", _SessionHead, session)
+        for one in session.exchanges:
+            yield _head("exchange", _ExchangeHead, one)
+            yield from map(line, one.messages)
+
+
+def _head(kind: str, form: type[BaseModel], about: Session | Exchange) -> str:
+    head = form(**{name: getattr(about, name) for name in form.model_fields})
+    return _line({kind: head.model_dump(mode="json", exclude_defaults=True)})
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
+    """Return what a recording says about itself, and its sessions.
+
+    Raise `ProblemError` (`bad-recording`) with the line at fault.
+    """
+    lines = read_lines(path)
+    about = next(lines)[1].get("inspection")
+    if not is_object(about):
+        raise bad_recording(path, 1, "it is no recording of mcp-gen inspect")
+    found: list[tuple[_SessionHead, list[tuple[_ExchangeHead, list[Message]]]]] = []
+    for number, entry in lines:
+        try:
+            if "session" in entry:
+                found.append((_SessionHead.model_validate(entry["session"]), []))
+            elif "exchange" in entry and found:
+                found[-1][1].append((_ExchangeHead.model_validate(entry["exchange"]), []))
+            elif found and found[-1][1]:
+                found[-1][1][-1][1].append(message_of(path, number, entry))
+            else:
+                raise bad_recording(path, number, "it belongs to no session or no exchange")
+        except ValidationError as error:
+            message = "a member is missing, or not what it should be"
+            raise bad_recording(path, number, message) from error
+    if not found or not all(exchanges for _, exchanges in found):
+        raise bad_recording(path, 0, "it has no session, or one without an exchange")
+    return about, tuple(_session(head, exchanges) for head, exchanges in found)
+
+
+def _session(head: _SessionHead, exchanges: list[tuple[_ExchangeHead, list[Message]]]) -> Session:
+    held = [Exchange(**dict(one), messages=tuple(messages)) for one, messages in exchanges]
+    return Session(**dict(head), exchanges=held)

@@ -1,0 +1,64 @@
+"""The server to inspect, as a program or a URL: sessions need more than an open connection."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.runtime.client.config import ConnectConfig
+from mcp_protogen.runtime.client.targets import program_words
+from mcp_protogen.runtime.http.client.authorization import Authorizer, HttpAuthorization
+from mcp_protogen.runtime.http.client.connect import open_http
+from mcp_protogen.runtime.transports.base import Opener, Transport
+from mcp_protogen.servers.connect.server_target import ServerTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server to inspect: the words of a program, or a URL."""
+
+    words: tuple[str, ...] = ()
+    url: str = ""
+    cwd: Path | None = None
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    inherit: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    authorizer: Authorizer | None = field(default=None, repr=False)
+
+
+def server_of(target: ServerTarget) -> Server:
+    """Return the server that a user names; raise `ProblemError` as `ServerTarget.opener` does."""
+    with target.checked():
+        if target.config is not None:
+            described = _Described(__name__)
+            described.opener(target.config, target.name, auth=target.auth)
+            return described.server
+        if target.is_url:
+            return _at(target.name, target.headers, target.auth)
+        words = tuple(program_words(target.name))
+        return Server(words=words, cwd=target.cwd, env=target.env, inherit=target.inherit)
+
+
+def _at(url: str, headers: Mapping[str, str], auth: HttpAuthorization | None) -> Server:
+    open_http(url, headers=headers, auth=auth)  # refuses what cannot be sent
+    return Server(url=url, headers=headers, authorizer=auth.authorizer(url) if auth else None)
+
+
+class _Described(ConnectConfig[Any, Any, Any]):
+    """What a configuration says of a server, which is not connected to."""
+
+    server = Server()
+
+    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
+        """Take note of what would be opened."""
+        (what,) = arguments
+        if name == "open_http":
+            self.server = _at(what, options["headers"], options.get("auth"))
+        else:
+            folder = options["cwd"] and Path(options["cwd"])
+            self.server = Server(words=tuple(what), cwd=folder, env=options["env"])
+
+        async def nothing() -> Transport:
+            raise NotImplementedError("this server is only described")
+
+        return nothing

@@ -1,0 +1,167 @@
+"""Steps of a plan: what is sent to a server, and what is waited for."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+
+from mcp_protogen import __version__
+from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
+from mcp_protogen.runtime.messages import envelope
+from mcp_protogen.servers.inspect.transcript import Session
+
+STDIO: Final = "stdio"
+HTTP: Final = "Streamable HTTP"
+SSE: Final = "HTTP+SSE"
+
+STATELESS: Final = "2026-07-28"
+HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+REVISIONS: Final = (*HANDSHAKE, STATELESS)
+_CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is sent at once, and whose answers are waited for.
+
+    Where answers need not come, as those to notifications, `barrier` is a request that is sent
+    last: with its answer the step ends. Over HTTP the answer to the POST does that. `until` is a
+    notification of the server that ends the step as answers to all would. `headers` replace those
+    of an ordinary request, and None leaves one out; `method` is that of HTTP, and `url` is another
+    address than that of the server. After `within` seconds, answers are not waited for any longer,
+    and nobody misses them.
+    """
+
+    messages: tuple[Any, ...] = ()
+    waits: tuple[Any, ...] = ()
+    barrier: dict[str, Any] | None = None
+    until: str = ""
+    method: str = "POST"
+    headers: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    url: str = ""
+    within: float = 0.0
+
+
+def awaiting(request: dict[str, Any], **step: Any) -> Step:
+    """Return a step with a request, whose answer is waited for."""
+    return Step(messages=(request,), waits=(request["id"],), **step)
+
+
+@dataclass(slots=True)
+class SessionClient:
+    """A client in one session: it knows what came so far, and makes the next messages.
+
+    `calls` are the tools that may be called, with their arguments; with `reading` also those that
+    say that they only read.
+    """
+
+    session: Session
+    calls: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    reading: bool = False
+    ids: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def stateless(self) -> bool:
+        """Return whether each request says all about its client."""
+        return self.session.revision == STATELESS
+
+    def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return a request as a careful client would write it."""
+        given = dict(params or {})
+        if self.stateless:
+            given["_meta"] = {**self.meta(), **given.pop("_meta", {})}
+        head = {"jsonrpc": "2.0", "id": next(self.ids), "method": method}
+        return {**head, "params": given} if given else head
+
+    def meta(self, revision: str = STATELESS) -> dict[str, Any]:
+        """Return what each request of the stateless era says about its client."""
+        return {
+            envelope.PROTOCOL_VERSION: revision,
+            envelope.CLIENT_INFO: _CLIENT,
+            envelope.CLIENT_CAPABILITIES: {},
+        }
+
+    def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> Step:
+        """Return a step with one request, whose answer is waited for."""
+        return awaiting(self.request(method, params), **step)
+
+    def tell(self, *messages: Any, **step: Any) -> Step:
+        """Return a step with messages that need not be answered."""
+        barrier = self.request(self.harmless)
+        return Step(messages=messages, waits=(barrier["id"],), barrier=barrier, **step)
+
+    @property
+    def harmless(self) -> str:
+        """A request that every server answers."""
+        return "server/discover" if self.stateless else "ping"
+
+    def begin(self) -> Step:
+        """Return the first step of a session."""
+        if self.stateless:
+            return self.ask("server/discover")
+        revision = self.session.revision
+        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CLIENT}
+        return self.ask("initialize", params)
+
+
+Make = Callable[[SessionClient], Step | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A named step of a plan; `make` returns None where it does not apply.
+
+    A probe that `repeats` is taken until it does not apply any more. `declared` is the capability
+    without which it is left out; with `undeclared`, it is left out with it.
+    """
+
+    name: str
+    make: Make
+    revisions: tuple[str, ...] = REVISIONS
+    transports: tuple[str, ...] = (STDIO, HTTP, SSE)
+    declared: tuple[str, ...] = ()
+    undeclared: bool = False
+    repeats: bool = False
+
+    def applies(self, session: Session) -> bool:
+        """Return whether a session has this step at all."""
+        if session.revision not in self.revisions or session.transport not in self.transports:
+            return False
+        return not self.declared or session.declares(*self.declared) is not self.undeclared
+
+
+def asking(
+    name: str,
+    method: str = "",
+    params: Mapping[str, Any] | None = None,
+    *,
+    headers: Mapping[str, str | None] | None = None,
+    **about: Any,
+) -> Probe:
+    """Return a step with one request, by default one that every server answers."""
+    return Probe(
+        name=name,
+        make=lambda client: client.ask(method or client.harmless, params, headers=headers or {}),
+        **about,
+    )
+
+
+def telling(name: str, *messages: Any, **about: Any) -> Probe:
+    """Return a step with messages that need not be answered."""
+    return Probe(name=name, make=lambda client: client.tell(*messages), **about)
+
+
+def notification(method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a notification."""
+    head = {"jsonrpc": "2.0", "method": method}
+    return {**head, "params": dict(params)} if params else head
+
+
+def reply_to(message: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a client without any capability answers; None to what needs no answer."""
+    if "method" not in message or "id" not in message:
+        return None
+    head = {"jsonrpc": "2.0", "id": message["id"]}
+    if message["method"] == "ping":
+        return {**head, "result": {}}
+    return {**head, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}}

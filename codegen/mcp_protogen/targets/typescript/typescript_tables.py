@@ -1,0 +1,207 @@
+"""From IR to the tables of a TypeScript module, as data: types, methods and capabilities."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from mcp_protogen.pipeline.ir import (
+    EMITTERS,
+    AliasIR,
+    Anything,
+    CapabilityIR,
+    ConditionIR,
+    ErrorIR,
+    FieldIR,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    MetaKeyIR,
+    MethodIR,
+    ObjectIR,
+    OneOf,
+    Ref,
+    RequirementIR,
+    RevisionIR,
+    Scalar,
+    TypeExpr,
+    UnionIR,
+)
+
+Data = dict[str, Any]
+
+
+class Entry(NamedTuple):
+    """An entry of a table, with what is said about it."""
+
+    name: str
+    value: object
+    doc: str = ""
+    deprecated: bool = False
+
+
+def constants(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield the constants that the specification's `schema.ts` has, and codes that it lacks."""
+    yield Entry("LATEST_PROTOCOL_VERSION", ir.id, "The revision of these types.")
+    yield Entry("JSONRPC_VERSION", "2.0", "The version of JSON-RPC that each message names.")
+    for error in ir.errors:
+        yield Entry(error.name, error.code, error.doc)
+
+
+def types(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield the shape of each type."""
+    objects = {str(one.name): one for one in ir.types if isinstance(one, ObjectIR)}
+    for one in ir.types:
+        match one:
+            case ObjectIR():
+                yield Entry(one.name, _members(one))
+            case UnionIR():
+                yield Entry(one.name, _union(one, objects))
+            case AliasIR():
+                shape = _shape(one.type)
+                # Uses of a type of every JSON value name it; this is its definition.
+                yield Entry(one.name, "any" if shape == {"ref": one.name} else shape)
+
+
+def _members(type_: ObjectIR) -> Data:
+    return _some(
+        members={field.wire: _of_member(field) for field in type_.fields},
+        required=[field.wire for field in type_.fields if field.required],
+        anyOfRequired=type_.any_of_required or None,
+    )
+
+
+def _of_member(field: FieldIR) -> object:
+    shape = _shape(field.type)
+    return {"of": shape, **dict(field.constraints)} if field.constraints else shape
+
+
+def _union(union: UnionIR, objects: Mapping[str, ObjectIR]) -> Data:
+    """Return the shape of a union: its arms by their constants if these tell them apart."""
+    constants = [
+        (value, arm.name)
+        for arm in union.arms
+        if union.tag and isinstance(arm, Ref) and arm.name in objects
+        for value in _constants(objects[arm.name], union.tag)
+    ]
+    named = {arm for _, arm in constants}
+    arms = {value: arm for value, arm in constants if isinstance(value, str)}
+    if union.tag and len(named) == len(union.arms) and len(arms) == len(constants):
+        return {"tag": union.tag, "arms": arms}
+    return {"anyOf": [_shape(arm) for arm in union.arms]}
+
+
+def _constants(type_: ObjectIR, member: str) -> tuple[object, ...]:
+    for field in type_.fields:
+        if field.wire == member and field.required and isinstance(field.type, LiteralOf):
+            return field.type.values
+    return ()
+
+
+def _shape(expr: TypeExpr) -> object:
+    match expr:
+        case Ref(name):
+            return {"ref": name}
+        case Scalar(kind):
+            return kind
+        case LiteralOf(values):
+            return {"constants": values}
+        case ListOf(item):
+            return {"items": _shape(item)}
+        case MapOf(value):
+            return {"values": _shape(value)}
+        case OneOf(arms):
+            return {"anyOf": [_shape(arm) for arm in arms]}
+        case Anything(name=name):
+            return {"ref": name} if name else "any"
+
+
+def methods(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield all methods."""
+    for one in ir.methods:
+        yield Entry(one.method, _method(one), one.doc, one.deprecated is not None)
+
+
+def _method(one: MethodIR) -> Data:
+    return _some(
+        kind=one.kind,
+        senders=one.senders,
+        message=one.message,
+        params=one.params,
+        paramsRequired=one.params_required,
+        results=one.results,
+        phase=one.phase,
+        traits=one.traits,
+        since=one.since,
+        removed=one.removed,
+        deprecated=one.deprecated,
+        source=one.source,
+    )
+
+
+def errors(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield all error codes."""
+    for one in ir.errors:
+        yield Entry(one.name, _error(one), one.doc)
+
+
+def _error(one: ErrorIR) -> Data:
+    senders = sorted(EMITTERS[one.emit])
+    return _some(code=one.code, senders=senders, data=one.data, source=one.source)
+
+
+def meta_keys(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield the keys of `_meta` that have a meaning."""
+    for one in ir.meta_keys:
+        yield Entry(one.constant.removeprefix("META_"), _meta_key(one))
+
+
+def _meta_key(one: MetaKeyIR) -> Data:
+    return _some(
+        key=one.key,
+        on=one.on,
+        of=one.of or None,
+        type=one.type,
+        required=one.required,
+        source=one.source,
+    )
+
+
+def capabilities(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield all capabilities."""
+    for one in ir.capabilities:
+        yield Entry(one.constant, _capability(one), one.doc)
+
+
+def _capability(one: CapabilityIR) -> Data:
+    return _some(
+        role=one.role,
+        path=one.path,
+        flag=one.flag or None,
+        implied=one.implied or None,
+        source=one.source,
+    )
+
+
+def requirements(ir: RevisionIR) -> Iterator[Entry]:
+    """Yield the capabilities that each method needs."""
+    for one in ir.methods:
+        if one.requires:
+            yield Entry(one.method, list(map(_requirement, one.requires)))
+
+
+def _requirement(one: RequirementIR) -> Data:
+    return _some(
+        capability=one.capability,
+        level=one.level,
+        sender=one.sender,
+        when=list(map(_condition, one.when)) or None,
+        source=one.source,
+    )
+
+
+def _condition(one: ConditionIR) -> Data:
+    return _some(member=one.member, oneOf=one.one_of, orAbsent=one.or_absent or None)
+
+
+def _some(**members: object) -> Data:
+    """Return the members that are there."""
+    return {name: value for name, value in members.items() if value is not None}

@@ -1,0 +1,49 @@
+"""Commands that call servers, run in process, at a server in memory."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_revisions import in_memory
+from support.calling.servers import new_server
+from support.running import Run
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps the package of the protocol for all processes of a run."""
+    monkeypatch.setenv("MCP_GEN_CACHE", str(Path(os.environ["MADE_ONCE"], "calling")))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Has all targets be a server in memory, and lists those that were connected to."""
+    names: list[str] = []
+
+    def opener(target: ServerTarget) -> object:
+        names.append(target.name)
+        return in_memory(new_server())
+
+    monkeypatch.setattr(ServerTarget, "opener", opener)
+    return names
+
+
+@pytest.fixture
+def shop(kept: None, opened: list[str], mcp_gen: Run) -> Run:
+    """Runs `mcp-gen` where every server is that of `support.calling.servers`."""
+    del kept, opened
+    return mcp_gen
+
+
+@pytest.fixture
+def interruptible() -> Callable[[], None]:
+    """Requires that the handler of SIGINT is what it was."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def check() -> None:
+        assert signal.getsignal(signal.SIGINT) is before
+
+    return check
