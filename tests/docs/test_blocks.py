@@ -26,8 +26,11 @@ from website.drawings.graphs import mermaid
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
     ("CONTRIBUTING.md", "base "): "tests/unit/test_architecture.py",
+    ("CONTRIBUTING.md", "connect "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "core "): "tests/unit/test_architecture.py",
+    ("CONTRIBUTING.md", "ir "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "schema/<revision>"): "a drawing",
+    ("CONTRIBUTING.md", "sources "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "transports/"): "a drawing",
     ("README.md", "pkg/\n"): "tests/docs/test_blocks.py",
     ("asking.md", "book: Booking.address"): "tests/docs/test_asking.py",
