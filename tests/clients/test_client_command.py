@@ -225,7 +225,7 @@ def test_a_server_that_does_not_start_is_a_problem(mcp_gen: Run, project: Path) 
 def test_a_package_is_generated_beside_it(
     mcp_gen: Run, project: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commands: Any = import_module("mcp_protogen.app.commands")
+    commands: Any = import_module("mcp_protogen.pipeline.commands")
     write = commands.write
     settings: list[Any] = []
 
@@ -266,7 +266,7 @@ def test_package_that_is_generated_has_tasks_if_the_server_needs_them(
         found.append((settings.extensions, "tasks" in settings.parts))
         return SimpleNamespace(problems=())
 
-    monkeypatch.setattr(import_module("mcp_protogen.app.commands"), "write", write)
+    monkeypatch.setattr(import_module("mcp_protogen.pipeline.commands"), "write", write)
     required = {**ECHO, "execution": {"taskSupport": "required"}}
     said = ("client", "x", "--out", "a.py", "--with-package", "wire")
     lists(ECHO)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp_protogen.app.commands import check
+from mcp_protogen.pipeline.commands import check
 from mcp_protogen.pipeline.config import GenerationOptions, Settings
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import load_pins

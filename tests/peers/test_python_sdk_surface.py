@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-from mcp_protogen.app.commands import prepare
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.vectors.vector import Vector
+from mcp_protogen.pipeline.commands import prepare
 from mcp_protogen.pipeline.config import Docstrings, GivenPatches, Settings, load_settings
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.pins import read_snapshot

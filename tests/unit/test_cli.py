@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 import pytest
 from mcp_protogen import __version__
-from mcp_protogen.app import commands, schemas
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError
@@ -20,6 +19,8 @@ from mcp_protogen.cli.app import app
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.cli.run import Plain, plain
 from mcp_protogen.cli.usage import run_app
+from mcp_protogen.instep import schemas
+from mcp_protogen.pipeline import commands
 from mcp_protogen.pipeline.config import Settings
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from support import forms, tables

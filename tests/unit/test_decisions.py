@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from mcp_protogen.app.schemas import check, write
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.drafts.drafting import Draft, draft
+from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.undecided import SchemaFolder, undecided
 from mcp_protogen.pipeline.derive.revision import derive_revision

@@ -13,7 +13,6 @@ from threading import Event
 from typing import Any, NamedTuple
 
 import pytest
-from mcp_protogen.app import templates
 from mcp_protogen.base import cache_entries as entries
 from mcp_protogen.base import file_set
 from mcp_protogen.base.canonical import sha256
@@ -23,6 +22,7 @@ from mcp_protogen.instep.compare.baseline import write_baseline
 from mcp_protogen.instep.drafts import drafting
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.vectors import folder as vectors
+from mcp_protogen.pipeline import templates
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, written_statement
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot

@@ -10,11 +10,11 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from mcp_protogen.app import commands
 from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import no_command, one_line, page
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.cli.console import colourful
+from mcp_protogen.pipeline import commands
 from support.running import Ran, Run
 from support.unit import schemas
 

@@ -129,7 +129,7 @@ def test_an_altered_snapshot_is_refused(folder: Path) -> None:
 
 
 def test_neither_reading_nor_comparing_imports_anything_heavy() -> None:
-    reading = "mcp_protogen.app.commands", "mcp_protogen.cli"
+    reading = "mcp_protogen.pipeline.commands", "mcp_protogen.cli"
     comparing = "mcp_protogen.instep.compare.compare_revisions", "mcp_protogen.servers.clients.lock"
     for modules, heavy in {reading: HEAVY, comparing: HEAVY - {"dataclasses"}}.items():
         with case(modules):

@@ -1,19 +1,19 @@
 """Which revisions a run makes, and which it keeps."""
 
 import pytest
-from mcp_protogen.app.selection import (
-    parts_of,
-    refuse_unmakeable,
-    refuse_unused,
-    revision_names,
-    select,
-)
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.lock import Lock, lock_of
 from mcp_protogen.pipeline.package import GenerationInputs
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS
+from mcp_protogen.pipeline.selection.selected_revisions import (
+    parts_of,
+    refuse_unmakeable,
+    refuse_unused,
+    revision_names,
+    select,
+)
 from support import tables
 from support.unit.packages import INPUTS, package, with_revisions
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp_protogen.app import templates
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.cli import completion
+from mcp_protogen.pipeline import templates
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.template_contract import NAMES, idle
 from mcp_protogen.pipeline.generate import generate
@@ -75,7 +75,7 @@ def test_an_exported_one_that_nobody_touched_is_brought_up_to_date(
     def later(_: str) -> bytes:
         return b"later"
 
-    monkeypatch.setattr("mcp_protogen.app.templates._built_in", later)
+    monkeypatch.setattr("mcp_protogen.pipeline.templates._built_in", later)
     assert mcp_gen(*EXPORT, "app.py.jinja").code == 0
     assert Path("mine", "app.py.jinja").read_bytes() == b"later"
 

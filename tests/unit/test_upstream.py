@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.sources import upstream
-from mcp_protogen.instep.sources.upstream import (
+from mcp_protogen.pipeline.sources import upstream
+from mcp_protogen.pipeline.sources.upstream import (
     Question,
     ask,
     read_source,

@@ -13,7 +13,6 @@ import pytest
 from mcp_protogen.base import file_set, folder_lock
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.sources.opening import open_source
 from mcp_protogen.instep.update import adoption
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.candidates import Candidate, CandidateState, Wanted, look
@@ -28,6 +27,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     read_snapshot,
     snapshot_file,
 )
+from mcp_protogen.pipeline.sources.opening import open_source
 from support.running import Run
 from support.update.specifications import (
     NEWEST,

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.sources.opening import open_source
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.candidates import (
     Candidate,
@@ -14,6 +13,7 @@ from mcp_protogen.instep.update.candidates import (
     look,
 )
 from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.sources.opening import open_source
 from support.update.specifications import (
     NEWEST,
     OLDER,

@@ -249,7 +249,7 @@ def test_a_failure_has_the_form_that_was_asked_for(mcp_gen: Run, spec: Spec) -> 
 def test_the_repository_of_the_pins_is_looked_at_by_default(
     mcp_gen: Run, spec: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mcp_protogen.instep.sources import github_source
+    from mcp_protogen.pipeline.sources import github_source
 
     spec.edit(OLDER, reworded)
     repository = "/modelcontextprotocol/modelcontextprotocol"

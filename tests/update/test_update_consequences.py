@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.sources.opening import open_source
 from mcp_protogen.instep.update.candidates import Candidate, Wanted, look
 from mcp_protogen.instep.update.dependents import Basis, dependents, packages_below, packages_in
 from mcp_protogen.instep.update.findings import Finding
@@ -17,6 +16,7 @@ from mcp_protogen.pipeline.inputs.patches import ledger_of
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
+from mcp_protogen.pipeline.sources.opening import open_source
 from support.revisions import REVISIONS
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
 

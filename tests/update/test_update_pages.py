@@ -9,7 +9,6 @@ import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.base.printable import page as shown
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.instep.sources.opening import open_source
 from mcp_protogen.instep.update.candidates import Wanted, look
 from mcp_protogen.instep.update.dependents import Basis, Dependent
 from mcp_protogen.instep.update.findings import Finding
@@ -20,6 +19,7 @@ from mcp_protogen.instep.update.updating import News, UpdateOptions, UpdateResul
 from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.reports.change import PROTOCOL, Category, Change, Comparison, Severity
+from mcp_protogen.pipeline.sources.opening import open_source
 from support import forms
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_things
 

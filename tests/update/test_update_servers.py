@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.sources import github_source
-from mcp_protogen.instep.sources.github_source import GitHubSource
-from mcp_protogen.instep.sources.opening import open_source
-from mcp_protogen.instep.sources.site_source import SiteSource
-from mcp_protogen.instep.sources.source import SchemaSource
 from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.sources import github_source
+from mcp_protogen.pipeline.sources.github_source import GitHubSource
+from mcp_protogen.pipeline.sources.opening import open_source
+from mcp_protogen.pipeline.sources.site_source import SiteSource
+from mcp_protogen.pipeline.sources.source import SchemaSource
 from support import tables
 from support.update.specifications import OLDER, Site, Spec, pages_of, proxy, serving
 

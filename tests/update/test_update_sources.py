@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.sources import upstream
-from mcp_protogen.instep.sources.clone_source import CloneSource
-from mcp_protogen.instep.sources.folder_source import FolderSource
-from mcp_protogen.instep.sources.opening import open_source
-from mcp_protogen.instep.sources.source import Published, SchemaSource
 from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.sources import upstream
+from mcp_protogen.pipeline.sources.clone_source import CloneSource
+from mcp_protogen.pipeline.sources.folder_source import FolderSource
+from mcp_protogen.pipeline.sources.opening import open_source
+from mcp_protogen.pipeline.sources.source import Published, SchemaSource
 from support.update.specifications import NEWEST, OLDER, Spec, committed, git, reworded
 
 PATH = f"schema/{OLDER}/schema.json"

@@ -222,7 +222,7 @@ def revisions(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
     """List the revisions that can be generated, and what each is pinned to."""
-    from mcp_protogen.app.schemas import catalogue
+    from mcp_protogen.instep.schemas import catalogue
 
     finish(catalogue, "revisions", format)
 
@@ -232,7 +232,7 @@ def extensions(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
     """List the extensions that can be generated, and the revisions that each extends."""
-    from mcp_protogen.app.schemas import extensions as catalogue
+    from mcp_protogen.instep.schemas import extensions as catalogue
 
     finish(catalogue, "extensions", format)
 

@@ -168,7 +168,7 @@ def _make(
 
 def _generate(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
     """Generate a package for clients of all revisions if the folder has none."""
-    from mcp_protogen.app.commands import write
+    from mcp_protogen.pipeline.commands import write
     from mcp_protogen.pipeline.output.lock import read_lock
 
     if read_lock(folder) is not None:

@@ -72,7 +72,7 @@ def is_value(argument: str) -> bool:
 
 
 def _perform(mode: str, settings: Settings, *, force: bool, cached: bool) -> Report:
-    from mcp_protogen.app import commands
+    from mcp_protogen.pipeline import commands
 
     if mode in ("check", "regenerate"):
         return commands.check(settings, regenerate=mode == "regenerate")

@@ -55,7 +55,7 @@ def add(
 
     If it is pinned already, the new publication takes its place; the pin remembers the one before.
     """
-    from mcp_protogen.app.schemas import pin
+    from mcp_protogen.instep.schemas import pin
     from mcp_protogen.instep.update.adoption import Origin
 
     def work() -> Report:
@@ -83,8 +83,8 @@ def verify(
     form: _Form = Format.TEXT,
 ) -> None:
     """Verify that a snapshot is the pinned one: a published schema without its prose."""
-    from mcp_protogen.instep.sources.upstream import read_source, source_name
     from mcp_protogen.instep.update.adoption import verification
+    from mcp_protogen.pipeline.sources.upstream import read_source, source_name
 
     def work() -> Report:
         if extension is not None:
@@ -120,7 +120,7 @@ def draft_facts(
     The files are those of facts, patches, translation rules and descriptions. Entries that they
     already have stay as they are.
     """
-    from mcp_protogen.app.schemas import check, write
+    from mcp_protogen.instep.schemas import check, write
 
     work = check if only_check else write
     finish(lambda: work(revision, folder), "schema draft-facts", form)

@@ -38,9 +38,9 @@ def sync(
     folder. Revisions that are not listed there are removed. Your own files in it stay; generated
     files that you edited are not overwritten.
     """
-    from mcp_protogen.app.sync import check as look
-    from mcp_protogen.app.sync import locate
-    from mcp_protogen.app.sync import sync as bring_in_step
+    from mcp_protogen.pipeline.sync import check as look
+    from mcp_protogen.pipeline.sync import locate
+    from mcp_protogen.pipeline.sync import sync as bring_in_step
 
     place, form = "", format
     try:

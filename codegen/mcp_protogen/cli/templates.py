@@ -19,7 +19,7 @@ _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 def templates(context: typer.Context, form: _Form = Format.TEXT) -> None:
     """List the templates that can be replaced, and what each prints; or export them."""
     if context.invoked_subcommand is None:
-        from mcp_protogen.app.templates import catalogue
+        from mcp_protogen.pipeline.templates import catalogue
 
         finish(catalogue, "templates", form)
 
@@ -45,6 +45,6 @@ def export(
     Pass the folder to --templates. Leave in it only what you edit: all others are then those of the
     installed mcp-gen.
     """
-    from mcp_protogen.app.templates import export as write
+    from mcp_protogen.pipeline.templates import export as write
 
     finish(lambda: write(names or (), out, force=force), "templates export", form)

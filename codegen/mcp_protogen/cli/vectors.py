@@ -197,10 +197,13 @@ def _conflict(message: str) -> ProblemError:
 
 def _options(named: NamedVectors, *, usual: bool = False) -> "GenerationOptions":
     """Return what to make vectors of; with `usual`, the newest revision if nothing is named."""
-    from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
-    from mcp_protogen.app.selection import revision_names, select
-    from mcp_protogen.instep.sources.upstream import given_file
     from mcp_protogen.pipeline.inputs.pins import load_pins
+    from mcp_protogen.pipeline.selection.selected_extensions import (
+        ExtensionRequest,
+        with_extensions,
+    )
+    from mcp_protogen.pipeline.selection.selected_revisions import revision_names, select
+    from mcp_protogen.pipeline.sources.upstream import given_file
 
     pins = load_pins()
     unsaid = [max(pins)] if usual and named.schema is None else []

@@ -38,7 +38,7 @@ from mcp_protogen.pipeline.inputs.pins import (
 )
 
 if TYPE_CHECKING:
-    from mcp_protogen.instep.sources.source import SchemaSource
+    from mcp_protogen.pipeline.sources.source import SchemaSource
 
 _SHORTEST = 4
 _Pinned = Mapping[Pinnable, Pins]
@@ -151,7 +151,7 @@ def _is_place(text: str) -> bool:
 
 
 def _file(place: str, pinned: _Pinned) -> _Named:
-    from mcp_protogen.instep.sources.upstream import given_file
+    from mcp_protogen.pipeline.sources.upstream import given_file
 
     given = given_file(place)
     known = any(Path(given.name).name in pins for pins in pinned.values())
@@ -206,7 +206,7 @@ def _published(pin: Pin, publication: Publication, source: str) -> bytes:
 
 def _opened(source: str, commit: str | None, path: str) -> "SchemaSource":
     """Return a source that has a file at `path`, at a commit if it has commits."""
-    from mcp_protogen.instep.sources.opening import open_source
+    from mcp_protogen.pipeline.sources.opening import open_source
 
     try:
         return open_source(source, commit, None, [path])

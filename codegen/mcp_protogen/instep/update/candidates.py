@@ -8,9 +8,9 @@ from enum import StrEnum
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.instep.sources.source import Listing, Published, SchemaSource, path_of
 from mcp_protogen.instep.update.adoption import unsafe
 from mcp_protogen.pipeline.inputs.pins import REVISION, Pin, Pinnable, Pins, Publication
+from mcp_protogen.pipeline.sources.source import Listing, Published, SchemaSource, path_of
 
 DRAFT = "draft"
 """The specification's name for the revision that is being written."""

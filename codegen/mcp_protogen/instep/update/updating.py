@@ -7,8 +7,6 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep.sources.opening import open_source
-from mcp_protogen.instep.sources.source import SchemaSource
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.candidates import (
     Candidate,
@@ -36,6 +34,8 @@ from mcp_protogen.pipeline.inputs.pins import (
     load_pins,
     pin_of,
 )
+from mcp_protogen.pipeline.sources.opening import open_source
+from mcp_protogen.pipeline.sources.source import SchemaSource
 
 
 @dataclass(frozen=True, slots=True)

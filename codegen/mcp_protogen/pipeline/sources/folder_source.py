@@ -5,8 +5,8 @@ from pathlib import Path
 from stat import S_ISREG
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.instep.sources.source import Listing, Published, listing_of, path_of
-from mcp_protogen.instep.sources.upstream import read_source, unreadable
+from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of, path_of
+from mcp_protogen.pipeline.sources.upstream import read_source, unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.instep.sources import cache as cached
-from mcp_protogen.instep.sources.source import Listing, Published, listing_of
-from mcp_protogen.instep.sources.upstream import without_secrets
+from mcp_protogen.pipeline.sources import cache as cached
+from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of
+from mcp_protogen.pipeline.sources.upstream import without_secrets
 
 INDEX = "schema/index.json"
 """The file in which a server may list its revisions, as `schema/formats/index.schema.json` says."""

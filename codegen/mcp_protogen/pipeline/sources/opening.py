@@ -5,12 +5,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.instep.sources.clone_source import git_dir_of, open_clone
-from mcp_protogen.instep.sources.folder_source import FolderSource
-from mcp_protogen.instep.sources.github_source import github_source
-from mcp_protogen.instep.sources.site_source import SiteSource
-from mcp_protogen.instep.sources.source import SchemaSource
-from mcp_protogen.instep.sources.upstream import without_secrets
+from mcp_protogen.pipeline.sources.clone_source import git_dir_of, open_clone
+from mcp_protogen.pipeline.sources.folder_source import FolderSource
+from mcp_protogen.pipeline.sources.github_source import github_source
+from mcp_protogen.pipeline.sources.site_source import SiteSource
+from mcp_protogen.pipeline.sources.source import SchemaSource
+from mcp_protogen.pipeline.sources.upstream import without_secrets
 
 _LAYOUT = "schema/<revision>/schema.json"
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.instep.sources import upstream
-from mcp_protogen.instep.sources.source import Listing, Published, listing_of, revision_at
+from mcp_protogen.pipeline.sources import upstream
+from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of, revision_at
 
 _SECONDS = 60.0
 _FILE_MODES = frozenset({"100644", "100755"})

@@ -12,7 +12,7 @@ from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.files import writing
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.private_files import read_private
-from mcp_protogen.instep.sources.upstream import (
+from mcp_protogen.pipeline.sources.upstream import (
     FetchedFile,
     NotThere,
     Question,

@@ -8,19 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
-from mcp_protogen.app.choosing_target import made_by, refuse_kept, target_of
-from mcp_protogen.app.selection import (
-    docstrings_of,
-    installed_runtime,
-    parts_of,
-    pruned,
-    refuse_going_back,
-    refuse_unmakeable,
-    refuse_unused,
-    revision_names,
-    select,
-)
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, Settings
@@ -33,6 +20,19 @@ from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, lock_of, read_loc
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
 from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.selection.selected_extensions import ExtensionRequest, with_extensions
+from mcp_protogen.pipeline.selection.selected_revisions import (
+    docstrings_of,
+    installed_runtime,
+    parts_of,
+    pruned,
+    refuse_going_back,
+    refuse_unmakeable,
+    refuse_unused,
+    revision_names,
+    select,
+)
+from mcp_protogen.pipeline.selection.selected_target import made_by, refuse_kept, target_of
 
 if TYPE_CHECKING:
     from mcp_protogen.pipeline.output.plan import Plan
@@ -216,7 +216,7 @@ def _given(source: str | None) -> GivenFile | None:
 
 
 def _read(source: str) -> GivenFile:
-    from mcp_protogen.instep.sources.upstream import given_file
+    from mcp_protogen.pipeline.sources.upstream import given_file
 
     return given_file(source)
 

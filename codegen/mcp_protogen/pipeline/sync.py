@@ -9,11 +9,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mcp_protogen.app.commands import PackageState, package_state, write
-from mcp_protogen.app.selection import pruned
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.pipeline.commands import PackageState, package_state, write
 from mcp_protogen.pipeline.config import Settings, load_settings
 from mcp_protogen.pipeline.inputs.named_extensions import named_extensions
 from mcp_protogen.pipeline.inputs.pins import load_pins
@@ -28,6 +27,7 @@ from mcp_protogen.pipeline.output.lock import (
 from mcp_protogen.pipeline.package import PINNED, newer
 from mcp_protogen.pipeline.parts import ALL
 from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.selection.selected_revisions import pruned
 
 
 def check(out: Path, flags: Settings, start: Path) -> Report:

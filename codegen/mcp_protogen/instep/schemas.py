@@ -56,7 +56,7 @@ def pin(
     revision: str | None, extension: str | None, source: str, origin: Origin, folder: Path | None
 ) -> Report:
     """Pin a revision, or an extension if one is named, to the published schema in `source`."""
-    from mcp_protogen.instep.sources.upstream import read_source, source_name
+    from mcp_protogen.pipeline.sources.upstream import read_source, source_name
 
     content, place = read_source(source), source_name(source)
     if extension is None:

@@ -9,7 +9,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from mcp_protogen.app.choosing_extensions import unmakeable
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
@@ -30,6 +29,7 @@ from mcp_protogen.pipeline.package import (
     runtime_in,
 )
 from mcp_protogen.pipeline.parts import ALL, DEFAULT, Selection, parts_named
+from mcp_protogen.pipeline.selection.selected_extensions import unmakeable
 
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlsplit
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.instep.sources import cache as cached
-from mcp_protogen.instep.sources.source import Listing, Published, listing_of
+from mcp_protogen.pipeline.sources import cache as cached
+from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of
 
 PAGES = "https://github.com"
 RAW = "https://raw.githubusercontent.com"

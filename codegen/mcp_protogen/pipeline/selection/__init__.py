@@ -1,0 +1,1 @@
+"""The choice of what a run generates: from settings and the lock of the package to options."""
