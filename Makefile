@@ -17,7 +17,7 @@ $(READY): pyproject.toml requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --require-virtualenv --constraint requirements-dev.lock --editable '.[dev]'
 	@touch $@
 
-GOLDEN := --revision all --with all --extension all --out generated/mcp_revisions
+GOLDEN := --revision all --with all --extension all --runtime mcp_protogen.runtime --out generated/mcp_revisions
 
 quick: $(READY) ## Check what a change touches, in a minute (FILES=… or SINCE=REV)
 	@PYTHONPATH=tests $(BIN)/python -m support.quick --golden '$(GOLDEN)' $(if $(SINCE),--since '$(SINCE)') $(FILES)

@@ -26,7 +26,7 @@ from mcp_revisions import (
     http_app,
     static_tokens,
 )
-from mcp_revisions._runtime.http.auth.signing import PrivateKey
+from mcp_protogen.runtime.http.auth.signing import PrivateKey
 
 from .http_alone import post
 from .http_echo import server_of

@@ -12,8 +12,8 @@ import tracemalloc
 from typing import Final
 
 from mcp_revisions import MemoryTaskStore, TaskOptions
-from mcp_revisions._runtime.rpc.tasks.board import TaskBoard, new_task_id
-from mcp_revisions._runtime.rpc.tasks.task import Task
+from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, new_task_id
+from mcp_protogen.runtime.rpc.tasks.task import Task
 
 TASKS: Final = 10_000
 

@@ -29,7 +29,7 @@ from .serve_load import Server
 # What is done after an answer was sent belongs to the call as well.
 _SETTLED: Final = 0.05
 _WARM_UP: Final = 5
-_OURS: Final = ("mcp_revisions._runtime",)
+_OURS: Final = ("mcp_protogen.runtime",)
 _SDK: Final = ("mcp", "mcp_types")
 
 Call: TypeAlias = Callable[[], object]

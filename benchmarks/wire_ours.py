@@ -94,6 +94,6 @@ def _envelope(result: Any) -> Read:
         "id": (str | int, ...),
         "result": (result, ...),
     }
-    base: Any = import_module("mcp_revisions._runtime.core.models").WireModel
+    base: Any = import_module("mcp_protogen.runtime.core.models").WireModel
     model: Any = create_model(f"{result.__name__}Envelope", __base__=base, **fields)
     return cast(Read, model.from_json)

@@ -7,7 +7,11 @@ It is yours: mcp-gen puts no terms on what it generates. Those of the runtime ar
 
 from __future__ import annotations
 
-from ._runtime.core.revision import Revision
+from mcp_protogen.runtime.core.version_check import require_version
+
+require_version("0.2.0", __name__)
+
+from mcp_protogen.runtime.core.revision import Revision  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,42 +23,42 @@ if TYPE_CHECKING:
     from . import v2025_06_18 as v2025_06_18
     from . import v2025_11_25 as v2025_11_25
     from . import v2026_07_28 as v2026_07_28
-    from ._runtime.client.cache import (
+    from mcp_protogen.runtime.client.cache import (
         Cache as Cache,
     )
-    from ._runtime.client.checked_results import (
+    from mcp_protogen.runtime.client.checked_results import (
         CheckedResults as CheckedResults,
     )
-    from ._runtime.client.config import (
+    from mcp_protogen.runtime.client.config import (
         ConfigError as ConfigError,
         ConnectConfig as ConnectConfig,
         Servers as Servers,
     )
-    from ._runtime.client.skills import (
+    from mcp_protogen.runtime.client.skills import (
         read_skill as read_skill,
     )
-    from ._runtime.client.targets import (
+    from mcp_protogen.runtime.client.targets import (
         Connect as Connect,
     )
-    from ._runtime.client.tasks.calls import (
+    from mcp_protogen.runtime.client.tasks.calls import (
         TaskCalls as TaskCalls,
     )
-    from ._runtime.client.tasks.handle import (
+    from mcp_protogen.runtime.client.tasks.handle import (
         TaskHandle as TaskHandle,
     )
-    from ._runtime.client.tasks.receiver import (
+    from mcp_protogen.runtime.client.tasks.receiver import (
         TaskReceiver as TaskReceiver,
     )
-    from ._runtime.client.tool_client import (
+    from mcp_protogen.runtime.client.tool_client import (
         OMITTED as OMITTED,
         Omitted as Omitted,
         SyncToolClient as SyncToolClient,
         ToolClient as ToolClient,
     )
-    from ._runtime.client.tool_results import (
+    from mcp_protogen.runtime.client.tool_results import (
         ToolFailed as ToolFailed,
     )
-    from ._runtime.core.connection_errors import (
+    from mcp_protogen.runtime.core.connection_errors import (
         Disconnected as Disconnected,
         HttpError as HttpError,
         MissingClientCapability as MissingClientCapability,
@@ -62,7 +66,7 @@ if TYPE_CHECKING:
         RequestTimeout as RequestTimeout,
         StatusError as StatusError,
     )
-    from ._runtime.core.errors import (
+    from mcp_protogen.runtime.core.errors import (
         InvalidParams as InvalidParams,
         LocalError as LocalError,
         McpError as McpError,
@@ -72,22 +76,22 @@ if TYPE_CHECKING:
         RemoteError as RemoteError,
         Untranslatable as Untranslatable,
     )
-    from ._runtime.core.http_request import (
+    from mcp_protogen.runtime.core.http_request import (
         HttpRequest as HttpRequest,
         Principal as Principal,
     )
-    from ._runtime.core.losses import (
+    from mcp_protogen.runtime.core.losses import (
         Loss as Loss,
         Translated as Translated,
     )
-    from ._runtime.core.middleware import (
+    from mcp_protogen.runtime.core.middleware import (
         CallNext as CallNext,
         MethodCall as MethodCall,
         Middleware as Middleware,
         Network as Network,
         SessionEnd as SessionEnd,
     )
-    from ._runtime.core.models import (
+    from mcp_protogen.runtime.core.models import (
         Exact as Exact,
         Implied as Implied,
         Integer as Integer,
@@ -95,151 +99,151 @@ if TYPE_CHECKING:
         Number as Number,
         WireModel as WireModel,
     )
-    from ._runtime.core.oauth_scopes import (
+    from mcp_protogen.runtime.core.oauth_scopes import (
         InsufficientScope as InsufficientScope,
     )
-    from ._runtime.core.options import (
+    from mcp_protogen.runtime.core.options import (
         Options as Options,
         Progress as Progress,
     )
-    from ._runtime.core.pagination import (
+    from mcp_protogen.runtime.core.pagination import (
         page as page,
     )
-    from ._runtime.core.telemetry import (
+    from mcp_protogen.runtime.core.telemetry import (
         Telemetry as Telemetry,
     )
-    from ._runtime.http.auth.client.grants import (
+    from mcp_protogen.runtime.http.auth.client.grants import (
         AuthorizationCode as AuthorizationCode,
         ClientCredentials as ClientCredentials,
         EnterpriseManaged as EnterpriseManaged,
         WorkloadIdentity as WorkloadIdentity,
     )
-    from ._runtime.http.auth.client.loopback import (
+    from mcp_protogen.runtime.http.auth.client.loopback import (
         LoopbackReceiver as LoopbackReceiver,
     )
-    from ._runtime.http.auth.client.oauth import (
+    from mcp_protogen.runtime.http.auth.client.oauth import (
         OAuth as OAuth,
     )
-    from ._runtime.http.auth.client.registration import (
+    from mcp_protogen.runtime.http.auth.client.registration import (
         client_metadata_document as client_metadata_document,
     )
-    from ._runtime.http.auth.client.storage import (
+    from mcp_protogen.runtime.http.auth.client.storage import (
         FileStorage as FileStorage,
         KeyringStorage as KeyringStorage,
         MemoryStorage as MemoryStorage,
         TokenStorage as TokenStorage,
     )
-    from ._runtime.http.auth.client.user_agent import (
+    from mcp_protogen.runtime.http.auth.client.user_agent import (
         WebRedirect as WebRedirect,
     )
-    from ._runtime.http.auth.client.values import (
+    from mcp_protogen.runtime.http.auth.client.values import (
         ClientInformation as ClientInformation,
         ClientMetadata as ClientMetadata,
     )
-    from ._runtime.http.auth.dpop import (
+    from mcp_protogen.runtime.http.auth.dpop import (
         DPoP as DPoP,
     )
-    from ._runtime.http.auth.errors import (
+    from mcp_protogen.runtime.http.auth.errors import (
         AuthorizationError as AuthorizationError,
         InvalidMetadata as InvalidMetadata,
         OAuthError as OAuthError,
         Unreachable as Unreachable,
         UnsafeUrl as UnsafeUrl,
     )
-    from ._runtime.http.auth.fetch_policy import (
+    from mcp_protogen.runtime.http.auth.fetch_policy import (
         FetchPolicy as FetchPolicy,
     )
-    from ._runtime.http.auth.fetching import (
+    from mcp_protogen.runtime.http.auth.fetching import (
         Fetcher as Fetcher,
     )
-    from ._runtime.http.auth.server.cache import (
+    from mcp_protogen.runtime.http.auth.server.cache import (
         TokenCache as TokenCache,
     )
-    from ._runtime.http.auth.server.dpop import (
+    from mcp_protogen.runtime.http.auth.server.dpop import (
         DPoPProofs as DPoPProofs,
     )
-    from ._runtime.http.auth.server.introspection import (
+    from mcp_protogen.runtime.http.auth.server.introspection import (
         Introspection as Introspection,
     )
-    from ._runtime.http.auth.server.issuers import (
+    from mcp_protogen.runtime.http.auth.server.issuers import (
         Issuers as Issuers,
     )
-    from ._runtime.http.auth.server.jwt import (
+    from mcp_protogen.runtime.http.auth.server.jwt import (
         JwtVerifier as JwtVerifier,
     )
-    from ._runtime.http.auth.server.keys import (
+    from mcp_protogen.runtime.http.auth.server.keys import (
         JwksUri as JwksUri,
         StaticKeys as StaticKeys,
     )
-    from ._runtime.http.auth.server.replays import (
+    from mcp_protogen.runtime.http.auth.server.replays import (
         MemoryReplays as MemoryReplays,
         SharedReplays as SharedReplays,
     )
-    from ._runtime.http.bridging import (
+    from mcp_protogen.runtime.http.bridging import (
         bridge_app as bridge_app,
     )
-    from ._runtime.http.client.connect import (
+    from mcp_protogen.runtime.http.client.connect import (
         ConnectHttp as ConnectHttp,
         open_http as open_http,
     )
-    from ._runtime.http.client.state import (
+    from mcp_protogen.runtime.http.client.state import (
         Reconnection as Reconnection,
     )
-    from ._runtime.http.server.app import (
+    from mcp_protogen.runtime.http.server.app import (
         HttpApp as HttpApp,
         http_app as http_app,
     )
-    from ._runtime.http.server.authentication import (
+    from mcp_protogen.runtime.http.server.authentication import (
         Authentication as Authentication,
         TokenRefused as TokenRefused,
         VerifierUnavailable as VerifierUnavailable,
         static_tokens as static_tokens,
     )
-    from ._runtime.http.server.cors import (
+    from mcp_protogen.runtime.http.server.cors import (
         Cors as Cors,
     )
-    from ._runtime.http.server.options import (
+    from mcp_protogen.runtime.http.server.options import (
         HttpOptions as HttpOptions,
     )
-    from ._runtime.http.server.protected_resource import (
+    from mcp_protogen.runtime.http.server.protected_resource import (
         ProtectedResource as ProtectedResource,
     )
-    from ._runtime.http.server.resource_metadata import (
+    from mcp_protogen.runtime.http.server.resource_metadata import (
         MetadataApp as MetadataApp,
         metadata_app as metadata_app,
     )
-    from ._runtime.http.server.routes import (
+    from mcp_protogen.runtime.http.server.routes import (
         Route as Route,
         RouteRequest as RouteRequest,
         RouteResponse as RouteResponse,
     )
-    from ._runtime.http.server.run import (
+    from mcp_protogen.runtime.http.server.run import (
         run_http as run_http,
     )
-    from ._runtime.rpc.peer import (
+    from mcp_protogen.runtime.rpc.peer import (
         WrongCall as WrongCall,
     )
-    from ._runtime.rpc.tasks.at_peer import (
+    from mcp_protogen.runtime.rpc.tasks.at_peer import (
         TaskCancelled as TaskCancelled,
         TaskState as TaskState,
     )
-    from ._runtime.rpc.tasks.options import (
+    from mcp_protogen.runtime.rpc.tasks.options import (
         TaskOptions as TaskOptions,
     )
-    from ._runtime.rules.client_negotiation import (
+    from mcp_protogen.runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
     )
-    from ._runtime.rules.handlers import (
+    from mcp_protogen.runtime.rules.handlers import (
         handles as handles,
     )
-    from ._runtime.rules.skills.entries import (
+    from mcp_protogen.runtime.rules.skills.entries import (
         SkillFile as SkillFile,
         UnverifiedSkill as UnverifiedSkill,
     )
-    from ._runtime.server.lifespan import (
+    from mcp_protogen.runtime.server.lifespan import (
         LifespanError as LifespanError,
     )
-    from ._runtime.server.questions import (
+    from mcp_protogen.runtime.server.questions import (
         Accepted as Accepted,
         Answer as Answer,
         Cancelled as Cancelled,
@@ -247,90 +251,90 @@ if TYPE_CHECKING:
         Form as Form,
         form as form,
     )
-    from ._runtime.server.serve import (
+    from mcp_protogen.runtime.server.serve import (
         serve as serve,
     )
-    from ._runtime.server.skills.folder import (
+    from mcp_protogen.runtime.server.skills.folder import (
         InvalidSkill as InvalidSkill,
         SkillFolder as SkillFolder,
     )
-    from ._runtime.server.skills.serving import (
+    from mcp_protogen.runtime.server.skills.serving import (
         ServesSkills as ServesSkills,
     )
-    from ._runtime.server.stdio import (
+    from mcp_protogen.runtime.server.stdio import (
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
     )
-    from ._runtime.server.tasks.requested import (
+    from mcp_protogen.runtime.server.tasks.requested import (
         RequestedTask as RequestedTask,
     )
-    from ._runtime.sharing.engine import (
+    from mcp_protogen.runtime.sharing.engine import (
         EngineUnavailable as EngineUnavailable,
         Shared as Shared,
     )
-    from ._runtime.sharing.memory import (
+    from mcp_protogen.runtime.sharing.memory import (
         MemoryEngine as MemoryEngine,
     )
-    from ._runtime.sharing.memory_tasks import (
+    from mcp_protogen.runtime.sharing.memory_tasks import (
         MemoryTaskStore as MemoryTaskStore,
     )
-    from ._runtime.sharing.postgres.engine import (
+    from mcp_protogen.runtime.sharing.postgres.engine import (
         PostgresEngine as PostgresEngine,
     )
-    from ._runtime.sharing.redis.engine import (
+    from mcp_protogen.runtime.sharing.redis.engine import (
         RedisEngine as RedisEngine,
     )
-    from ._runtime.sharing.task_files import (
+    from mcp_protogen.runtime.sharing.task_files import (
         FileTaskStore as FileTaskStore,
     )
-    from ._runtime.testing import (
+    from mcp_protogen.runtime.testing import (
         ConnectInMemory as ConnectInMemory,
         in_memory as in_memory,
     )
-    from ._runtime.toolkit.decorators import (
+    from mcp_protogen.runtime.toolkit.decorators import (
         prompt as prompt,
         resource as resource,
         tool as tool,
     )
-    from ._runtime.toolkit.dependencies import (
+    from mcp_protogen.runtime.toolkit.dependencies import (
         Depends as Depends,
     )
-    from ._runtime.toolkit.items import (
+    from mcp_protogen.runtime.toolkit.items import (
         ResourceNotFound as ResourceNotFound,
         ToolError as ToolError,
     )
-    from ._runtime.toolkit.media import (
+    from mcp_protogen.runtime.toolkit.media import (
         Audio as Audio,
         File as File,
         Image as Image,
     )
-    from ._runtime.toolkit.middleware import (
+    from mcp_protogen.runtime.toolkit.middleware import (
         RateLimit as RateLimit,
         ResultCache as ResultCache,
         Timing as Timing,
     )
-    from ._runtime.toolkit.server import (
+    from mcp_protogen.runtime.toolkit.server import (
         Toolkit as Toolkit,
     )
-    from ._runtime.toolkit.uri_templates import (
+    from mcp_protogen.runtime.toolkit.uri_templates import (
         UriTemplate as UriTemplate,
     )
-    from ._runtime.transports.base import (
+    from mcp_protogen.runtime.transports.base import (
         Opener as Opener,
         Received as Received,
         Transport as Transport,
     )
-    from ._runtime.transports.replaying import (
+    from mcp_protogen.runtime.transports.replaying import (
         replaying as replaying,
     )
-    from ._runtime.transports.stdio import (
+    from mcp_protogen.runtime.transports.stdio import (
         open_stdio as open_stdio,
     )
-    from ._runtime.transports.streams import (
+    from mcp_protogen.runtime.transports.streams import (
         LineProtocol as LineProtocol,
         LineTransport as LineTransport,
     )
-    from ._runtime.transports.subprocess import (
+    from mcp_protogen.runtime.transports.subprocess import (
         stdio_client as stdio_client,
     )
     from .bridge import Bridge as Bridge
@@ -715,7 +719,7 @@ if not TYPE_CHECKING:
         from importlib import import_module
 
         if name in _MODULES:
-            return getattr(import_module(f"{__name__}._runtime.{_MODULES[name]}"), name)
+            return getattr(import_module(f"mcp_protogen.runtime.{_MODULES[name]}"), name)
         if name in _INSTANCES:
             made = __getattr__(_INSTANCES[name])(__name__)
             return globals().setdefault(name, made)

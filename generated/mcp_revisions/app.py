@@ -9,14 +9,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack, overload
 
 from . import REVISIONS
-from ._runtime.core.revision import Revision
-from ._runtime.toolkit.app import AppBase, add_route, of_package, run
+from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.toolkit.app import AppBase, add_route, of_package, run
 
 if TYPE_CHECKING:
-    from ._runtime.http.server.app import AppOptions, HttpApp
-    from ._runtime.http.server.routes import AsgiApp, RouteFunction, RouteFunctionT, RouteOptions
-    from ._runtime.http.server.run import HttpRunOptions
-    from ._runtime.server.stdio import StdioOptions
+    from mcp_protogen.runtime.http.server.app import AppOptions, HttpApp
+    from mcp_protogen.runtime.http.server.routes import (
+        AsgiApp,
+        RouteFunction,
+        RouteFunctionT,
+        RouteOptions,
+    )
+    from mcp_protogen.runtime.http.server.run import HttpRunOptions
+    from mcp_protogen.runtime.server.stdio import StdioOptions
 
 __all__ = ["PackageApp"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp_revisions._runtime.http.client.authorization import AuthorizingClient, Exchange
+from mcp_protogen.runtime.http.client.authorization import AuthorizingClient, Exchange
 from support.tables import case
 
 URL = "https://mcp.example/mcp"

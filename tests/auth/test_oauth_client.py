@@ -523,7 +523,9 @@ async def test_no_secret_is_logged_or_shown(caplog: pytest.LogCaptureFixture) ->
     secrets = {form[name] for form in posted for name in names if name in form}
     secrets |= {fields["authorization"].split()[1], fields["dpop"]}
     assert len(secrets) >= 6
-    ours = [one.getMessage() for one in caplog.records if one.name.startswith("mcp_revisions")]
+    ours = [
+        one.getMessage() for one in caplog.records if one.name.startswith("mcp_protogen.runtime")
+    ]
     assert any("could not be refreshed" in one for one in ours)
     everything = "\n".join([*ours, repr(oauth), repr(authorizer), repr(oauth.storage)])
     assert [one for one in secrets if one in everything] == []

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from support import missing
-from support.folders import GENERATED, ROOT
+from support.folders import ROOT
+from support.generated.package_copy import copy_folder
 
 FAILING = {"test_the_subscription_id_is_the_listen_request_id_the_server_saw"}
 """The tests that cannot pass; docs/bridge.md has the reasons."""
@@ -21,7 +22,7 @@ def test_interactions_of_the_python_sdk_pass_through_the_bridge() -> None:
         missing.untested(wanted, "that its interaction tests pass through a bridge")
     sdk = Path(given)
     sources = [sdk / "src", sdk / "src" / "mcp-types", sdk]
-    ours = [GENERATED, ROOT / "tests" / "peers" / "programs"]
+    ours = [copy_folder(), ROOT / "tests" / "peers" / "programs"]
     options = "-p sdk_interaction -p no:cacheprovider -W default -q --color=no -o log_cli=false"
     done = subprocess.run(
         [sdk / ".venv/bin/python", "-m", "pytest", "tests/interaction", *options.split()],

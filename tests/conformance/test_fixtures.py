@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import REVISIONS, McpError, connect
-from mcp_revisions._runtime.core.revision import Revision
-from mcp_revisions._runtime.testing import in_memory
 from mcp_revisions.v2026_07_28 import models as m
 from support.conformance.everything_client import Everything as Client
 from support.conformance.everything_server import TOOLS, Everything

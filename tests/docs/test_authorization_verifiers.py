@@ -66,7 +66,7 @@ def test_the_descriptions_of_errors_are_those_of_the_code() -> None:
     descriptions = re.findall(r'"(The [^"]+)"', table)
     assert len(descriptions) > 8
     code = "".join(
-        inspect.getsource(import_module(f"{pkg.__name__}._runtime.http.auth.server.{module}"))
+        inspect.getsource(import_module(f"mcp_protogen.runtime.http.auth.server.{module}"))
         for module in ("claims", "jwt")
     )
     for description in descriptions:

@@ -15,7 +15,7 @@ from support.docs.accounting import PAGES, taken, taken_by
 from support.docs.commands import faults, is_shell
 from support.docs.pages import Block, blocks, indented, page
 from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 from support.running import Run
 from support.tables import case
 from website.drawings.drawn import DRAWN
@@ -189,5 +189,5 @@ def test_the_files_that_are_shown_are_in_a_package() -> None:
         assert len(found) > 5
         for path in found:
             with case(path):
-                assert (PACKAGE / path).exists()
-                assert (PACKAGE / path).is_dir() == path.endswith("/") or not path
+                assert (copied_package() / path).exists()
+                assert (copied_package() / path).is_dir() == path.endswith("/") or not path

@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core import telemetry
+from mcp_protogen.runtime.core.middleware import MethodCall
 from mcp_revisions import REVISIONS, McpError, connect_in_memory, v2025_11_25
 from mcp_revisions import v2026_07_28 as mcp
-from mcp_revisions._runtime.core import telemetry
-from mcp_revisions._runtime.core.middleware import MethodCall
 from opentelemetry.trace import get_current_span
 from support.docs.pages import defined, page
 

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.server.task_serving import TaskChoice
 from mcp_revisions import (
     Options,
     RequestedTask,
@@ -13,7 +14,6 @@ from mcp_revisions import (
     client_of,
 )
 from mcp_revisions import v2026_07_28 as mcp
-from mcp_revisions._runtime.server.task_serving import TaskChoice
 from mcp_revisions.v2025_11_25 import Client
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 from support.docs.pages import defined, page

@@ -12,7 +12,7 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 from support.folders import ROOT, environment
-from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 from support.http.serving import started
 
 pytestmark = pytest.mark.long
@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the programs, the package, and nothing else."""
     made = tmp_path_factory.mktemp("reports")
     hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(PACKAGE, made / "pkg", ignore=hidden)
+    shutil.copytree(copied_package(), made / "pkg", ignore=hidden)
     for program in EXAMPLE.glob("*.py"):
         shutil.copy(program, made)
     return made

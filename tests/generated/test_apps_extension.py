@@ -16,7 +16,7 @@ from support.missing import reference
 from support.tables import case
 
 validators: Any = import_module("jsonschema.validators")  # comes with types in part
-validator_of: Any = import_module("mcp_revisions._runtime.core.models.base").validator_of
+validator_of: Any = import_module("mcp_protogen.runtime.core.models.base").validator_of
 
 APPS = extensions.load("apps", schema_folder())
 

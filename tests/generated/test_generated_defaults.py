@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, get_overloads
 
 import pytest
-from mcp_revisions._runtime.core.errors import InvalidAnswer
+from mcp_protogen.runtime.core.errors import InvalidAnswer
 from support import tables
 from support.generated.golden_package import load, runtime
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from support import tables
-from support.folders import GENERATED
 from support.generated.golden_package import REVISIONS
+from support.generated.package_copy import copy_folder
 
 # What the package may need: itself, Pydantic and what Pydantic needs.
 ALLOWED = {
@@ -27,8 +27,8 @@ ALLOWED = {
 
 
 def _run(program: str) -> Any:
-    """What `program` prints as JSON, run where only the generated folder is added to the path."""
-    path = f"import sys; sys.path.insert(0, {str(GENERATED)!r}); at_start = set(sys.modules)\n"
+    """What `program` prints as JSON, run with the copied package added to the path."""
+    path = f"import sys; sys.path.insert(0, {str(copy_folder())!r}); at_start = set(sys.modules)\n"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", path + textwrap.dedent(program)],
         capture_output=True,

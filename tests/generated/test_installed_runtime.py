@@ -24,7 +24,7 @@ from mcp_protogen.pipeline.package import GeneratedFile, Package
 from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.runtime.core import version_check
 from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 from support.generated.type_checkers import assert_nothing_found
 from support.generating import generate_little, require_importable
 from support.made_once import generated_once
@@ -144,19 +144,20 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     # These two depend on the parts.
     for path in modules - {"__init__.py", "app.py"}:
         installed = as_copied((place / "pkg" / path).read_text(), path)
-        assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse((PACKAGE / path).read_text()))
+        copied = (copied_package() / path).read_text()
+        assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse(copied))
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
     listed = tuple(ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
     made = layout.package_modules(listed, OPTIONS.selection, renderer)
-    copied = {module.path: ast.dump(ast.parse(module.text)) for module in made}
+    offered = {module.path: ast.dump(ast.parse(module.text)) for module in made}
     check = f"from {NAME}.core.version_check import require_version\n\n"
     check += f'require_version("{__version__}", __name__)\n'
     top = (place / "pkg" / "__init__.py").read_text()
     assert top.count(check) == 1
     others = {"__init__.py": top.replace(check, "")}
     others["app.py"] = (place / "pkg" / "app.py").read_text()
-    assert copied == {p: ast.dump(ast.parse(as_copied(t, p))) for p, t in others.items()}
+    assert offered == {p: ast.dump(ast.parse(as_copied(t, p))) for p, t in others.items()}
 
 
 def test_parts_decide_what_a_package_offers_of_the_installed_runtime(place: Path) -> None:
@@ -185,7 +186,7 @@ def test_servers_and_clients_talk_in_memory_and_over_stdio(place: Path) -> None:
 
 
 def test_the_demo_shows_the_same_with_either_runtime(place: Path, tmp_path: Path) -> None:
-    (tmp_path / "pkg").symlink_to(PACKAGE, target_is_directory=True)
+    (tmp_path / "pkg").symlink_to(copied_package(), target_is_directory=True)
     installed, copied = (ran(folder, ROOT / "examples" / "demo.py") for folder in (place, tmp_path))
     shown = copied[copied.index("") :]
     assert shown[-1] == "The tool says: Sunny in Lisbon"

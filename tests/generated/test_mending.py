@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from mcp_revisions._runtime.core.errors import InvalidParams
-from mcp_revisions._runtime.core.losses import Loss
-from mcp_revisions._runtime.core.models.base import validator_of
-from mcp_revisions._runtime.messages.forgiving import reinterpret
-from mcp_revisions._runtime.messages.jsonrpc import Call, message_of
-from mcp_revisions._runtime.messages.mending import mend
-from mcp_revisions._runtime.messages.method_table import MethodTable, Request
+from mcp_protogen.runtime.core.errors import InvalidParams
+from mcp_protogen.runtime.core.losses import Loss
+from mcp_protogen.runtime.core.models.base import validator_of
+from mcp_protogen.runtime.messages.forgiving import reinterpret
+from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
+from mcp_protogen.runtime.messages.mending import mend
+from mcp_protogen.runtime.messages.method_table import MethodTable, Request
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS, load

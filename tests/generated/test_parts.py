@@ -22,7 +22,7 @@ from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection, missing_names
 from support import made_once, tables
 from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 
 if str(ROOT / "tests" / "http") not in sys.path:
     sys.path.insert(0, str(ROOT / "tests" / "http"))
@@ -44,7 +44,9 @@ IMPORTED_WHEN_USED = {
     frozenset({"tasks", "toolkit"}): {"server.tasks.hosting", "server.tasks.requests"},
     frozenset({"tasks", "bridge"}): {"bridge.tasks.carriers"},
 }
-TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
+TERMS = ("LICENSE", "NOTICE")
+ONLY_INSTALLED = {"core/version_check.py", "py.typed", "pyproject.toml"}
+"""What a distribution of the runtime has beside the files that are copied."""
 # What a package carries of the runtime, without its terms; some have several revisions.
 LARGEST = {
     ("none", False): 100 * KB,
@@ -54,10 +56,15 @@ LARGEST = {
 }
 
 
-def runtime_of(selection: Selection) -> dict[Path, int]:
-    """Return the files of the runtime that belong to a package, and their sizes."""
+def runtime_of(selection: Selection) -> dict[Path, bytes]:
+    """Return the files of the runtime that belong to a package, with their content."""
     files = fixed_files(runtime_folder(), runtime_files(), selection)
-    return {PACKAGE / f.path: len(f.content) for f in files if f.origin == "runtime"}
+    return {copied_package() / f.path: f.content for f in files if f.origin == "runtime"}
+
+
+def modules_of(selection: Selection) -> set[Path]:
+    """Return the modules among them, which are all but the terms."""
+    return {path for path in runtime_of(selection) if path.name not in TERMS}
 
 
 LISTED = ListedRevision("2025-11-25", "handshake", module_name("2025-11-25"))
@@ -65,15 +72,15 @@ LISTED = ListedRevision("2025-11-25", "handshake", module_name("2025-11-25"))
 
 def generated_of(selection: Selection) -> dict[Path, str]:
     """Return the other modules of a package, but for those that list what there is."""
-    own = ((PACKAGE / FOLDER / module).with_suffix(".py") for module in selection.modules)
-    models = (PACKAGE / FOLDER / "models").glob("*.py")
+    own = ((copied_package() / FOLDER / module).with_suffix(".py") for module in selection.modules)
+    models = (copied_package() / FOLDER / "models").glob("*.py")
     found = {path: path.read_text() for path in (*own, *models) if path.is_file()}
     renderer = Renderer(templates_folder())
     apps = [one for one in package_modules((LISTED,), selection, renderer) if one.path == "app.py"]
     for module in (*apps, *shared_modules((), selection, renderer)):
-        found[PACKAGE / module.path] = module.text
+        found[copied_package() / module.path] = module.text
     if "translate" in selection.modules:
-        pair = PACKAGE / "translate" / f"{FOLDER}__v2025_03_26.py"
+        pair = copied_package() / "translate" / f"{FOLDER}__v2025_03_26.py"
         found[pair] = pair.read_text()
     return found
 
@@ -81,12 +88,16 @@ def generated_of(selection: Selection) -> dict[Path, str]:
 @cache
 def imported(path: Path, text: str | None = None) -> frozenset[Path]:
     """Return the modules of the package that a module imports, at any time."""
-    found = {folder / "__init__.py" for folder in path.parents if folder.is_relative_to(PACKAGE)}
+    found = {
+        folder / "__init__.py" for folder in path.parents if folder.is_relative_to(copied_package())
+    }
     for node in ast.walk(ast.parse(path.read_text() if text is None else text)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
             found |= {_module(base / alias.name) or _module(base) or base for alias in node.names}
-    return frozenset(found - {PACKAGE / "__init__.py", PACKAGE / FOLDER / "__init__.py"})
+    return frozenset(
+        found - {copied_package() / "__init__.py", copied_package() / FOLDER / "__init__.py"}
+    )
 
 
 def _module(place: Path) -> Path | None:
@@ -96,7 +107,7 @@ def _module(place: Path) -> Path | None:
 
 def needed(selection: Selection) -> set[Path]:
     """Return all modules to which the generated and exported ones of a package lead."""
-    runtime, generated = PACKAGE / "_runtime", generated_of(selection)
+    runtime, generated = copied_package() / "_runtime", generated_of(selection)
     exported = {"core.revision", *(module for module, _ in selection.exports)}
     for parts, modules in IMPORTED_WHEN_USED.items():
         if parts <= {*selection.parts}:
@@ -114,9 +125,7 @@ def needed(selection: Selection) -> set[Path]:
 def test_a_package_has_every_module_that_it_imports_and_no_other() -> None:
     for case, selection in SELECTIONS.items():
         with tables.case(case):
-            copied = {*runtime_of(selection)}
-            assert copied >= TERMS
-            there = {*copied - TERMS, *generated_of(selection)}
+            there = {*modules_of(selection), *generated_of(selection)}
             assert needed(selection) - there == set(), "imported, and not in the package"
             assert there - needed(selection) == set(), "in the package, and never imported"
 
@@ -125,7 +134,7 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
     for name, selection in EXTENDED.items():
         with tables.case(name):
             more = {*runtime_of(selection)} - {*runtime_of(SELECTIONS[name, False])}
-            found = {path.relative_to(PACKAGE / "_runtime").as_posix() for path in more}
+            found = {path.relative_to(copied_package() / "_runtime").as_posix() for path in more}
             modules = {"client": "client/ui.py", "app": "toolkit/ui.py"}
             expected = {modules[one] for one in selection.modules & modules.keys()}
             assert found == ({"core/ui.py", *expected} if expected else set())
@@ -134,11 +143,24 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
                 assert imported(path) <= there, path
 
 
-def test_every_module_of_the_runtime_is_in_some_package() -> None:
-    everything = {PACKAGE / "_runtime" / p.relative_to(runtime_folder()) for p in runtime_files()}
-    installed_only = {PACKAGE / "_runtime" / "core" / "version_check.py"}
+def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_out() -> None:
+    runtime = {
+        path.relative_to(runtime_folder()).as_posix(): path.read_bytes()
+        for path in runtime_folder().rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
     whole = SELECTIONS["all", True]._replace(extensions=("apps",))
-    assert runtime_of(whole).keys() == everything - installed_only
+    left_out: dict[object, set[str]] = {}
+    for case, selection in {**SELECTIONS, "whole": whole}.items():
+        with tables.case(case):
+            copied = {
+                path.relative_to(copied_package() / "_runtime").as_posix(): content
+                for path, content in runtime_of(selection).items()
+            }
+            assert copied == {name: runtime.get(name) for name in copied}
+            left_out[case] = runtime.keys() - copied.keys()
+            assert left_out[case] >= ONLY_INSTALLED and left_out[case].isdisjoint(TERMS)
+    assert left_out["whole"] == ONLY_INSTALLED
 
 
 def test_a_name_is_exported_or_said_to_be_missing() -> None:
@@ -163,7 +185,8 @@ def test_what_a_package_carries_of_the_runtime_is_bounded() -> None:
     for case, most in LARGEST.items():
         with tables.case(case):
             carried = runtime_of(SELECTIONS[case])
-            assert sum(size for path, size in carried.items() if path not in TERMS) <= most
+            modules = modules_of(SELECTIONS[case])
+            assert sum(len(carried[path]) for path in modules) <= most
 
 
 @pytest.fixture(scope="module")
@@ -263,7 +286,6 @@ def test_type_checkers_see_what_is_there_alone(made: Callable[[str], Path]) -> N
     place = folders[last].parent
     checked = [path.name for path in (*folders.values(), *wrong.values())]
     # Modules of the runtime are checked as our own, and here have all that they import.
-    assert_committed([*folders.values()])
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": checked}
     settings["exclude"] = ["**/_runtime"]
     (place / "pyrightconfig.json").write_text(json.dumps(settings))
@@ -281,15 +303,6 @@ def test_type_checkers_see_what_is_there_alone(made: Callable[[str], Path]) -> N
             assert found.count((path.name, UNKNOWN)) == lacking
             refused = [line for line in said if line.startswith(f"{path.name}:")]
             assert len([line for line in refused if "[attr-defined]" in line]) == lacking
-
-
-def assert_committed(packages: list[Path]) -> None:
-    """Whether the runtime of packages is, byte for byte, part of the committed one."""
-    for package in packages:
-        runtime = [*(package / "_runtime").rglob("*.py")]
-        assert runtime
-        for path in runtime:
-            assert path.read_bytes() == (PACKAGE / path.relative_to(package)).read_bytes(), path
 
 
 def _checked(folder: Path, *command: str) -> str:

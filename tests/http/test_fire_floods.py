@@ -67,7 +67,9 @@ def ours() -> Counter[str]:
     gc.collect()
     kinds: list[Any] = [type(one) for one in gc.get_objects()]
     return Counter(
-        one.__qualname__ for one in kinds if str(one.__module__).startswith("mcp_revisions")
+        one.__qualname__
+        for one in kinds
+        if str(one.__module__).startswith(("mcp_revisions", "mcp_protogen"))
     )
 
 

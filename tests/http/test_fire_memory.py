@@ -328,7 +328,7 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
             await deaf.task
         await app.close()
 
-    caplog.set_level("INFO", "mcp_revisions")
+    caplog.set_level("INFO", "mcp_protogen.runtime")
     run(script())
     logged = Counter(entry.module for entry in caplog.records)
     # The module has two kinds: who does not read, and who has gone.

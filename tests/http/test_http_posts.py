@@ -102,7 +102,7 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCapture
             for _ in range(100):
                 assert outcome(await session.post(b"{")) == (400, -32700)
 
-    with caplog.at_level(logging.INFO, "mcp_revisions"):
+    with caplog.at_level(logging.INFO, "mcp_protogen.runtime"):
         run(script())
     refused = [one for one in caplog.messages if "refused a request" in one]
     assert len(refused) == 7

@@ -9,7 +9,7 @@ from typing import Any
 
 import mcp_revisions
 import pytest
-from support.folders import GENERATED
+from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
 from support.peers.places import PROGRAMS, Command, node_modules, run_command
 from support.tables import case
@@ -40,7 +40,7 @@ def seen(server: Command, mode: str, *, is_host: bool = True) -> Any:
 @pytest.fixture(autouse=True, scope="module")
 def _found_by_programs() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.fspath(GENERATED))
+        patch.setenv("PYTHONPATH", os.fspath(copy_folder()))
         yield
 
 

@@ -108,7 +108,7 @@ def test_subclass_has_the_texts_of_its_base_and_its_own() -> None:
 
 
 def test_import_of_models_makes_no_signatures_and_texts() -> None:
-    maker = f"{PACKAGE.name}._runtime.core.models.members"
+    maker = "mcp_protogen.runtime.core.models.members"
     code = (
         f"import sys; import {PACKAGE.name}.v2026_07_28.models as m\n"
         f"m.Tool(name='', input_schema={{}})\nassert '{maker}' not in sys.modules\n"

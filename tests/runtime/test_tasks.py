@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mcp_revisions._runtime.core.tasks import call_in
+from mcp_protogen.runtime.core.tasks import call_in
 
 
 async def test_call_in_the_running_loop_happens_at_once() -> None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from mcp_revisions._runtime.core.losses import LossReport
-from mcp_revisions._runtime.core.spec import Lenient, Rules
-from mcp_revisions._runtime.messages.method_table import MethodTable
-from mcp_revisions._runtime.translation.table import TranslatingTable
+from mcp_protogen.runtime.core.losses import LossReport
+from mcp_protogen.runtime.core.spec import Lenient, Rules
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.translation.table import TranslatingTable
 from support.generated.golden_package import PACKAGE, load
 from support.revisions import STATELESS
 

@@ -17,6 +17,8 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.scaffold.files import protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 from support import tables
+from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copy_folder
 from support.scaffold import projects
 from support.scaffold.projects import run
 
@@ -32,17 +34,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         project = folder / projects.described(wanted)
         projects.written(project, named)
         refer(project / protocol_folder(named), module_name(wanted.revision))
-    projects.environment(folder / ".venv", projects.GOLDEN.parent)
+    projects.environment(folder / ".venv", copy_folder())
     return folder
 
 
 def refer(protocol: Path, module: str) -> None:
-    """Have a generated package take all names from the committed one, which is looked at once."""
+    """Have a generated package take all names from the copied one, which is looked at once."""
     protocol.unlink()
     for name in ("", f".{module}", f".{module}.models"):
         folder = protocol.joinpath(*name.split(".")[1:])
         folder.mkdir()
-        (folder / "__init__.py").write_text(f"from {projects.GOLDEN.name}{name} import *\n")
+        (folder / "__init__.py").write_text(f"from {PACKAGE.name}{name} import *\n")
 
 
 def own_modules(project: Path) -> list[Path]:

@@ -39,7 +39,7 @@ async def list_tools(self: object, session: Any, params: Any) -> object:
 
 
 async def test_server_reads_null_as_absent(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "mcp_revisions")
+    caplog.set_level(logging.DEBUG, "mcp_protogen.runtime")
     messages: list[JsonObject] = [
         {**request("ping"), "params": None},
         request("ping", _meta=None),

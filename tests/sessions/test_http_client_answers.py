@@ -196,7 +196,7 @@ class TestAnswers:
             await reply.raw(b"data: {\n\n" * 2000)
             await reply.event(answer(request, TEXT))
 
-        with caplog.at_level(logging.INFO, "mcp_revisions"):
+        with caplog.at_level(logging.INFO, "mcp_protogen.runtime"):
             calling(Handshaking(call))
         assert "(1000 of these within a minute" in caplog.text
         assert len(caplog.records) < 30

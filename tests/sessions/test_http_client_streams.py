@@ -135,7 +135,7 @@ class TestResumption:
         self, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         waited = noted(monkeypatch, "request")
-        caplog.set_level("INFO", "mcp_revisions")
+        caplog.set_level("INFO", "mcp_protogen.runtime")
 
         async def resumed(request: Request, reply: Reply) -> None:
             if how == "503":

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mcp_revisions._runtime.core.errors import RemoteError
+from mcp_protogen.runtime.core.errors import RemoteError
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (

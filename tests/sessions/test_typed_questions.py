@@ -10,6 +10,7 @@ from itertools import product
 from typing import Annotated, Any, Literal, Required, TypeAlias, cast
 
 import pytest
+from mcp_protogen.runtime.core.json import is_array
 from mcp_revisions import (
     Accepted,
     Cancelled,
@@ -21,7 +22,6 @@ from mcp_revisions import (
     RemoteError,
     form,
 )
-from mcp_revisions._runtime.core.json import is_array
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, ElicitRequestParams
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, field_validator

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from mcp_revisions._runtime.core.tasks import Tasks
-from mcp_revisions._runtime.http.server.sessions.peers import Peers
-from mcp_revisions._runtime.sharing.engine import Shared
-from mcp_revisions._runtime.sharing.memory import MemoryEngine
+from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.http.server.sessions.peers import Peers
+from mcp_protogen.runtime.sharing.engine import Shared
+from mcp_protogen.runtime.sharing.memory import MemoryEngine
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, app_of, booted, calling, serving, text_in
 from support.revisions import STATELESS

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import (
     REVISIONS,
     McpError,
@@ -17,7 +18,6 @@ from mcp_revisions import (
     resource,
 )
 from mcp_revisions import v2026_07_28 as mcp
-from mcp_revisions._runtime.testing import in_memory
 from mcp_revisions.v2026_07_28 import models as core
 from mcp_revisions.v2026_07_28.ext.skills import SkillsClient, SkillsServer, SkillsSession
 from mcp_revisions.v2026_07_28.ext.skills import models as m

@@ -45,11 +45,6 @@ def test_closest_tests_come_first() -> None:
     assert closest_tests(PAGING, RECORD, find_nothing) == [OWN, SMALL, LARGE]
 
 
-def test_copy_of_runtime_has_the_tests_of_its_original() -> None:
-    copy = PAGING.replace("codegen/mcp_protogen/runtime", "generated/mcp_revisions/_runtime")
-    assert closest_tests(copy, RECORD, find_nothing) == [OWN, SMALL, LARGE]
-
-
 def test_module_that_is_only_imported_has_the_tests_of_its_importers() -> None:
     assert closest_tests(ERRORS, RECORD, find_nothing) == []
     assert closest_tests(ERRORS, RECORD, {ERRORS: [PEER]}.__getitem__) == [SMALL, OWN, LARGE]

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any, Final, Literal
 
 import pytest
+from mcp_protogen.runtime.server.tasks.context import TaskContext
 from mcp_revisions import (
     REVISIONS,
     Accepted,
@@ -21,7 +22,6 @@ from mcp_revisions import (
     tool,
 )
 from mcp_revisions import v2026_07_28 as mcp
-from mcp_revisions._runtime.server.tasks.context import TaskContext
 from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 from support.http.serving import serving

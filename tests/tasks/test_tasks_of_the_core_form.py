@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_revisions._runtime.core.errors import InvalidAnswer
+from mcp_protogen.runtime.core.errors import InvalidAnswer
 from mcp_revisions.v2025_11_25 import models as m
 from support.coroutines import until
 from support.revisions import OLD

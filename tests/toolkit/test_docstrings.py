@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from mcp_revisions._runtime.toolkit.docstrings import docstring_of
+from mcp_protogen.runtime.toolkit.docstrings import docstring_of
 from pydantic import Field
 from support.revisions import OLD
 from support.tables import case

@@ -251,7 +251,7 @@ def test_a_dialect_is_named_at_the_root_alone() -> None:
 def test_checking_ends_though_a_schema_doubles_its_work_at_every_step(
     dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_revisions._runtime.core.schema_validation._FOLLOWED", 1_000)
+    monkeypatch.setattr("mcp_protogen.runtime.core.schema_validation._FOLLOWED", 1_000)
     steps: JsonObject = {"s0": {"type": "string"}}
     for number in range(1, 40):
         steps[f"s{number}"] = {"allOf": [{"$ref": f"#/$defs/s{number - 1}"}] * 2}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_revisions._runtime.toolkit import remote_mounts
+from mcp_protogen.runtime.toolkit import remote_mounts
 from support.http.serving import booted
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS

@@ -25,7 +25,7 @@ from support.tables import case
 from support.toolkit.kits import kit, resource, tool
 
 PAIRS = [(own, spoken) for own in (OLD, STATELESS) for spoken in (OLD, STATELESS)]
-CLOCK = "mcp_revisions._runtime.toolkit.middleware.monotonic"
+CLOCK = "mcp_protogen.runtime.toolkit.middleware.monotonic"
 
 
 class Clock:

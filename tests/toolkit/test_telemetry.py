@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.server.base import SessionBase
 from mcp_revisions import Disconnected, McpError, Telemetry, ToolError
-from mcp_revisions._runtime.server.base import SessionBase
 from opentelemetry import baggage, context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.folders import GENERATED
+from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
 from support.peers.places import python_with
 from support.peers.spoken import GENERATION_2
@@ -115,7 +115,7 @@ asyncio.run(main())
 def test_the_python_sdk_of_generation_2_uses_a_toolkit(revision: str, tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     (tmp_path / "client.py").write_text(CLIENT)
-    server = ["env", f"PYTHONPATH={GENERATED}", sys.executable, str(tmp_path / "server.py")]
+    server = ["env", f"PYTHONPATH={copy_folder()}", sys.executable, str(tmp_path / "server.py")]
     done = subprocess.run(
         [python_with("mcp-2"), tmp_path / "client.py", revision, *server],
         capture_output=True,

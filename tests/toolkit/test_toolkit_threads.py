@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_revisions._runtime.toolkit import threads
+from mcp_protogen.runtime.toolkit import threads
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, notification, request
 from support.toolkit.kits import (
@@ -185,7 +185,7 @@ def test_a_program_ends_although_a_function_does_not() -> None:
     program = """
 import asyncio, sys, threading
 sys.path.insert(0, "generated")
-from mcp_revisions._runtime.toolkit.threads import Threads
+from mcp_protogen.runtime.toolkit.threads import Threads
 
 async def main():
     begun = threading.Event()

@@ -9,8 +9,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .._runtime.core.losses import Translated
-from .._runtime.translation.translator import translated
+from mcp_protogen.runtime.core.losses import Translated
+from mcp_protogen.runtime.translation.translator import translated
 
 __all__ = ["translate"]
 

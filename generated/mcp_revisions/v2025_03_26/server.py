@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Unpack, overload
 
-from .._runtime.core.errors import MethodNotFound
-from .._runtime.core.options import CallOptions
-from .._runtime.rpc.peer import params_of
-from .._runtime.server.base import ServerBase, SessionBase
-from .._runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.errors import MethodNotFound
+from mcp_protogen.runtime.core.options import CallOptions
+from mcp_protogen.runtime.rpc.peer import params_of
+from mcp_protogen.runtime.server.base import ServerBase, SessionBase
+from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 

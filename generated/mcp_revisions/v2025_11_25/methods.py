@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from .._runtime.messages.method_table import MethodTable
-from .._runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
 from . import capabilities as c
 from . import models as m
 

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 
-from .._runtime.core.errors import MethodNotFound
-from .._runtime.core.options import CallOptions
-from .._runtime.rpc.peer import all_items, params_of
-from .._runtime.server.base import ServerBase, SessionBase
-from .._runtime.server.questions import Answer, Form, ask_form, is_question
-from .._runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.errors import MethodNotFound
+from mcp_protogen.runtime.core.options import CallOptions
+from mcp_protogen.runtime.rpc.peer import all_items, params_of
+from mcp_protogen.runtime.server.base import ServerBase, SessionBase
+from mcp_protogen.runtime.server.questions import Answer, Form, ask_form, is_question
+from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 

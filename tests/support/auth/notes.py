@@ -12,7 +12,7 @@ import httpx2
 
 from support.auth.browsing import COMMAND
 from support.auth.identity_provider import EXAMPLE, provider
-from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 from support.peers.http_peers import Served
 from support.peers.places import Command
 from support.peers.visits import Peers
@@ -66,7 +66,7 @@ async def running(peers: Peers, *options: str, **environment: str) -> Notes:
     url = f"http://127.0.0.1:{port}/mcp"
     login = await peers.server(*provider(url, environment))
     issuer = f"http://127.0.0.1:{login.port}"
-    (folder / "pkg").symlink_to(PACKAGE)
+    (folder / "pkg").symlink_to(copied_package())
     program: Command = (sys.executable, "-P", EXAMPLE / "notes_server.py")
     path = f"PYTHONPATH={folder}"
     command: Command = ("env", path, *program, issuer, "--http", "PORT", *options)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 
 DOCS: Final = ROOT / "docs"
 
@@ -125,9 +126,9 @@ def renamed(text: str) -> str:
 
 
 def beside_package(folder: Path, files: Mapping[str, str]) -> Path:
-    """Write files into a folder that has the committed package as `pkg`, and nothing else."""
+    """Write files into a folder that has the copied package as `pkg`, and nothing else."""
     hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(PACKAGE, folder / "pkg", ignore=hidden)
+    shutil.copytree(copied_package(), folder / "pkg", ignore=hidden)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 from support.revisions import REVISIONS
 from support.sessions.talking import client, pkg
 
@@ -48,7 +49,7 @@ def loaded(name: str) -> Any:
 def placed(folder: Path) -> Path:
     """Copy the servers into a folder, beside a package that is called as their heads say."""
     hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(PACKAGE, folder / "pkg", ignore=hidden)
+    shutil.copytree(copied_package(), folder / "pkg", ignore=hidden)
     for name in SERVERS:
         shutil.copy(EXAMPLES / f"{name}.py", folder)
     return folder

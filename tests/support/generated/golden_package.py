@@ -40,7 +40,7 @@ def load(revision: str) -> Any:
 
 def runtime(module: str) -> Any:
     """A module of the runtime that came with the package."""
-    return import_module(f"mcp_revisions._runtime.{module}")
+    return import_module(f"mcp_protogen.runtime.{module}")
 
 
 def read_json(path: Path) -> Any:

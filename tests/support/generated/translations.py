@@ -7,8 +7,8 @@ from itertools import permutations
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_revisions._runtime.translation.translator import Translator
-from mcp_revisions._runtime.translation.translator import translator as between
+from mcp_protogen.runtime.translation.translator import Translator
+from mcp_protogen.runtime.translation.translator import translator as between
 
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS

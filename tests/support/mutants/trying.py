@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, NoReturn
 import pytest
 
 from support.mutants.mutations import Mutation
-from support.quick.record import copy_of, plain_id, test_file
+from support.quick.record import plain_id, test_file
 from support.quick.selection import matches_name
 
 # Imported before the fork, because no change of our code touches them.
@@ -97,19 +97,16 @@ class Workshop:
 
     @contextmanager
     def change(self, path: str, source: str) -> Generator[None, None, None]:
-        """Have another source in a file and its copy in the generated package."""
-        names = [name for name in (path, copy_of(path)) if name]
-        files = [self.tree / name for name in names if (self.tree / name).is_file()]
-        before = [(file, file.read_bytes(), file.stat().st_mtime) for file in files]
+        """Have another source in a file."""
+        file = self.tree / path
+        before, when = file.read_bytes(), file.stat().st_mtime
         try:
-            for file in files:
-                # Python compiles a file anew if its time differs, in whole seconds.
-                self._clock += 1
-                _write(file, source.encode(), self._clock)
+            # Python compiles a file anew if its time differs, in whole seconds.
+            self._clock += 1
+            _write(file, source.encode(), self._clock)
             yield
         finally:
-            for file, content, when in before:
-                _write(file, content, when)
+            _write(file, before, when)
 
     def run(self, tests: Sequence[str], seconds: float, longest: float = 0.0) -> Run:
         """Run tests in this order until one fails, or until their time is over.

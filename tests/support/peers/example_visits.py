@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.generated.package_copy import copied_package
 from support.json_types import JsonObject
 from support.missing import untested
 from support.peers.places import PEERS, Command
@@ -236,7 +236,7 @@ def _packages(folder: Path) -> Path:
     """A folder with the committed package under the name that users give to theirs."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "pkg").exists():
-        (folder / "pkg").symlink_to(PACKAGE)
+        (folder / "pkg").symlink_to(copied_package())
     return folder
 
 

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import mcp_revisions as pkg
 
-from support.folders import GENERATED, ROOT
+from support.folders import ROOT
+from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
 from support.peers.features import FEATURES, Use, client_of, outcome
 from support.peers.places import PROGRAMS
@@ -60,7 +61,7 @@ async def run(kind: Kind, server: str, client: str) -> Run:
 
     mcp = pkg.load(client)
     opened = pkg.stdio_client(
-        _command(kind, server), env={"PYTHONPATH": str(GENERATED)}, stderr=heard
+        _command(kind, server), env={"PYTHONPATH": str(copy_folder())}, stderr=heard
     )
     # A client that translates speaks the server's revision, any other its own.
     spoken = [one for one in pkg.REVISIONS if one.id == server] if kind == "client" else None

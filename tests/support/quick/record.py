@@ -10,19 +10,6 @@ from typing import Any, Final
 from support.folders import ROOT
 
 DEFAULT: Final = ROOT / "build" / "quick.json"
-# Tests run the copy of the runtime; people change the original.
-_COPY: Final = "generated/mcp_revisions/_runtime/"
-_ORIGINAL: Final = "codegen/mcp_protogen/runtime/"
-
-
-def original(path: str) -> str:
-    """Return the path of the file that `path` is a copy of, or `path`."""
-    return _ORIGINAL + path.removeprefix(_COPY) if path.startswith(_COPY) else path
-
-
-def copy_of(path: str) -> str | None:
-    """Return the path of the copy of a file of the runtime."""
-    return _COPY + path.removeprefix(_ORIGINAL) if path.startswith(_ORIGINAL) else None
 
 
 def plain_id(test: str) -> str:

@@ -19,7 +19,7 @@ import pytest
 from coverage import Coverage, process_startup
 
 from support.folders import ROOT
-from support.quick.record import Record, load_record, original, plain_id, save_record, test_file
+from support.quick.record import Record, load_record, plain_id, save_record, test_file
 
 # Warnings would mix with the output of programs that tests start. The core for Python 3.14 does not
 # support contexts. Children of a fork end with `os._exit`.
@@ -143,7 +143,7 @@ def read_contexts(folder: Path) -> tuple[dict[str, set[str]], int]:
         for context, path in rows:
             test = plain_id(context)
             if test and Path(path).is_relative_to(ROOT):
-                files[test].add(original(Path(path).relative_to(ROOT).as_posix()))
+                files[test].add(Path(path).relative_to(ROOT).as_posix())
     for test in files:
         files[test].discard(test_file(test))
     return files, unreadable

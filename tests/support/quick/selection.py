@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from support.quick.record import Record, original, test_file
+from support.quick.record import Record, test_file
 
 Naming: TypeAlias = Callable[[str], Iterable[str]]
 """Returns the Python files that import a module, or that name any other file."""
@@ -63,12 +63,11 @@ def closest_tests(path: str, record: Record, naming: Naming) -> list[str]:
     A module without functions runs only when it is imported, and other files are not run at all:
     files that name it stand for it.
     """
-    path = original(path)
     tests = record.tests_of(path)
     if not path.endswith(".py"):
         tests |= {test for test in record.seconds if matches_name(path, test)}
     if not tests or not path.endswith(".py"):
-        tests = tests.union(*(record.tests_of(original(user)) for user in naming(path)))
+        tests = tests.union(*(record.tests_of(user) for user in naming(path)))
     return sorted(tests, key=lambda test: _distance(path, test, record))
 
 
@@ -119,7 +118,7 @@ def select_by_name(changed: Sequence[str], test_files: Sequence[str], naming: Na
     tests that is named like one of its folders.
     """
     files: dict[str, None] = {}
-    for path in map(original, changed):
+    for path in changed:
         near = [file for file in test_files if file == path or matches_name(path, file)]
         near = near or [file for file in naming(path) if file in test_files]
         parts = set(PurePosixPath(path).parent.parts) - {"tests"}

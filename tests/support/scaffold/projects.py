@@ -32,11 +32,11 @@ from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.scaffold.requirements import ENGINES
 from mcp_protogen.scaffold.revisions import default_revisions
 
-from support.folders import GENERATED, TESTS
+from support.folders import TESTS
+from support.generated.package_copy import copied_package
 from support.peers.places import made, run_command
 from support.revisions import ERAS, REVISIONS
 
-GOLDEN: Final = GENERATED / "mcp_revisions"
 CONSTRAINTS: Final = TESTS / "scaffold" / "constraints.txt"
 OTHER_REVISIONS: Final = tuple(one for one in REVISIONS if one != default_revisions()[0])
 ALL_REVISIONS: Final = (default_revisions()[0], *OTHER_REVISIONS)
@@ -129,7 +129,7 @@ def written(folder: Path, wanted: Choices) -> None:
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-    (folder / protocol_folder(wanted)).symlink_to(GOLDEN)
+    (folder / protocol_folder(wanted)).symlink_to(copied_package())
 
 
 def set_up(project: Project) -> None:

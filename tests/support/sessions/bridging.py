@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp_revisions._runtime.core.revision import Revision
-from mcp_revisions._runtime.server.base import ServerBase
+from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.server.base import ServerBase
 from mcp_revisions.v2025_11_25 import Server
 from mcp_revisions.v2025_11_25.models import ElicitRequestFormParams
 

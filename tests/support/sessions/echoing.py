@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
 def flat_signatures(function: Callable[..., Any]) -> list[inspect.Signature]:
     """The signatures of a stub that take the members of params one by one."""
-    if "._runtime." in function.__module__:
+    if function.__module__.startswith("mcp_protogen.runtime."):
         return []  # no stub, as these are generated
     overloads = [inspect.signature(one) for one in get_overloads(function)]
     # The rest takes params as a whole, or types to read answers as.

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
 import mcp_revisions
+from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.server.base import ServerBase
 from mcp_revisions import v2026_07_28 as stateless
-from mcp_revisions._runtime.core.revision import Revision
-from mcp_revisions._runtime.server.base import ServerBase
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 
@@ -41,7 +41,7 @@ def whose(session: Any) -> str | None:
 
 def runtime(module: str) -> ModuleType:
     """A module of the runtime that came with the package."""
-    return import_module(f"mcp_revisions._runtime.{module}")
+    return import_module(f"mcp_protogen.runtime.{module}")
 
 
 def models(revision: str) -> ModuleType:

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from mcp_protogen.runtime.server.base import SessionBase
 from mcp_revisions import Accepted, McpError, TaskCalls, TaskOptions, ToolError, Toolkit, tool
 from mcp_revisions import v2025_11_25 as handshake
 from mcp_revisions import v2026_07_28 as stateless
-from mcp_revisions._runtime.server.base import SessionBase
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 
 from support.revisions import OLD, STATELESS

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_revisions._runtime.rules.handlers import runtime_of
-from mcp_revisions._runtime.rules.task_forms import TASKS_EXTENSION
-from mcp_revisions._runtime.server.base import ServerRuntime
+from mcp_protogen.runtime.rules.handlers import runtime_of
+from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_protogen.runtime.server.base import ServerRuntime
 
 from support.json_types import Json, JsonObject
 from support.sessions.talking import models

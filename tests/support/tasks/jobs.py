@@ -4,8 +4,8 @@ import json
 from asyncio import Event
 from typing import Any
 
+from mcp_protogen.runtime.core.models import WireModel
 from mcp_revisions import McpError, Options, TaskOptions, Toolkit, tool
-from mcp_revisions._runtime.core.models import WireModel
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25 import models as m
 

@@ -27,10 +27,10 @@ class Responder:
         self._table: Any = loaded.methods.TABLE
         if extension is not None:
             own: Any = import_module(f"{loaded.__name__}.ext.{extension.replace('-', '_')}")
-            tables: Any = import_module("mcp_revisions._runtime.messages.extended_table")
+            tables: Any = import_module("mcp_protogen.runtime.messages.extended_table")
             self._models = own.models
             self._table = tables.ExtendedTable(self._table, (own.EXTENSION,))
-        self._model: Any = import_module("mcp_revisions._runtime.core.models.base")
+        self._model: Any = import_module("mcp_protogen.runtime.core.models.base")
 
     def answer(self, asked: Json) -> Json:
         """The answer to one line."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...._runtime.core.extensions import Extension
-from ...._runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.extensions import Extension
+from mcp_protogen.runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec
 
 __all__ = ["ERRORS", "EXTENSION", "NOTIFICATIONS", "REQUESTS"]
 

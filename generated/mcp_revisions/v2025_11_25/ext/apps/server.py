@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ...._runtime.core.extensions import Extension
-from ...._runtime.core.spec import NotificationSpec, RequestSpec
-from ...._runtime.server.base import ServerBase
+from mcp_protogen.runtime.core.extensions import Extension
+from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.server.base import ServerBase
 from ...server import Session
 from . import methods
 

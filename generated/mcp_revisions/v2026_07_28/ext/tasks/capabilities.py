@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from ...._runtime.core.spec import Capability, Requirement, Role
+from mcp_protogen.runtime.core.spec import Capability, Requirement, Role
 
 __all__ = ["CAPABILITIES", "CLIENT_TASKS", "REQUIREMENTS", "SERVER_TASKS"]
 

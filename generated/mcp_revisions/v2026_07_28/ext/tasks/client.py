@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Unpack, overload
 
-from ...._runtime.client.tasks.calls import TaskCalls
-from ...._runtime.core.extensions import Extension
-from ...._runtime.core.options import CallOptions
-from ...._runtime.rpc.peer import params_of
-from ...._runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.client.tasks.calls import TaskCalls
+from mcp_protogen.runtime.core.extensions import Extension
+from mcp_protogen.runtime.core.options import CallOptions
+from mcp_protogen.runtime.rpc.peer import params_of
+from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 

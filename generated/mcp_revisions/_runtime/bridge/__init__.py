@@ -1,1 +1,0 @@
-"""A server that passes on every request to another server, whatever revision each speaks."""

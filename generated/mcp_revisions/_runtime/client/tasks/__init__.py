@@ -1,1 +1,0 @@
-"""Tasks as clients see them, in both forms: calls of tools that are answered before they end."""

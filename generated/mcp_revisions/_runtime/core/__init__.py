@@ -1,1 +1,0 @@
-"""Values, errors and options that every part of the runtime shares."""

@@ -1,1 +1,0 @@
-"""The server's part: what verifies tokens and proofs."""

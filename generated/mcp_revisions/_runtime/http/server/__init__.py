@@ -1,1 +1,0 @@
-"""The server over HTTP: an ASGI application."""

@@ -1,1 +1,0 @@
-"""JSON-RPC messages: read once into typed values, and written."""

@@ -1,1 +1,0 @@
-"""A connection driven by asyncio: requests, answers and notifications, both ways."""

@@ -1,1 +1,0 @@
-"""Tasks: requests that are worked on after they are answered."""

@@ -1,1 +1,0 @@
-"""Requests of clients that are worked on as tasks."""

@@ -1,1 +1,0 @@
-"""Servers made of typed functions: the decorators `@tool`, `@resource` and `@prompt`, and more."""

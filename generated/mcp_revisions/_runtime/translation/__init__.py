@@ -1,1 +1,0 @@
-"""Translation of messages from one revision to another."""

@@ -1,1 +1,0 @@
-"""Transports: what moves messages between processes, and within one."""

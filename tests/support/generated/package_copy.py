@@ -1,0 +1,45 @@
+"""The package as users generate it, with a copy of the runtime: made once in a run.
+
+The committed package imports the runtime of this checkout. What runs in processes of its own runs
+this one.
+"""
+
+import os
+from fcntl import LOCK_EX, flock
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.output.lock import lock_file, lock_of
+from mcp_protogen.pipeline.parts import PARTS
+
+from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
+from support.made_once import generated_once
+
+OPTIONS: Final = GenerationOptions(
+    REVISIONS, parts=tuple(sorted(PARTS)), extensions=dict(EXTENSIONS)
+)
+"""All revisions, parts and extensions."""
+
+
+@cache
+def copy_folder() -> Path:
+    """Return the folder that has the copy under the name of the committed package."""
+    folder = Path(os.environ["MADE_ONCE"], "copy")
+    with folder.with_suffix(".lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not folder.exists():
+            unfinished = folder.with_suffix(".unfinished")
+            package = generated_once(OPTIONS)
+            for file in (*package.files, lock_file(lock_of(package, {}))):
+                path = unfinished / PACKAGE.name / file.path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.content)
+            unfinished.rename(folder)
+    return folder
+
+
+def copied_package() -> Path:
+    """Return the copy."""
+    return copy_folder() / PACKAGE.name
