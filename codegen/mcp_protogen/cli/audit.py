@@ -4,13 +4,12 @@ import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import fail, show_problems
+from mcp_protogen.cli.console import judge, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
@@ -101,25 +100,27 @@ def audit(
 
     options = AuditOptions(extension or "", mapping, not no_vectors, written, timeout)
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
-    try:
+
+    def work() -> bool:
         known.check({*SEVERITIES, *OF_VECTORS})
         found = audit(find(target, python), revision, options)
         result = known.compared(found.comparison)
-        if not result.keep(found.summary):
-            least = Severity(only) if only else None
-            shown = result.new.narrowed(reader, least)
-            _report(found, result, shown, reader, Destination(format, output))
-    except ProblemError as error:
-        fail(error, "audit", format)
+        if result.keep(found.summary):
+            return False
+        shown = result.new.narrowed(reader, Severity(only) if only else None)
+        _show(found, result, shown, reader, Destination(format, output))
+        return bool(shown.changes)
+
+    judge(work, "audit", format)
 
 
-def _report(
+def _show(
     found: "Audit",
     result: BaselineResult,
     shown: Comparison,
     reader: Reader | None,
     place: Destination,
-) -> NoReturn:
+) -> None:
     if place.form == PageFormat.TEXT:
         show_problems(shown.notes)
     page = place.page(shown, reader)
@@ -128,7 +129,6 @@ def _report(
     else:
         page = result.closed(page, PageFormat(place.form), found.summary)
     place.deliver(page)
-    raise SystemExit(1 if shown.changes else 0)
 
 
 def _document(found: "Audit", comparison: Any, result: BaselineResult) -> str:

@@ -4,8 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
-from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.console import fail, show_problems
+from mcp_protogen.cli.console import judge, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
 from mcp_protogen.pipeline.reports.change import Reader, Severity
@@ -36,11 +35,7 @@ class DiffOptions:
 
 def compare(options: DiffOptions) -> NoReturn:
     """Compare two revisions, show the differences, and end the process."""
-    try:
-        failed = _show(options)
-    except ProblemError as error:
-        fail(error, "diff", options.place.form)
-    raise SystemExit(1 if failed else 0)
+    judge(lambda: _show(options), "diff", options.place.form)
 
 
 def _show(options: DiffOptions) -> bool:

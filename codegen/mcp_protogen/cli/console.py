@@ -40,8 +40,20 @@ def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
     raise SystemExit(report.status.exit_code)
 
 
+def judge(work: Callable[[], bool], command: str, form: str) -> NoReturn:
+    """Do `work`, which shows what it finds, and end the process: with 1 if it returns true.
+
+    Show the problems of its failure in the form that was asked for, and end with 2.
+    """
+    try:
+        found = work()
+    except ProblemError as error:
+        fail(error, command, form)
+    raise SystemExit(int(found))
+
+
 def fail(error: ProblemError, command: str, form: str) -> NoReturn:
-    """End the process with 2, after showing the problems in the form that was asked for."""
+    """Show problems in the form that was asked for, and end the process with 2."""
     if form in (Format.JSON, Format.GITHUB):
         say(render(failure(command, error.problems), Format(form)), form)
     else:

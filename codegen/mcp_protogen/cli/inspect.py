@@ -4,13 +4,13 @@ import json
 from dataclasses import asdict, dataclass
 from logging import NullHandler, getLogger
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import fail
+from mcp_protogen.cli.console import judge
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
 from mcp_protogen.cli.option_groups import with_groups
@@ -93,14 +93,15 @@ def inspect_server(
     from mcp_protogen.servers.inspect.rules import SEVERITIES
 
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
-    try:
+
+    def work() -> bool:
         known.check(SEVERITIES)
         options = InspectOptions(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
         name, sessions = _sessions(server.target(target), options, _revisions(revision), record)
         shown = _Report(name, sessions, reader, Severity(only) if only else None)
-        shown.show(known, Destination(format, output))
-    except ProblemError as error:
-        fail(error, "inspect", format)
+        return shown.show(known, Destination(format, output))
+
+    judge(work, "inspect", format)
 
 
 def _revisions(given: list[str] | None) -> tuple[str, ...]:
@@ -188,18 +189,18 @@ class _Report:
         self._reader = reader
         self._least = least
 
-    def show(self, known: BaselineOptions, place: Destination) -> NoReturn:
-        """Show the report, and end the process."""
+    def show(self, known: BaselineOptions, place: Destination) -> bool:
+        """Show the report, and return whether there are findings."""
         from mcp_protogen.servers.inspect.comparison import comparison_of
         from mcp_protogen.servers.inspect.text import verdict
 
         result = known.compared(comparison_of(self._target, self._profile, self._breaches))
         closing = verdict(self._profile, self._breaches)
         if result.keep(closing):
-            raise SystemExit(0)
+            return False
         place.deliver(self._page(result, place, closing))
         new = result.new.narrowed(self._reader, self._least)
-        raise SystemExit(1 if new.changes else 0)
+        return bool(new.changes)
 
     def _page(self, result: BaselineResult, place: Destination, closing: str) -> str:
         new = result.new.narrowed(self._reader, self._least)

@@ -13,7 +13,7 @@ import typer
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import fail, finish, progress, show_problems
+from mcp_protogen.cli.console import finish, judge, progress, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, Schema
 from mcp_protogen.instep.vectors.vector import Validity, VectorFilter
@@ -143,17 +143,13 @@ def vectors(
     named = NamedVectors(tuple(revision or ()), tuple(extension or ()), schema)
     if out is not None:
         folder = out
-
-        def work() -> Report:
-            return _folder(folder, _options(named), check=check, force=force)
-
-        finish(work, "vectors", Format(form))
+        finish(
+            lambda: _folder(folder, _options(named), check=check, force=force),
+            "vectors",
+            Format(form),
+        )
     elif trying:
-        try:
-            found = _try(target, _options(named, usual=True), choice, place)
-        except ProblemError as error:
-            fail(error, "vectors", form)
-        raise SystemExit(1 if found else 0)
+        judge(lambda: _try(target, _options(named, usual=True), choice, place), "vectors", form)
     else:
         _print(_options(named), choice, place)
 
