@@ -159,7 +159,7 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.http.auth.server.cache import (
         TokenCache as TokenCache,
     )
-    from mcp_protogen.runtime.http.auth.server.dpop import (
+    from mcp_protogen.runtime.http.auth.server.dpop_proofs import (
         DPoPProofs as DPoPProofs,
     )
     from mcp_protogen.runtime.http.auth.server.introspection import (
@@ -182,12 +182,12 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.http.bridging import (
         bridge_app as bridge_app,
     )
+    from mcp_protogen.runtime.http.client.client_state import (
+        Reconnection as Reconnection,
+    )
     from mcp_protogen.runtime.http.client.connect import (
         ConnectHttp as ConnectHttp,
         open_http as open_http,
-    )
-    from mcp_protogen.runtime.http.client.state import (
-        Reconnection as Reconnection,
     )
     from mcp_protogen.runtime.http.server.app import (
         HttpApp as HttpApp,
@@ -278,10 +278,10 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.sharing.memory_tasks import (
         MemoryTaskStore as MemoryTaskStore,
     )
-    from mcp_protogen.runtime.sharing.postgres.engine import (
+    from mcp_protogen.runtime.sharing.postgres.postgres_engine import (
         PostgresEngine as PostgresEngine,
     )
-    from mcp_protogen.runtime.sharing.redis.engine import (
+    from mcp_protogen.runtime.sharing.redis.redis_engine import (
         RedisEngine as RedisEngine,
     )
     from mcp_protogen.runtime.sharing.task_files import (
@@ -621,7 +621,7 @@ _MODULES = {
     "FetchPolicy": "http.auth.fetch_policy",
     "Fetcher": "http.auth.fetching",
     "TokenCache": "http.auth.server.cache",
-    "DPoPProofs": "http.auth.server.dpop",
+    "DPoPProofs": "http.auth.server.dpop_proofs",
     "Introspection": "http.auth.server.introspection",
     "Issuers": "http.auth.server.issuers",
     "JwtVerifier": "http.auth.server.jwt",
@@ -630,9 +630,9 @@ _MODULES = {
     "MemoryReplays": "http.auth.server.replays",
     "SharedReplays": "http.auth.server.replays",
     "bridge_app": "http.bridging",
+    "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",
-    "Reconnection": "http.client.state",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
     "Authentication": "http.server.authentication",
@@ -674,8 +674,8 @@ _MODULES = {
     "Shared": "sharing.engine",
     "MemoryEngine": "sharing.memory",
     "MemoryTaskStore": "sharing.memory_tasks",
-    "PostgresEngine": "sharing.postgres.engine",
-    "RedisEngine": "sharing.redis.engine",
+    "PostgresEngine": "sharing.postgres.postgres_engine",
+    "RedisEngine": "sharing.redis.redis_engine",
     "FileTaskStore": "sharing.task_files",
     "ConnectInMemory": "testing",
     "in_memory": "testing",

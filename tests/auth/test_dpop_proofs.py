@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
-from mcp_protogen.runtime.http.auth.server.dpop import DPoPProofs, target
+from mcp_protogen.runtime.http.auth.server.dpop_proofs import DPoPProofs, target
 from mcp_protogen.runtime.http.auth.server.replays import MemoryReplays
 from mcp_protogen.runtime.http.auth.signing import PrivateKey
 from mcp_protogen.runtime.http.server.authentication import ProofRequest, TokenRefused

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
 from mcp_protogen.runtime.http.auth.server.cache import TokenCache
-from mcp_protogen.runtime.http.auth.server.dpop import DPoPProofs
+from mcp_protogen.runtime.http.auth.server.dpop_proofs import DPoPProofs
 from mcp_protogen.runtime.http.auth.server.jwt import JwtVerifier
 from mcp_protogen.runtime.http.auth.server.keys import StaticKeys
 from mcp_protogen.runtime.http.auth.signing import InvalidKey, PrivateKey

@@ -12,8 +12,8 @@ from mcp_protogen.runtime.http.auth.server.replays import MemoryReplays, SharedR
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from mcp_protogen.runtime.sharing.engine import Engine
 from mcp_protogen.runtime.sharing.memory import MemoryEngine
-from mcp_protogen.runtime.sharing.postgres.engine import PostgresEngine
-from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
+from mcp_protogen.runtime.sharing.postgres.postgres_engine import PostgresEngine
+from mcp_protogen.runtime.sharing.redis.redis_engine import RedisEngine
 from support.auth.issuing import Clock
 
 _places = count()

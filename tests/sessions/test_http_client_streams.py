@@ -162,7 +162,7 @@ class TestResumption:
         assert len(logged) == (5 if how in ("503", "hang up") else 0)
 
     def test_a_stream_that_brings_no_message_but_lasts_may_be_resumed_as_often(self) -> None:
-        streams, times = runtime("http.client.state"), iter(range(0, 1000, 10))
+        streams, times = runtime("http.client.client_state"), iter(range(0, 1000, 10))
         cursor = streams.Cursor(pkg.Reconnection(), lambda: next(times))
         for _ in range(20):
             cursor.opens()
@@ -170,7 +170,7 @@ class TestResumption:
             assert (cursor.wait, cursor.is_given_up) == (1.0, False)
 
     def test_no_wait_is_longer_than_the_longest(self) -> None:
-        streams = runtime("http.client.state")
+        streams = runtime("http.client.client_state")
         cursor = streams.Cursor(pkg.Reconnection(max_wait=1.5))
         waits: list[float] = []
         for _ in range(3):

@@ -299,7 +299,7 @@ class TestTransport:
             taken.append(received)
             return len(taken) < 2
 
-        inbox = runtime("http.client.state").Inbox()
+        inbox = runtime("http.client.client_state").Inbox()
         inbox.put(b"1")
         inbox.hand_over(take)
         inbox.put(b"2")
@@ -340,8 +340,8 @@ class TestTransport:
     async def test_nobody_reads_more_bytes_than_can_be_taken_in(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.state"), "_LARGEST", 10)
-        inbox = runtime("http.client.state").Inbox()
+        monkeypatch.setattr(runtime("http.client.client_state"), "_LARGEST", 10)
+        inbox = runtime("http.client.client_state").Inbox()
         inbox.put(b"12345")
         await inbox.room()
         inbox.put(b"67890")

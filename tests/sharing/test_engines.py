@@ -30,8 +30,8 @@ from mcp_protogen.runtime.sharing.engine import (
     StoredSession,
 )
 from mcp_protogen.runtime.sharing.memory import MemoryEngine
-from mcp_protogen.runtime.sharing.postgres.engine import PostgresEngine
-from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
+from mcp_protogen.runtime.sharing.postgres.postgres_engine import PostgresEngine
+from mcp_protogen.runtime.sharing.redis.redis_engine import RedisEngine
 from support import tables
 from support.engines import SlowProxy
 from support.sharing.workers import PATIENCE, SharedEngine, Worker, answered, until, working

@@ -18,9 +18,9 @@ from mcp_protogen.runtime.sharing.engine import (
     Events,
     StoredSession,
 )
-from mcp_protogen.runtime.sharing.redis import listener, stores
+from mcp_protogen.runtime.sharing.redis import redis_listener, redis_stores
 from mcp_protogen.runtime.sharing.redis.connection import Connection
-from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
+from mcp_protogen.runtime.sharing.redis.redis_engine import RedisEngine
 from redis import exceptions
 from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
@@ -116,7 +116,7 @@ async def test_large_events_are_read_one_by_one(
     engine: RedisEngine, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So that the calls of others do not have to wait for all of them.
-    monkeypatch.setattr(stores, "_MOST_BYTES", 100)
+    monkeypatch.setattr(redis_stores, "_MOST_BYTES", 100)
     async with working(engine, "a") as a:
         await begun(a)
         events, messages = a.connection.events, [b"x" * size for size in (60, 300, 30, 30, 30, 30)]
@@ -384,7 +384,7 @@ def test_a_loop_that_ends_in_the_middle_of_a_call_ends(
 async def test_entries_that_are_gone_are_a_gap(
     redis_server: RedisServer, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (listener, stores):
+    for module in (redis_listener, redis_stores):
         monkeypatch.setattr(module, "MOST_LETTERS", 10)
     proxy = SlowProxy(redis_server.url)
     async with (

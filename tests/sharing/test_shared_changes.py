@@ -225,6 +225,24 @@ async def test_too_many_that_wait_become_one_cue_for_all() -> None:
         assert len(engine.published) == 1
 
 
+async def test_cue_for_all_is_published_alone_when_changes_come_during_an_attempt_that_fails() -> (
+    None
+):
+    engine, servers = Engine(), (ours(), ours())
+    async with workers(engine, *servers) as (one, two), listening(one) as first, listening(two):
+        engine.away = True
+        for number in range(1100):
+            await servers[1].resource_updated(f"file:///{number}")
+        engine.slow.add("bus.publish")
+        attempts = engine.calls.count("bus.publish")
+        await until(lambda: engine.calls.count("bus.publish") > attempts)
+        await servers[1].resource_updated("file:///late")
+        await until(lambda: engine.calls.count("bus.publish") > attempts + 1)
+        engine.away = False
+        assert await heard(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
+        assert len(engine.published) == 1
+
+
 async def test_after_a_gap_there_is_a_cue_for_everything() -> None:
     engine, server = Engine(), ours(SENDS=frozenset({TOOLS, UPDATED}))
     with quiet():

@@ -267,7 +267,7 @@ CONTENTS: Final = (
         {"http": ("client", "headers", "httpx2", "sse"), **_MARKS},
         (
             ("http.client.connect", ("ConnectHttp", "open_http")),
-            ("http.client.state", ("Reconnection",)),
+            ("http.client.client_state", ("Reconnection",)),
         ),
     ),
     Contents(
@@ -436,7 +436,7 @@ CONTENTS: Final = (
             ("http.auth.client.values", ("ClientInformation",)),
             ("http.auth.fetching", ("Fetcher",)),
             ("http.auth.server.cache", ("TokenCache",)),
-            ("http.auth.server.dpop", ("DPoPProofs",)),
+            ("http.auth.server.dpop_proofs", ("DPoPProofs",)),
             ("http.auth.server.introspection", ("Introspection",)),
             ("http.auth.server.issuers", ("Issuers",)),
             ("http.auth.server.jwt", ("JwtVerifier",)),
@@ -447,12 +447,12 @@ CONTENTS: Final = (
     Contents(
         frozenset({"redis"}),
         {"sharing": ("engine", "lease", "redis")},
-        (("sharing.redis.engine", ("RedisEngine",)),),
+        (("sharing.redis.redis_engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
         {"sharing": ("engine", "lease", "postgres")},
-        (("sharing.postgres.engine", ("PostgresEngine",)),),
+        (("sharing.postgres.postgres_engine", ("PostgresEngine",)),),
     ),
 )
 

@@ -19,6 +19,8 @@ class Engine:
         self.away = False
         self.failing: set[str] = set()
         """Calls by name that it does not answer."""
+        self.slow: set[str] = set()
+        """Calls by name that take a while, also those that fail."""
         self.leases_hold = False
         """Whether it is away so shortly that all leases are still good."""
         self.published: list[bytes] = []
@@ -114,7 +116,7 @@ class Connection:
     async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         name, engine = f"{part}.{method}", self._engine
         engine.calls.append(name)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.05 if name in engine.slow else 0)
         self._check(name)
         if name == "bus.publish":
             engine.published += given[0]

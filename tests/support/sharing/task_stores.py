@@ -10,8 +10,8 @@ import pytest
 from mcp_protogen.runtime.rpc.tasks.task import Task
 from mcp_protogen.runtime.sharing.engine import Engine, TaskStore
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
-from mcp_protogen.runtime.sharing.postgres.engine import PostgresEngine
-from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
+from mcp_protogen.runtime.sharing.postgres.postgres_engine import PostgresEngine
+from mcp_protogen.runtime.sharing.redis.redis_engine import RedisEngine
 from mcp_protogen.runtime.sharing.task_files import FileTaskStore
 
 KINDS: Final = ("memory", "files", "redis", "postgres")

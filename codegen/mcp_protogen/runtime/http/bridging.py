@@ -44,8 +44,8 @@ from ..transports.base import Opener, Transport
 from ..transports.memory import Tap
 from .server.app import HttpApp, Running
 from .server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
+from .server.http_state import HttpState
 from .server.options import HttpOptions, quota_of
-from .server.state import HttpState
 from .server.stateless import StatelessHttp
 from .tapping import tapping
 

@@ -10,8 +10,8 @@ from ...transports.base import Opener, Transport
 from ..httpx2 import HttpClient, httpx2, trust
 from ..sse import LARGEST
 from .authorization import AuthorizingClient, HttpAuthorization
+from .client_state import Reconnection
 from .http_client import URL, HttpWire
-from .state import Reconnection
 from .transport import HttpTransport
 
 C = TypeVar("C", bound=ClientBase)

@@ -30,9 +30,9 @@ from ...messages.reading import log_repairs, read_values
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
+from .client_state import ClientState, Cursor
 from .http_client import URL, HttpReply
 from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
-from .state import ClientState, Cursor
 
 Deliver: TypeAlias = Callable[[Received], object]
 

@@ -17,6 +17,7 @@ from ...core.middleware import OVER_HTTP
 from ...transports.base import Held, Unanswered
 from .. import headers as fields
 from ..sse import Event
+from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
 from .request import (
@@ -29,7 +30,6 @@ from .request import (
     posting,
     relearn,
 )
-from .state import ClientState, Cursor, Reconnection
 
 _log: Final = getLogger(__name__)
 

@@ -32,13 +32,13 @@ from .asgi import (
     other_spelling,
 )
 from .cors import CrossOrigin
+from .http_state import HttpState
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .resource_metadata import tell_anybody
 from .routes import Route, RouteResponse, Routes
 from .scope_check import check_known
 from .sessions.servers import cannot_begin
-from .state import HttpState
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
 

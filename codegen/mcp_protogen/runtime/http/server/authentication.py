@@ -18,7 +18,7 @@ from ...core.http_request import Principal
 from ...core.oauth_scopes import NO_SCOPES, checked_scopes, written_scopes
 from ...core.throttle import Throttle
 from .asgi import Field, HttpExchange, HttpRefusal, fields_of
-from .challenge import BEARER, DPOP, challenge, described, is_quotable
+from .challenge_fields import BEARER, DPOP, challenge, described, is_quotable
 from .protected_resource import ProtectedResource
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]

@@ -25,8 +25,8 @@ from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
+from .http_state import HttpState
 from .sessions.registry import new_id
-from .state import HttpState
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
 """What may come before the handshake is complete."""

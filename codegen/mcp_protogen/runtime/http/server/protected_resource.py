@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic_core import to_json
 
 from ...core.oauth_scopes import checked_scopes
-from .challenge import is_quotable
+from .challenge_fields import is_quotable
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 """The place of metadata, before the path of the resource (RFC 9728, section 3.1)."""

@@ -22,10 +22,10 @@ from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse
+from .http_state import HttpState
 from .sessions.registry import HttpSession
 from .sessions.request_streams import LoggedStream, Stream, StreamQueue
 from .sessions.streams import StreamSink
-from .state import HttpState
 
 HANDSHAKE: Final[Mapping[int, int]] = {
     errors.PARSE_ERROR: 400,

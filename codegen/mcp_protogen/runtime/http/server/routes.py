@@ -27,7 +27,7 @@ from .asgi import (
     length_of,
     too_large,
 )
-from .state import HttpState
+from .http_state import HttpState
 
 _log: Final = getLogger(__name__)
 

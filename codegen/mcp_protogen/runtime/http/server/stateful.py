@@ -19,11 +19,11 @@ from ...sharing.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
+from .http_state import HttpState
 from .response import HANDSHAKE, HttpResponse, single_request
 from .sessions.record import CHOICES
 from .sessions.registry import HttpSession, new_id
 from .sessions.streams import NO_SESSION
-from .state import HttpState
 
 _log: Final = getLogger(__name__)
 

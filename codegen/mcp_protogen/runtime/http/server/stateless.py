@@ -21,8 +21,8 @@ from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal
+from .http_state import HttpState
 from .response import STATELESS, HttpResponse, single_request
-from .state import HttpState
 
 _METHOD: Final = headers.METHOD.encode()
 _NAME: Final = headers.NAME.encode()

@@ -20,8 +20,8 @@ from ...translation.task_wires import optional_module
 from ..base import ServerBase
 from ..connection import ServerState
 from ..strategies import in_tasks
-from .context import TaskConnection, TaskReply
 from .runner import TaskRunner
+from .task_context import TaskConnection, TaskReply
 from .working import outcome_of
 
 

@@ -37,9 +37,9 @@ from ..context import RequestContext
 from ..strategies import in_tasks
 from ..task_serving import TaskMode
 from . import core_form, extension_form
-from .context import TaskConnection, TaskReply
 from .hosting import begin
 from .notifications import FollowedTask, followed
+from .task_context import TaskConnection, TaskReply
 from .working import answered, outcome_of
 
 _log: Final = getLogger(__name__)

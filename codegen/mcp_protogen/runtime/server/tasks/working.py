@@ -9,7 +9,7 @@ from ...core.json import read_json
 from ...rpc.jobs import Job
 from ...rpc.tasks.outcome import Outcome
 from ..serve import entered
-from .context import TaskConnection
+from .task_context import TaskConnection
 
 
 async def answered(connection: TaskConnection, job: Job) -> Any:

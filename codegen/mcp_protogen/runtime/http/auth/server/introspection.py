@@ -20,8 +20,8 @@ from ..steps import Fetch
 from ..urls import server_metadata_urls
 from .cache import TokenCache
 from .claims import ClaimRules
-from .discovery import Fetching, endpoint, read_object, server_metadata
 from .expiring import ExpiringCache
+from .server_metadata import Fetching, endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))

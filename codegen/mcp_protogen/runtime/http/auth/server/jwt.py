@@ -10,8 +10,8 @@ from ...server.authentication import TokenRefused
 from ..signing import ALGORITHMS, InvalidJwt, Jwt, check_installed, read_header
 from .cache import TokenCache
 from .claims import ClaimRules
-from .discovery import Fetching
 from .keys import JwksUri, Keys
+from .server_metadata import Fetching
 
 _TYPE: Final = "application/"
 

@@ -19,7 +19,7 @@ from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key
 from ..steps import Fetch
 from ..urls import server_metadata_urls
-from .discovery import Fetching, endpoint, read_object, server_metadata
+from .server_metadata import Fetching, endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))

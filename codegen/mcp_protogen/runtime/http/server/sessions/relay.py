@@ -110,15 +110,18 @@ class ChangeRelay:
         call_in(self.loop, lambda: self._put(change))
 
     def _put(self, change: PublishedChange) -> None:
-        waiting = self._waiting
-        if change not in waiting and len(waiting) >= _MOST:
-            self._log.warning("more than %d changes wait, and become one cue for all", _MOST)
-            waiting.clear()
-            change = _ANYTHING
-        if _ANYTHING not in waiting:
-            waiting[change] = None
+        self._waiting[change] = None
+        self._limit_waiting()
         if self._sending is None:
             self._sending = self._tasks.start(self._send())
+
+    def _limit_waiting(self) -> None:
+        """Have a cue for everything wait alone, in place of too many changes."""
+        too_many = len(self._waiting) > _MOST
+        if too_many:
+            self._log.warning("more than %d changes wait, and become one cue for all", _MOST)
+        if too_many or _ANYTHING in self._waiting:
+            self._waiting = {_ANYTHING: None}
 
     async def _send(self) -> None:
         pause = _SOON
@@ -131,6 +134,7 @@ class ChangeRelay:
                     self._away, pause = False, _SOON
                 except BaseException as error:
                     self._away, self._waiting = True, {**changes, **self._waiting}
+                    self._limit_waiting()
                     if not isinstance(error, EngineUnavailable):
                         raise
                     self._log.warning("changes wait, because the engine is away")

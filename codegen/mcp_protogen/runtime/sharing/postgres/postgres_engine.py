@@ -14,10 +14,10 @@ from ..lease import Lease
 from . import statements
 from .calls import BatchSender, Calls, end_tasks
 from .database import Database, is_text
-from .listener import Listener
+from .postgres_listener import Listener
+from .postgres_stores import PostgresEvents, PostgresSessions
+from .postgres_tasks import PostgresTasks
 from .statements import Schema
-from .stores import PostgresEvents, PostgresSessions
-from .tasks import PostgresTasks
 
 _CLEANED_AT_ONCE: Final = 100
 """The number of sessions, of streams, and of changes that are deleted at once."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from ..engine import StoredTask
 from . import statements
-from .stores import MAX_LIFETIME, Call
+from .postgres_stores import MAX_LIFETIME, Call
 
 # The last time that is far enough for anybody, and that a database can have.
 _MAX_TIME: Final = 1e12

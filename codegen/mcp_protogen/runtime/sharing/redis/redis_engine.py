@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from ..engine import EngineUnavailable, Receive
 from ..lease import Lease
 from .connection import Calls, Connection, RawConnection, redis_module
-from .listener import Listener
-from .stores import RedisEvents, RedisSessions, RedisWorkers
-from .tasks import RedisTasks
+from .redis_listener import Listener
+from .redis_stores import RedisEvents, RedisSessions, RedisWorkers
+from .redis_tasks import RedisTasks
 
 
 class RedisEngine:
