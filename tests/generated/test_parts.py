@@ -143,7 +143,7 @@ def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_ou
     }
     whole = SELECTIONS["all", True]._replace(extensions=("apps",))
     left_out: dict[object, set[str]] = {}
-    for case, selection in {**SELECTIONS, "whole": whole}.items():
+    for case, selection in (*SELECTIONS.items(), ("whole", whole)):
         with tables.case(case):
             copied = {
                 path.relative_to(copied_package() / "_runtime").as_posix(): content
