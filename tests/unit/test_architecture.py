@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 
@@ -86,6 +87,18 @@ def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
     folders -= {folder for folder in folders if folder.startswith("runtime")} | {".", "pipeline"}
     assert {folder for folder in folders if not folder.startswith(GENERATING)} == set()
     assert all(any(one.startswith(room) for one in folders) for room in GENERATING)
+
+
+def test_file_stem_stands_once_in_a_room() -> None:
+    rooms = [*CODE.glob("*/"), *RUNTIME.glob("*/")]
+    twice = {
+        f"{named(room)}: {stem}"
+        for room in rooms
+        if room != RUNTIME
+        for stem, number in Counter(path.stem for path in room.rglob("*.py")).items()
+        if number > 1 and stem != "__init__"
+    }
+    assert twice == set()
 
 
 def test_no_files_import_each_other_in_a_round() -> None:
