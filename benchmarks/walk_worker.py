@@ -9,27 +9,24 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 from runpy import run_module
 from statistics import median_low
 from threading import Thread
 from time import sleep
 from traceback import print_exc
-from types import FrameType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .http_load import Caller
 from .places import REVISION
 from .serve_load import Server
+from .tracing import Trace
 
 # What is done after an answer was sent belongs to the call as well.
 _SETTLED: Final = 0.05
 _WARM_UP: Final = 5
-_OURS: Final = ("mcp_protogen.runtime",)
+_OURS: Final = ("mcp_revisions._runtime",)
 _SDK: Final = ("mcp", "mcp_types")
 
 Call: TypeAlias = Callable[[], object]
@@ -96,45 +93,6 @@ CASES: Final = {
     "mcp session": Case(["http_sdk"], _SDK, _in_session),
     "mcp stateless": Case(["http_sdk"], _SDK, _without_session),
 }
-
-
-class Trace:
-    """The functions of some packages that are entered, in order, by the files they are in."""
-
-    def __init__(self, packages: tuple[str, ...]) -> None:
-        self._folders = tuple(f"{_folder(name)}{os.sep}" for name in packages)
-        self._files: list[str] = []
-        self._recording = False
-
-    def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Take in what the interpreter does, in whichever thread; see `sys.setprofile`."""
-        if self._recording and event == "call":
-            file = frame.f_code.co_filename
-            if file.startswith(self._folders):
-                self._files.append(file)
-
-    @contextmanager
-    def recording(self) -> Generator[None, None, None]:
-        """Record until the end of the block."""
-        self._files = []
-        self._recording = True
-        try:
-            yield
-        finally:
-            self._recording = False
-
-    def figures(self) -> dict[str, int]:
-        """Count functions entered, modules, and how often control came back to a module."""
-        files = self._files
-        entered = [new for old, new in zip(["", *files], files, strict=False) if new != old]
-        modules = len(set(files))
-        return {"calls": len(files), "modules": modules, "returns": len(entered) - modules}
-
-
-def _folder(package: str) -> Path:
-    file = import_module(package).__file__
-    assert file is not None
-    return Path(file).parent
 
 
 def _traces(call: Call, trace: Trace, number: int) -> dict[str, int]:

@@ -3,34 +3,32 @@
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 from mcp_protogen.pipeline.inputs.inputs import GENERATING
+from support import missing, tables
+from support.bounds.bounds import Bound, earlier_bounds, raised_without_reason, read_bounds
+from support.bounds.house import (
+    CODE,
+    OURS,
+    RUNTIME,
+    imported,
+    map_of_the_house,
+    modules_in,
+    named,
+    trees,
+)
+from support.bounds.measures import MEASURES
 from support.folders import ROOT
 
-CODE = ROOT / "codegen" / "mcp_protogen"
-RUNTIME = CODE / "runtime"
-MODULES = sorted((ROOT / "codegen").rglob("*.py"))
-
-LONGEST_FUNCTION = 40
 ALLOWED_IN_RUNTIME = {"pydantic", "pydantic_core", "typing_extensions"} | set(
     sys.stdlib_module_names
 )
 
 RUNTIME_MODULES = sorted(RUNTIME.rglob("*.py"))
-
-
-@cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
-
-
-def named(path: Path) -> str:
-    return path.relative_to(ROOT / "codegen").as_posix()
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -41,64 +39,12 @@ def imports(tree: ast.AST) -> Iterator[str]:
             yield node.module or ""
 
 
-def test_functions_are_short() -> None:
-    long: list[str] = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                # The signature of a command is its table of options, and not counted.
-                lines = (node.end_lineno or 0) - node.body[0].lineno + 1
-                if lines > LONGEST_FUNCTION:
-                    long.append(f"{named(path)}: {node.name}: {lines} lines")
-    assert long == []
-
-
 def test_the_runtime_stands_on_pydantic_and_the_standard_library_alone() -> None:
     # What HTTP needs besides is imported by name, where it is used: neither a program that goes
     # without it nor the type checker of its author has to have it.
     for path in RUNTIME_MODULES:
         found = {name.split(".")[0] for name in imports(trees()[path])}
         assert found <= ALLOWED_IN_RUNTIME, named(path)
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT / "codegen").with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-OURS = {module_name(path): path for path in MODULES}
-
-
-def imported(module: str) -> Iterator[str]:
-    """Yield the modules of ours that a module imports, at its top or anywhere else."""
-    path = OURS[module]
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(trees()[path]):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in OURS)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1]
-            start = ".".join([*(above if node.level else ()), *filter(None, [node.module])])
-            for alias in node.names:
-                target = f"{start}.{alias.name}"
-                yield from (one for one in (target if target in OURS else start,) if one in OURS)
-
-
-def map_of_the_house() -> dict[str, list[str]]:
-    """Return the two lists of CONTRIBUTING.md, by the folder that each is about."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    lists = re.findall(r"`codegen/([\w/]+)`:\n\n((?: {4}\w+ .*\n)+)", text)
-    return {
-        folder.replace("/", "."): [line.split()[0] for line in lines.splitlines()]
-        for folder, lines in lists
-    }
-
-
-def modules_in(folder: Path) -> set[str]:
-    """Return the names of the modules and packages in a folder, without other files."""
-    # A folder without modules is what git leaves of a package that is gone.
-    packages = {path.parent.name for path in folder.glob("*/*.py")}
-    return packages | {path.stem for path in folder.glob("*.py")}
 
 
 def test_imports_follow_the_map_of_the_house() -> None:
@@ -143,8 +89,16 @@ def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
     assert all(any(one.startswith(room) for one in folders) for room in GENERATING)
 
 
-def test_the_top_of_the_runtime_is_read_at_a_glance() -> None:
-    assert len(modules_in(RUNTIME)) <= 15
+def test_file_stem_stands_once_in_a_room() -> None:
+    rooms = [*CODE.glob("*/"), *RUNTIME.glob("*/")]
+    twice = {
+        f"{named(room)}: {stem}"
+        for room in rooms
+        if room != RUNTIME
+        for stem, number in Counter(path.stem for path in room.rglob("*.py")).items()
+        if number > 1 and stem != "__init__"
+    }
+    assert twice == set()
 
 
 def test_no_files_import_each_other_in_a_round() -> None:
@@ -219,3 +173,43 @@ def test_docstrings_of_functions_are_imperative() -> None:
             if first in _CLAUSES or (first == "The" and not is_property):
                 found.append(f"{named(path)}: {node.name}: {first} …")
     assert found == []
+
+
+LOW, HIGH = {"rooms": Bound(9, "entries", "-")}, {"rooms": Bound(1010, "entries", "-")}
+ENTRY = "- `rooms`: 1,010 entries. That buys\n  a room of its own for tests."
+
+
+def test_every_bound_is_measured() -> None:
+    assert read_bounds().keys() == MEASURES.keys()
+
+
+def test_there_is_no_more_of_anything_than_its_bound() -> None:
+    for name, bound in read_bounds().items():
+        with tables.case(name):
+            found = MEASURES[name]()
+            assert 0 < found.amount <= bound.most, f"{found.place}; {bound.reason}"
+
+
+def test_raised_bound_has_an_entry_under_costs() -> None:
+    earlier = earlier_bounds()
+    if earlier is None:
+        missing.untested("the history of this checkout", "that no bound was raised in silence")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert raised_without_reason(read_bounds(), earlier, changelog) == []
+
+
+def test_raise_counts_unless_costs_say_what_it_buys() -> None:
+    costs = {
+        "no entry": "### Costs\n\n- Others.\n",
+        "another number": f"### Costs\n\n{ENTRY.replace('1,010', '1,009')}\n",
+        "another bound": f"### Costs\n\n{ENTRY.replace('rooms', 'floors')}\n",
+        "nothing bought": f"### Costs\n\n{ENTRY.replace('buys', 'is')}\n",
+        "another section": f"### Costs\n\n- Others.\n\n### Rooms\n\n{ENTRY}\n",
+    }
+    for name, changelog in costs.items():
+        with tables.case(name):
+            assert raised_without_reason(HIGH, [LOW, HIGH], changelog) == ["rooms"]
+    entry = f"## 0.3\n\n### Costs\n\n- Others.\n{ENTRY}\n\n## 0.2\n"
+    assert raised_without_reason(HIGH, [HIGH, LOW], entry) == []
+    assert raised_without_reason(LOW, [HIGH], "") == []
+    assert raised_without_reason(HIGH, [{}], "") == []

@@ -1,0 +1,66 @@
+"""The modules of the generator and the runtime as trees, what they import, and the map of them."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from support.folders import ROOT
+
+CODE: Final = ROOT / "codegen" / "mcp_protogen"
+RUNTIME: Final = CODE / "runtime"
+MODULES: Final = sorted((ROOT / "codegen").rglob("*.py"))
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Return the tree of each module."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
+def named(path: Path) -> str:
+    """Return the path of a module as messages have it."""
+    return path.relative_to(ROOT / "codegen").as_posix()
+
+
+def module_name(path: Path) -> str:
+    """Return the name by which a module is imported."""
+    parts = path.relative_to(ROOT / "codegen").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+OURS: Final = {module_name(path): path for path in MODULES}
+
+
+def imported(module: str) -> Iterator[str]:
+    """Yield the modules of ours that a module imports, at its top or anywhere else."""
+    path = OURS[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(trees()[path]):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in OURS)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            start = ".".join([*(above if node.level else ()), *filter(None, [node.module])])
+            for alias in node.names:
+                target = f"{start}.{alias.name}"
+                yield from (one for one in (target if target in OURS else start,) if one in OURS)
+
+
+def map_of_the_house() -> dict[str, list[str]]:
+    """Return the two lists of CONTRIBUTING.md, by the folder that each is about."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    lists = re.findall(r"`codegen/([\w/]+)`:\n\n((?: {4}\w+ .*\n)+)", text)
+    return {
+        folder.replace("/", "."): [line.split()[0] for line in lines.splitlines()]
+        for folder, lines in lists
+    }
+
+
+def modules_in(folder: Path) -> set[str]:
+    """Return the names of the modules and packages in a folder, without other files."""
+    # A folder without modules is what git leaves of a package that is gone.
+    packages = {path.parent.name for path in folder.glob("*/*.py")}
+    return packages | {path.stem for path in folder.glob("*.py")}

@@ -1,0 +1,130 @@
+"""How much there is of each thing that has a bound, by the name of the bound."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from graphlib import TopologicalSorter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+from mcp_protogen.base.resources import runtime_files, runtime_folder
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit.layout import fixed_files
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection
+
+from support.bounds.house import CODE, OURS, RUNTIME, imported, modules_in, named, trees
+from support.folders import ROOT, environment
+from support.revisions import OLD
+
+TERMS: Final = ("LICENSE", "NOTICE")
+"""What a package carries beside the modules of the runtime."""
+
+
+class Measured(NamedTuple):
+    """How much there is, and where, of what is somewhere."""
+
+    amount: int
+    place: str = ""
+
+
+def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
+    """Return the KB of the runtime in a package with some parts, the last one as a whole."""
+    selection = Selection(tuple(parts), several=several)
+    files = fixed_files(runtime_folder(), runtime_files(), selection)
+    carried = (file for file in files if file.origin == "runtime")
+    size = sum(len(file.content) for file in carried if Path(file.path).name not in TERMS)
+    return Measured(-(-size // 1024))
+
+
+@cache
+def _greeter_figures() -> dict[str, int]:
+    """Measure in a process of its own, with a package as users have it by default."""
+    with TemporaryDirectory(prefix="bounds-") as folder:
+        for file in generate(GenerationOptions((OLD,))).files:
+            path = Path(folder, "pkg", file.path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
+        seen = environment()
+        seen["PYTHONPATH"] = os.pathsep.join((folder, str(ROOT), seen["PYTHONPATH"]))
+        command = [sys.executable, "-m", "support.bounds.greeter", OLD]
+        printed = subprocess.run(command, env=seen, capture_output=True, check=True).stdout
+    figures: dict[str, int] = json.loads(printed)
+    return figures
+
+
+def greeter_figure(name: str) -> Measured:
+    """Return one figure of a greeter."""
+    return Measured(_greeter_figures()[name])
+
+
+def count_entries(folder: Path) -> Measured:
+    """Return how many modules and packages lie side by side in a folder."""
+    return Measured(len(modules_in(folder)))
+
+
+def count_floors() -> Measured:
+    """Return the length of the longest chain of rooms of which each imports the next one."""
+    folders = {path.parent.name for path in CODE.glob("*/*.py")}
+    below: dict[str, set[str]] = {room: set() for room in folders}
+    for module in OURS:
+        for target in imported(module):
+            above, room = (f"{name}..".split(".")[1] for name in (module, target))
+            if above in folders and room in folders and above != room:
+                below[above].add(room)
+    chains: dict[str, tuple[str, ...]] = {}
+    for room in TopologicalSorter(below).static_order():
+        chains[room] = (room, *max((chains[one] for one in below[room]), key=len, default=()))
+    longest = max(chains.values(), key=len)
+    return Measured(len(longest), " > ".join(longest))
+
+
+def longest_module() -> Measured:
+    """Return the lines of the longest module."""
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees()}
+    longest = max(lines, key=lambda path: lines[path])
+    return Measured(lines[longest], named(longest))
+
+
+def longest_class() -> Measured:
+    """Return the lines of the longest class, decorators not counted."""
+    return max(
+        Measured((node.end_lineno or 0) - node.lineno + 1, f"{named(path)}: {node.name}")
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    )
+
+
+def longest_function() -> Measured:
+    """Return the lines of the longest body of a function.
+
+    The signature of a command is its table of options, and not counted.
+    """
+    return max(
+        Measured((node.end_lineno or 0) - node.body[0].lineno + 1, f"{named(path)}: {node.name}")
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+_GREETER: Final = ("greeter-modules", "greeter-lines", "walk-calls", "walk-modules", "walk-returns")
+MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
+    "runtime-none": partial(runtime_size, ()),
+    "runtime-default": partial(runtime_size, DEFAULT),
+    "runtime-all": partial(runtime_size, PARTS),
+    "runtime-all-translated": partial(runtime_size, PARTS, several=True),
+    **{name: partial(greeter_figure, name) for name in _GREETER},
+    "rooms": partial(count_entries, CODE),
+    "floors": count_floors,
+    "runtime-rooms": partial(count_entries, RUNTIME),
+    "longest-module": longest_module,
+    "longest-class": longest_class,
+    "longest-function": longest_function,
+}
