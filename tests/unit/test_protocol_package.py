@@ -1,0 +1,123 @@
+"""The package that is installed with the generator: what works without it, and what says so."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.servers.bridge import logs
+from mcp_protogen.servers.clients.making import write
+from mcp_protogen.servers.connect.protocol import protocol
+from support.folders import GENERATED, ROOT, environment
+from support.running import Run
+from support.tables import case
+from support.typed_clients.contracts import contract_of, lock_for, tool
+
+NAME = "mcp_revisions"
+(MADE,) = re.findall(r"^GOLDEN := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+ABSENT = f'import sys; sys.modules["{NAME}"] = None'
+FAULTS: Mapping[str, tuple[str, str]] = {
+    "raises": ("raise RuntimeError('broken')", "RuntimeError: broken"),
+    "not whole": ("def (", "SyntaxError: invalid syntax"),
+    "for another version": (
+        "from mcp_protogen.runtime.core.version_check import require_version\n"
+        "require_version('99.0', __name__)",
+        "was generated for mcp_protogen.runtime 99.0",
+    ),
+    "of somebody else": ("Revision = object()", "has another runtime"),
+}
+WORKING = (
+    f"{MADE} --force",
+    f"{MADE} --check",
+    f"{MADE} --diff",
+    f"{MADE} --dry-run",
+    "diff 2025-11-25 2026-07-28",
+    "new clock --revision 2024-11-05",
+    "sync clock --check",
+    "schema draft-facts 2025-11-25 --check",
+    "vectors --revision 2024-11-05 --out vectors",
+    "audit clock/src/clock --revision 2024-11-05 --no-vectors",
+    "revisions",
+    "templates",
+    "explain broken-installation",
+)
+ASKING = (
+    "list server.py",
+    "call server.py tool",
+    "read server.py memo://today",
+    "prompt server.py name",
+    "client server.py --out made.py",
+    "diff kept.lock --server server.py",
+    "bridge --to server.py",
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("state", ["absent", "raises"])
+def test_all_that_makes_or_compares_packages_works_without_it(state: str, tmp_path: Path) -> None:
+    """`PYTHONPATH` reaches also the processes that the generator starts."""
+    hidden, work = tmp_path / "hidden", tmp_path / "work"
+    hidden.mkdir()
+    work.mkdir()
+    name = "sitecustomize" if state == "absent" else NAME
+    program = ABSENT if state == "absent" else FAULTS[state][0]
+    (hidden / f"{name}.py").write_text(program)
+    paths = os.pathsep.join([str(hidden), environment()["PYTHONPATH"]])
+
+    def run(line: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "mcp_protogen", *shlex.split(line)]
+        seen = {**os.environ, "PYTHONPATH": paths}
+        return subprocess.run(command, cwd=work, env=seen, capture_output=True, text=True)
+
+    for line in WORKING:
+        with case(line):
+            ran = run(line)
+            assert ran.returncode == 0, ran.stdout + ran.stderr
+    for path in (GENERATED / NAME).rglob("*.py"):
+        made = work / "generated" / path.relative_to(GENERATED)
+        assert made.read_bytes() == path.read_bytes()
+    for line in ("list server.py", "call server.py tool"):
+        ran = run(line)
+        assert (ran.returncode, ran.stderr.count("error[broken-installation]")) == (2, 1)
+
+
+@pytest.fixture
+def gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hides the package from this process."""
+    monkeypatch.setitem(sys.modules, NAME, None)
+
+
+def test_every_command_that_asks_a_server_says_that_it_is_not_there(
+    gone: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run
+) -> None:
+    def no_log(*_: object) -> None:
+        """Leave the log of the tests alone."""
+
+    monkeypatch.setattr(logs, "begin_log", no_log)
+    write(lock_for(contract_of(tool("add"))), Path("kept.py"), force=False)
+    for command in ASKING:
+        with case(command):
+            ran = mcp_gen(*command.split())
+            assert (ran.code, ran.err.count("error[")) == (2, 1)
+            assert ran.err.startswith(f"error[broken-installation]: {NAME}, which mcp-gen speaks")
+            assert "make golden" in ran.err.splitlines()[1]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_wrong_with_it_is_said_each_time(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, said = FAULTS[fault]
+    (tmp_path / f"{NAME}.py").write_text(program)
+    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]
+    monkeypatch.delitem(sys.modules, NAME, raising=False)
+    for _ in range(2):
+        with pytest.raises(ProblemError) as caught:
+            protocol()
+        (problem,) = caught.value.problems
+        assert problem.code == "broken-installation" and said in problem.message
