@@ -60,7 +60,7 @@ class Workspace:
         self, written: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
     ) -> None:
         """Build the new tree: `written` files anew, `linked` ones and `folders` from the target."""
-        needed = {parent for path in (*written, *linked) for parent in parents(path)}
+        needed = {parent for path in (*written, *linked, *folders) for parent in parents(path)}
         everything = sorted(needed | {""} | set(folders))
         for path in everything:
             (self._new / path).mkdir()
