@@ -45,7 +45,7 @@ AREA ?=
 FIRST ?=
 
 mutants: $(READY) ## Change the code at sampled places, and record which changes tests notice
-	PYTHONPATH=tests:generated nice $(BIN)/python -m support.mutants --seed $(SEED) $(addprefix --area ,$(AREA)) --first $(FIRST)
+	PYTHONPATH=tests nice $(BIN)/python -m support.mutants --seed $(SEED) $(addprefix --area ,$(AREA)) --first $(FIRST)
 
 check: $(READY) ## Lint, format check and strict types of our own code
 	$(BIN)/ruff check codegen tests benchmarks examples docs/website .github/releasing
@@ -60,10 +60,10 @@ conformance: $(READY) ## Run the official suite, and write what it found into th
 	PYTHONPATH=tests:docs $(BIN)/python -m support.conformance.suite --write README.md --record
 
 records: $(READY) ## Compare all types with the schemas, talk to all peers, and record what came of it
-	PYTHONPATH=tests:generated $(BIN)/python -m support.report.recording
+	PYTHONPATH=tests $(BIN)/python -m support.report.recording
 
 report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has been recorded
-	PYTHONPATH=tests:generated $(BIN)/python -m support.report.page
+	PYTHONPATH=tests $(BIN)/python -m support.report.page
 
 bench: $(READY) ## Measure against other tools, side by side, and write it into the README
 	PYTHONPATH=docs $(BIN)/python -m benchmarks --record
@@ -72,7 +72,7 @@ bench: $(READY) ## Measure against other tools, side by side, and write it into 
 URL ?=
 
 site: $(READY) ## Build the site into build/site
-	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website --url "$(URL)"
+	PYTHONPATH=docs:codegen $(BIN)/python -m website --url "$(URL)"
 
 # Nobody else needs its tools.
 $(RELEASING): .github/releasing/requirements.txt

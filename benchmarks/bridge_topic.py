@@ -58,14 +58,10 @@ def rows(rounds: int) -> Iterator[Row]:
     yield from _calls_over_http(gateway, rounds)
 
 
-def _seen() -> dict[str, str]:
-    return environment(PYTHONPATH=str(package()))
-
-
 def _calls_from_stdio(commands: Mapping[str, Command], rounds: int) -> Iterator[Row]:
     with ExitStack() as stack:
         servers = {
-            name: stack.enter_context(started(command, _seen()))
+            name: stack.enter_context(started(command, environment()))
             for name, command in commands.items()
         }
         for server in servers.values():
@@ -87,7 +83,7 @@ def _each(server: Server, number: int, depth: int) -> float:
 
 def _starts(commands: Mapping[str, Command]) -> Iterator[Row]:
     def start(command: Command) -> None:
-        with started(command, _seen()) as server:
+        with started(command, environment()) as server:
             server.hello()
             server.call()
 
@@ -97,7 +93,9 @@ def _starts(commands: Mapping[str, Command]) -> Iterator[Row]:
 
 
 def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
-    program = shlex.join([str(peers()), "-m", "benchmarks.http_stdio"])
+    # A bridge of ours has a package of the same name, and must not find this one.
+    path = f"PYTHONPATH={package()}"
+    program = shlex.join(["env", path, str(peers()), "-m", "benchmarks.http_stdio"])
     ports = {name: _free_port() for name in (_OURS, "supergateway")}
     commands: dict[str, Command] = {
         _OURS: [
@@ -112,7 +110,7 @@ def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
     with ExitStack() as stack:
         loads: dict[str, Callable[[], float]] = {}
         for name, command in commands.items():
-            process = Popen(command, cwd=ROOT, env=_seen(), stdout=DEVNULL, stderr=DEVNULL)
+            process = Popen(command, cwd=ROOT, env=environment(), stdout=DEVNULL, stderr=DEVNULL)
             stack.enter_context(process)
             stack.callback(process.terminate)
             client = stack.enter_context(closing(_Client(ports[name])))

@@ -1,6 +1,6 @@
 """What sessions cost in the engine that many workers share: calls, and bytes of memory.
 
-    PYTHONPATH=generated python -m benchmarks.shared_sessions
+    python -m benchmarks.shared_sessions
 
 A whole server without a network begins sessions, whose streams are then opened and written. Calls
 are those of the methods of an engine; nearly all are one script or one statement. Bytes are what

@@ -53,7 +53,8 @@ def _module() -> str:
 
 
 def _models() -> Any:
-    sys.path.append(str(package()))
+    # Before the one that is installed.
+    sys.path.insert(0, str(package()))
     return import_module(f"mcp_revisions.{_module()}.models")
 
 

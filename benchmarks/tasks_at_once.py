@@ -1,6 +1,6 @@
 """What each of ten thousand tasks takes of the memory of the process that keeps and runs it.
 
-    PYTHONPATH=generated python -m benchmarks.tasks_at_once
+    python -m benchmarks.tasks_at_once
 
 What is counted is what Python allocates: for a task that is kept in memory, and then for one that
 this process also holds, beside the handler itself.
@@ -11,9 +11,9 @@ import gc
 import tracemalloc
 from typing import Final
 
-from mcp_revisions import MemoryTaskStore, TaskOptions
 from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, new_task_id
 from mcp_protogen.runtime.rpc.tasks.task import Task
+from mcp_revisions import MemoryTaskStore, TaskOptions
 
 TASKS: Final = 10_000
 

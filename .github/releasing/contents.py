@@ -36,11 +36,12 @@ DISTRIBUTIONS: Final = (
         name="mcp_protogen",
         wheel=(
             ("codegen/mcp_protogen", "mcp_protogen"),
+            ("generated/mcp_revisions", "mcp_revisions"),
             ("templates", "mcp_protogen/templates"),
             ("schema", "mcp_protogen/schema"),
         ),
         sdist=(
-            *((one, one) for one in ("codegen", "templates", "schema")),
+            *((one, one) for one in ("codegen", "generated", "templates", "schema")),
             *((one, one) for one in ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md")),
             ("pyproject.toml", "pyproject.toml"),
         ),

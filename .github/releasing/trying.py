@@ -2,7 +2,8 @@
 
 Tries wheels as users get them: in an environment that has nothing else, on any system. The
 generator writes a package, which then runs on its own copy of the runtime, and on the wheel of the
-runtime. It needs the standard library only.
+runtime; and it calls a server with the package that is installed with it. It needs the standard
+library only.
 """
 
 import os
@@ -96,6 +97,8 @@ def trying(folder: Path, work: Path) -> None:
     run(command, *revisions, cwd=work)
     run(command, *revisions, "--check", "--regenerate", cwd=work)
     calls(programs, work)
+    called = run(command, "call", "server.py", "add", "a=1", "b=2", cwd=work)
+    assert called == "3\n", called
     run(
         command,
         "--revision",

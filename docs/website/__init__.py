@@ -1,4 +1,4 @@
 """The site: the pages of `docs/`, and pages made from code, tables and records.
 
-`make site`, or `PYTHONPATH=docs:codegen:generated python -m website`, builds it.
+`make site`, or `PYTHONPATH=docs:codegen python -m website`, builds it.
 """

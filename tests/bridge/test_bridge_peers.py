@@ -5,16 +5,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from mcp_protogen.base import cache_entries as entries
 from support.auth import browsing
-from support.folders import ROOT
 from support.patience import PATIENCE
 from support.peers import visits
 from support.peers.oauth_visits import guarded
@@ -22,7 +20,7 @@ from support.peers.places import PROGRAMS, Command, node_modules, python_with
 from support.peers.visits import Expected, Peers, Step
 from support.sessions.talking import hello, pkg
 
-# In one process, which makes the package of the protocol once.
+# In one process, which starts the peers once.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("bridge")]
 
 BRIDGE = (sys.executable, "-m", "mcp_protogen", "bridge")
@@ -40,14 +38,6 @@ ROWS: list[tuple[Step, Expected]] = [
     (("cancel", "sleep"), "cancelled"),
     (("call", "echo", {"text": "hi"}), "hi"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cached() -> Generator[None, None, None]:
-    """Keep the package of the protocol: to make it takes longer than all tests here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(entries.VARIABLE, str(ROOT / "build" / "cache"))
-        yield
 
 
 def line(*words: str | Path) -> str:

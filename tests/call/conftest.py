@@ -1,21 +1,13 @@
 """Commands that call servers, run in process, at a server in memory."""
 
-import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from mcp_protogen.servers.connect.server_target import ServerTarget
 from mcp_revisions import in_memory
 from support.calling.servers import new_server
 from support.running import Run
-
-
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps the package of the protocol for all processes of a run."""
-    monkeypatch.setenv("MCP_GEN_CACHE", str(Path(os.environ["MADE_ONCE"], "calling")))
 
 
 @pytest.fixture
@@ -32,9 +24,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def shop(kept: None, opened: list[str], mcp_gen: Run) -> Run:
+def shop(opened: list[str], mcp_gen: Run) -> Run:
     """Runs `mcp-gen` where every server is that of `support.calling.servers`."""
-    del kept, opened
+    del opened
     return mcp_gen
 
 

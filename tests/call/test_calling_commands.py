@@ -167,8 +167,7 @@ def test_bytes_go_to_stdout_or_into_a_folder(shop: Run, monkeypatch: pytest.Monk
     assert Path("out/logo.png").read_bytes() == b"\x89PNG"
 
 
-def test_broken_base64_is_an_error_and_nothing_is_written_for_it(mcp_gen: Run, kept: None) -> None:
-    del kept
+def test_broken_base64_is_an_error_and_nothing_is_written_for_it(mcp_gen: Run) -> None:
     server = (careless.__file__, "--revision", "2025-11-25")
     for line in (
         ["read", *server, "memo://logo"],
@@ -185,8 +184,7 @@ def test_broken_base64_is_an_error_and_nothing_is_written_for_it(mcp_gen: Run, k
     assert (described.code, described.out) == (0, "[image image/png, not in base64]\n")
 
 
-def test_call_without_check_needs_no_list_and_no_capability(mcp_gen: Run, kept: None) -> None:
-    del kept
+def test_call_without_check_needs_no_list_and_no_capability(mcp_gen: Run) -> None:
     for program in (careless.__file__, f"{sys.executable} {careless.__file__} bare"):
         with case(program):
             line = ("call", program, "echo", "text=5", "--revision", "2025-11-25")
@@ -311,10 +309,7 @@ def test_a_call_that_takes_too_long_is_given_up(shop: Run, monkeypatch: pytest.M
     assert servers.cancelled == ["wait"]
 
 
-def test_a_server_that_cannot_be_reached_is_named_without_its_secrets(
-    kept: None, mcp_gen: Run
-) -> None:
-    del kept
+def test_a_server_that_cannot_be_reached_is_named_without_its_secrets(mcp_gen: Run) -> None:
     for target, place in (
         ("https://user:secret@127.0.0.1:1/mcp?token=secret", "https://127.0.0.1:1/mcp"),
         ("gone --token secret", "gone"),

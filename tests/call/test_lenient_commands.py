@@ -40,7 +40,7 @@ ENDS: dict[str, tuple[list[str], str, tuple[str, ...]]] = {
 }
 
 
-def test_commands_mend_what_breaks_the_schema_and_warn(kept: None, mcp_gen: Run) -> None:
+def test_commands_mend_what_breaks_the_schema_and_warn(mcp_gen: Run) -> None:
     for name, (line, out, warnings) in ENDS.items():
         with case(name):
             ran = mcp_gen(*line)
@@ -52,22 +52,20 @@ def test_commands_mend_what_breaks_the_schema_and_warn(kept: None, mcp_gen: Run)
             assert "mcp_protogen" not in ran.err and "[warning]" not in ran.err
 
 
-def test_warnings_about_what_is_left_out_come_first(kept: None, mcp_gen: Run) -> None:
+def test_warnings_about_what_is_left_out_come_first(mcp_gen: Run) -> None:
     before, _, after = mcp_gen("list", TARGET).err.partition("counts as absent")
     assert before.count("is left out") == 4 and "/result/serverInfo" in before
     assert "is left out" not in after
 
 
-def test_read_ends_with_2_and_writes_nothing_if_a_content_is_left_out(
-    kept: None, mcp_gen: Run
-) -> None:
+def test_read_ends_with_2_and_writes_nothing_if_a_content_is_left_out(mcp_gen: Run) -> None:
     ran = mcp_gen("read", TARGET, "memo://null")
     assert (ran.code, ran.out) == (2, "")
     why = "#/result/contents/1: resources/read: 'memo://null' is left out"
     assert f"error[invalid-response]: broken.py{why}" in ran.err
 
 
-def test_list_for_programs_has_the_rest(kept: None, mcp_gen: Run) -> None:
+def test_list_for_programs_has_the_rest(mcp_gen: Run) -> None:
     ran = mcp_gen("list", TARGET, "--json")
     listed = json.loads(ran.out)
     assert listed["tools"] == [{"name": "echo", "inputSchema": {"type": "object"}}]
@@ -76,7 +74,7 @@ def test_list_for_programs_has_the_rest(kept: None, mcp_gen: Run) -> None:
 
 
 def test_client_writes_a_module_for_the_rest(
-    kept: None, mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command = ("client", TARGET, "--out", "made.py", "--package", "mcp_revisions")
@@ -90,7 +88,7 @@ def test_client_writes_a_module_for_the_rest(
         assert again.code == 0 and "'other' is left out" in again.err
 
 
-def test_bridge_passes_on_the_rest_and_logs_what_it_mended(kept: None) -> None:
+def test_bridge_passes_on_the_rest_and_logs_what_it_mended() -> None:
     sent = [
         hello("2025-03-26"),
         notification("notifications/initialized"),

@@ -72,14 +72,8 @@ def cut_by_bash(line: str) -> str:
 
 
 @pytest.fixture
-def fresh(
-    kept: None, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Has nothing be remembered, but the package of the protocol."""
-    del kept
-    from mcp_protogen.servers.connect.protocol import protocol
-
-    protocol()
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Has nothing be remembered."""
     monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 

@@ -23,8 +23,7 @@ TYPED: Final = (
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
-def test_a_person_is_asked_and_sees_progress(kept: None, tmp_path: Path) -> None:
-    del kept
+def test_a_person_is_asked_and_sees_progress(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mcp_protogen", "call", str(SERVER), "choose", "--inherit"]
     env = {**environment(), "TERM": "xterm", "COLUMNS": "60"}
     shown = played(command, TYPED, env).replace("\r\n", "\n")
@@ -77,9 +76,8 @@ COMMANDS: Final = {
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_code_of_a_server_reaches_a_terminal(
-    name: str, kept: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    del kept
     monkeypatch.chdir(tmp_path)
     ending, line = COMMANDS[name]
     words = [str(FOREIGN) if word == "SERVER" else word for word in line.split()]

@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from support.generated.package_copy import copied_package
 from support.generated.type_checkers import assert_nothing_found
 from support.generating import generate_little, require_importable
 from support.made_once import generated_once
-from support.running import Run
+from support.running import Ran, Run
+from support.tables import case
 
 NAME = "mcp_protogen_runtime"
 OPTIONS = GenerationOptions(("2025-11-25", "2026-07-28"), runtime=NAME)
@@ -306,6 +308,42 @@ def test_an_edited_copy_of_the_runtime_goes_by_force_only(switching: Run) -> Non
     assert edited.read_text() == "mine\n" and runtime_of() == (None, True)
     assert switching("--runtime", NAME, "--force").code == 0
     assert runtime_of() == (NAME, False)
+
+
+def lay_out_as_before() -> Path:
+    """Make the copy that of an earlier version, which had a module elsewhere; return its place."""
+    module = Path("pkg/_runtime/core/errors.py")
+    old = module.parents[1] / "before" / module.name
+    old.parent.mkdir()
+    module.rename(old)
+    module.parent.rmdir()
+    file = Path("pkg/mcp-gen.lock")
+    lock = json.loads(file.read_bytes())
+    place = module.relative_to("pkg").as_posix()
+    lock["files"][old.relative_to("pkg").as_posix()] = lock["files"].pop(place)
+    changed = {"generator": "mcp-gen 0.0.9", "runtime_digest": "0" * 64}
+    file.write_text(json.dumps(lock | changed))
+    return old
+
+
+def test_modules_that_have_moved_since_an_earlier_version_leave_nothing_behind(
+    switching: Run, mcp_gen: Run
+) -> None:
+    switching("--revision", "2025-11-25")
+    moves: Mapping[str, tuple[Callable[[], Ran], str | None]] = {
+        "another run": (switching, None),
+        "sync": (partial(mcp_gen, "sync", "pkg"), None),
+        "an installed runtime": (partial(switching, "--runtime", NAME), NAME),
+    }
+    for name, (move, runtime) in moves.items():
+        with case(name):
+            old = lay_out_as_before()
+            assert switching("--check").code == 1
+            assert move().code == 0
+            assert runtime_of() == (runtime, runtime is None)
+            assert not old.parent.exists()
+            assert Path("pkg/_runtime/core/errors.py").exists() == (runtime is None)
+            assert switching("--check").code == 0
 
 
 def test_a_revision_that_cannot_be_made_anew_keeps_its_runtime(switching: Run) -> None:

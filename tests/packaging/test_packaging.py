@@ -15,6 +15,7 @@ import pytest
 from support.folders import ROOT
 
 from releasing.contents import DISTRIBUTIONS, wrong_contents
+from releasing.trying import SERVER
 
 RUNTIME = ROOT / "codegen" / "mcp_protogen" / "runtime"
 GOLDEN = ROOT / "generated" / "mcp_revisions"
@@ -42,6 +43,7 @@ NEEDED = (
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]
 
 EVERYTHING = ("--revision", "all", "--with", "all", "--extension", "all")
+COMMITTED = (*EVERYTHING, "--runtime", "mcp_protogen.runtime")
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
@@ -113,12 +115,14 @@ def wheel_in(dist: Path) -> Path:
 
 def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
     """`package` is, byte for byte, what is committed."""
-    made = {path.relative_to(package): path for path in package.rglob("*") if path.is_file()}
-    wanted = {
-        path.relative_to(golden): path
-        for path in golden.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    made, wanted = (
+        {
+            path.relative_to(folder): path
+            for path in folder.rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        for folder in (package, golden)
+    )
     assert made.keys() == wanted.keys()
     differing = [str(path) for path in made if made[path].read_bytes() != wanted[path].read_bytes()]
     assert differing == []
@@ -127,8 +131,13 @@ def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
 def test_wheel_does_the_main_job_in_an_empty_environment(installed: Path, tmp_path: Path) -> None:
     run(installed / "mcp-gen", *EVERYTHING, "--out", "pkg", cwd=tmp_path)
     run(installed / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=tmp_path)
-    assert_golden(tmp_path / "pkg")
     run(installed / "python", "-c", "import pkg; pkg.load('2025-11-25').Server()", cwd=tmp_path)
+    (tmp_path / "server.py").write_text(SERVER)
+    called = run(installed / "mcp-gen", "call", "server.py", "add", "a=1", "b=2", cwd=tmp_path)
+    assert called == "3\n"
+    assert_golden(packages_in(installed) / "mcp_revisions")
+    run(installed / "mcp-gen", *COMMITTED, "--out", "pkg", cwd=tmp_path)
+    assert_golden(tmp_path / "pkg")
 
 
 def everything_else_works(binaries: Path, work: Path) -> None:
@@ -238,25 +247,25 @@ def test_editable_install_sees_the_checkout(
     options = ("--no-deps", "--no-build-isolation", "--editable")
     binaries = environment(tmp_path / "venv", ROOT, options=options, **building)
     site = packages_in(binaries)
-    assert not (site / "mcp_protogen").exists()
+    assert not {"mcp_protogen", "mcp_revisions"} & {path.name for path in site.iterdir()}
     # What it needs from others is where the wheel is, and comes after the checkout.
     (site / "others.pth").write_text(f"{packages_in(installed)}\n")
     run(binaries / "mcp-gen", "--revision", "all", "--out", GOLDEN, "--check", cwd=tmp_path)
-    one = ("--revision", "2024-11-05", "--with", "all", "--out", "pkg")
+    one = ("--revision", "2024-11-05", "--runtime", "mcp_protogen.runtime", "--out", "pkg")
     run(binaries / "mcp-gen", *one, cwd=tmp_path)
-    for part in ("v2024_11_05", "_runtime/http"):
-        assert_golden(tmp_path / "pkg" / part, GOLDEN / part)
-    found = run(
-        binaries / "python", "-c", "import mcp_protogen as it; print(it.__file__)", cwd=site
+    assert_golden(tmp_path / "pkg" / "v2024_11_05", GOLDEN / "v2024_11_05")
+    asked = (
+        "import mcp_protogen, mcp_revisions; print(mcp_protogen.__file__, mcp_revisions.__file__)"
     )
-    assert Path(found.strip()).is_relative_to(ROOT)
+    found = run(binaries / "python", "-c", asked, cwd=site).split()
+    assert [Path(one).parent for one in found] == [ROOT / "codegen" / "mcp_protogen", GOLDEN]
 
 
 def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path: Path) -> None:
     binaries = environment(tmp_path / "venv", wheel_in(dist), *LOWEST)
     work = tmp_path / "work"
     work.mkdir()
-    run(binaries / "mcp-gen", *EVERYTHING, "--out", "pkg", cwd=work)
+    run(binaries / "mcp-gen", *COMMITTED, "--out", "pkg", cwd=work)
     assert_golden(work / "pkg")
     run(binaries / "python", "-c", "import pkg; pkg.load('2026-07-28').Client()", cwd=work)
     wrong = subprocess.run([binaries / "mcp-gen", "new"], cwd=work, capture_output=True, text=True)

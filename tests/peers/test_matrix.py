@@ -8,7 +8,7 @@ from support import tables
 from support.peers import matrix
 from support.peers.matrix import KINDS, PAGE, PAIRS, REVISIONS, Kind, Run
 
-RUN = "run: PYTHONPATH=tests:generated python -m support.peers.matrix"
+RUN = "run: PYTHONPATH=tests python -m support.peers.matrix"
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("matrix")]
 

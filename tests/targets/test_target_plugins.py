@@ -17,10 +17,10 @@ ONE = ("--revision", "2025-06-18", "--out", "pkg", "--target", "outline")
 BAD = {
     "raise ValueError(1)": "cannot be loaded: ValueError",
     "TARGET = 3": "cannot be loaded: AttributeError",
-    "class TARGET: contract = 2": "is for contract 2",
-    "class TARGET: contract = 1; settings = (); files = lambda *_: 1 / 0": "ZeroDivisionError",
-    "class TARGET: contract = 1; settings = (); files = lambda *_: [('../x', '')]": "'../x'",
-    "class TARGET: contract = 1; settings = (); files = lambda *_: [('x', '')] * 2": "two files",
+    "class TARGET: contract = 1": "is for contract 1",
+    "class TARGET: contract = 2; settings = (); files = lambda *_: 1 / 0": "ZeroDivisionError",
+    "class TARGET: contract = 2; settings = (); files = lambda *_: [('../x', '')]": "'../x'",
+    "class TARGET: contract = 2; settings = (); files = lambda *_: [('x', '')] * 2": "two files",
 }
 
 

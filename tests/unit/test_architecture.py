@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 from mcp_protogen.pipeline.inputs.inputs import GENERATING
@@ -24,6 +25,7 @@ from support.bounds.house import (
 from support.bounds.measures import MEASURES
 from support.folders import ROOT
 
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 ALLOWED_IN_RUNTIME = {"pydantic", "pydantic_core", "typing_extensions"} | set(
     sys.stdlib_module_names
 )
@@ -65,6 +67,22 @@ def test_imports_follow_the_map_of_the_house() -> None:
             if places.get(".".join(target.split(".")[:parts]), -1) > (here or 0)
         ]
         assert upward == []
+
+
+def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
+    # Without it, everything else works, also what makes it.
+    places: list[tuple[Path, bool]] = []
+    for path, tree in trees().items():
+        defined = (one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS))
+        inside = {node for function in defined for node in ast.walk(function)}
+        places += [
+            (path, node in inside)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            and "mcp_revisions" in {name.split(".")[0] for name in imports(node)}
+        ]
+    assert places, "no import was found"
+    assert [p for p, inside in places if not (inside and CODE / "servers" in p.parents)] == []
 
 
 @pytest.mark.shows("GE-01")
@@ -125,9 +143,7 @@ def test_there_is_one_word_for_each_way_to_end() -> None:
     for path in RUNTIME_MODULES:
         classes = [node for node in ast.walk(trees()[path]) if isinstance(node, ast.ClassDef)]
         methods = [node for one in classes for node in one.body]
-        names = {
-            one.name for one in methods if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-        }
+        names = {one.name for one in methods if isinstance(one, _FUNCTIONS)}
         assert not set(filter(_OTHER_WORDS_FOR_ENDING.fullmatch, names)), named(path)
 
 
@@ -166,7 +182,7 @@ def test_docstrings_of_functions_are_imperative() -> None:
     found: list[str] = []
     for path, tree in trees().items():
         for node in ast.walk(tree):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not isinstance(node, _FUNCTIONS):
                 continue
             first = (ast.get_docstring(node) or "-").split()[0].strip(",:;")
             is_property = any("property" in ast.unparse(one) for one in node.decorator_list)

@@ -23,7 +23,6 @@ from mcp_protogen.instep.drafts import drafting
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.vectors import folder as vectors
 from mcp_protogen.pipeline import templates
-from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, written_statement
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.package import Package
@@ -33,10 +32,9 @@ from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.servers.clients import making as typed_client
 from mcp_protogen.servers.clients.lock import lock_of, read_client_lock
 from mcp_protogen.servers.clients.making import causes, write
-from mcp_protogen.servers.connect import protocol
 from support.killing import kills
 from support.typed_clients.contracts import contract_of, lock_for, tool
-from support.unit.packages import INPUTS, NEW, codes, contents
+from support.unit.packages import NEW, codes, contents
 
 REVISION = "2030-01-01"
 
@@ -102,14 +100,6 @@ def read_kept(folder: Path) -> None:
     assert entries.read_entry(ENTRY, "shelf") in (b"old", b"new")
 
 
-def keep_protocol(folder: Path) -> None:
-    """Keep the package of the protocol in a cache."""
-    os.environ[entries.VARIABLE] = str(folder)
-    files = {file.path: file.content for file in NEW.files}
-    found = connecting._kept(GenerationOptions((REVISION,), parts=()), lambda: files)
-    assert {path for path, content in contents(found).items() if content is not None} == {*files}
-
-
 def write_known(folder: Path) -> None:
     """Write a baseline without findings."""
     write_baseline(folder / "known.json", REVISION, ())
@@ -140,7 +130,6 @@ def create(folder: Path) -> None:
         assert [problem.code for problem in error.problems] == ["folder-not-empty"]
 
 
-connecting: Any = protocol
 CHOICES = Choices(
     project_name("clock"), ProjectKind.SERVER, ProjectTransport.STDIO, "2026-07-28", ("2026-07-28",)
 )
@@ -156,7 +145,6 @@ WRITERS: Mapping[str, Writer] = {
         partial(pin, "integer"), partial(pin, "string"), partial(read_snapshot, REVISION)
     ),
     "cache": Writer(partial(keep, b"old"), partial(keep, b"new"), read_kept),
-    "protocol": Writer(make_folder, keep_protocol),
     "baseline": Writer(make_folder, write_known),
     "project": Writer(make_folder, create),
     "vectors": Writer(
@@ -175,9 +163,6 @@ def test_kill_at_any_step_leaves_old_or_new_files_to_the_next_run(
     monkeypatch.setattr(scaffold, "making", making)
     monkeypatch.setattr(scaffold, "project_files", returning({"README.md": b"new"}))
     monkeypatch.setattr(os, "fsync", returning(None))  # a kill loses nothing that was written
-    # What the name of the kept package depends on takes hundreds of steps to read.
-    monkeypatch.setattr(protocol, "digest_files", returning(""))
-    monkeypatch.setattr(protocol, "read_inputs", returning(INPUTS))
     begin, work, read = WRITERS[name]
     folder = tmp_path / "files"
 

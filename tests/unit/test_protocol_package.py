@@ -1,200 +1,123 @@
-"""The package of the protocol in the cache: made once, whole or not at all, and forgotten."""
+"""The package that is installed with the generator: what works without it, and what says so."""
 
-import errno
 import os
-import stat
+import re
+import shlex
+import subprocess
 import sys
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli import console
-from mcp_protogen.pipeline import generate
-from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.output import workspace
-from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.servers.bridge import logs
-from mcp_protogen.servers.connect import protocol as module
-from support.revisions import NEWEST
+from mcp_protogen.servers.clients.making import write
+from mcp_protogen.servers.connect.protocol import protocol
+from support.folders import GENERATED, ROOT, environment
 from support.running import Run
 from support.tables import case
+from support.typed_clients.contracts import contract_of, lock_for, tool
 
-OPTIONS = GenerationOptions((NEWEST,), parts=())
-COMMANDS = (
+NAME = "mcp_revisions"
+(MADE,) = re.findall(r"^GOLDEN := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+ABSENT = f'import sys; sys.modules["{NAME}"] = None'
+FAULTS: Mapping[str, tuple[str, str]] = {
+    "raises": ("raise RuntimeError('broken')", "RuntimeError: broken"),
+    "not whole": ("def (", "SyntaxError: invalid syntax"),
+    "for another version": (
+        "from mcp_protogen.runtime.core.version_check import require_version\n"
+        "require_version('99.0', __name__)",
+        "was generated for mcp_protogen.runtime 99.0",
+    ),
+    "of somebody else": ("Revision = object()", "has another runtime"),
+}
+WORKING = (
+    f"{MADE} --force",
+    f"{MADE} --check",
+    f"{MADE} --diff",
+    f"{MADE} --dry-run",
+    "diff 2025-11-25 2026-07-28",
+    "new clock --revision 2024-11-05",
+    "sync clock --check",
+    "schema draft-facts 2025-11-25 --check",
+    "vectors --revision 2024-11-05 --out vectors",
+    "audit clock/src/clock --revision 2024-11-05 --no-vectors",
+    "revisions",
+    "templates",
+    "explain broken-installation",
+)
+ASKING = (
     "list server.py",
     "call server.py tool",
     "read server.py memo://today",
     "prompt server.py name",
     "client server.py --out made.py",
-    "diff made.lock --server server.py",
+    "diff kept.lock --server server.py",
     "bridge --to server.py",
 )
-protocol: Any = module
-MAKE = partial(protocol._generate, OPTIONS, nullcontext)
 
 
-def kept(make: partial[Any] = MAKE) -> Any:
-    """The folder of the package in the cache."""
-    return protocol._kept(OPTIONS, make)
+@pytest.mark.long
+@pytest.mark.parametrize("state", ["absent", "raises"])
+def test_all_that_makes_or_compares_packages_works_without_it(state: str, tmp_path: Path) -> None:
+    """`PYTHONPATH` reaches also the processes that the generator starts."""
+    hidden, work = tmp_path / "hidden", tmp_path / "work"
+    hidden.mkdir()
+    work.mkdir()
+    name = "sitecustomize" if state == "absent" else NAME
+    program = ABSENT if state == "absent" else FAULTS[state][0]
+    (hidden / f"{name}.py").write_text(program)
+    paths = os.pathsep.join([str(hidden), environment()["PYTHONPATH"]])
+
+    def run(line: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "mcp_protogen", *shlex.split(line)]
+        seen = {**os.environ, "PYTHONPATH": paths}
+        return subprocess.run(command, cwd=work, env=seen, capture_output=True, text=True)
+
+    for line in WORKING:
+        with case(line):
+            ran = run(line)
+            assert ran.returncode == 0, ran.stdout + ran.stderr
+    for path in (GENERATED / NAME).rglob("*.py"):
+        made = work / "generated" / path.relative_to(GENERATED)
+        assert made.read_bytes() == path.read_bytes()
+    for line in ("list server.py", "call server.py tool"):
+        ran = run(line)
+        assert (ran.returncode, ran.stderr.count("error[broken-installation]")) == (2, 1)
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of caches, and packages of one file."""
-    made: list[int] = []
-
-    def small(options: GenerationOptions) -> Package:
-        made.append(1)
-        file = GeneratedFile("v/__init__.py", str(len(made)).encode(), "test")
-        inputs: GenerationInputs = read_inputs(options)
-        return Package((file,), inputs, ())
-
-    monkeypatch.setattr(generate, "generate", small)
-    monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path))
-    return tmp_path
+def gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hides the package from this process."""
+    monkeypatch.setitem(sys.modules, NAME, None)
 
 
-def test_it_is_made_once(cache: Path) -> None:
-    first, second = kept(), kept()
-    assert first == second
-    assert [(path.name, path.read_text()) for path in first.rglob("*.py")] == [("__init__.py", "1")]
-    assert [path.name for path in cache.iterdir()] == [first.name]
-
-
-def test_whoever_waits_for_it_is_told_and_nobody_else(
-    cache: Path, caplog: pytest.LogCaptureFixture
+def test_every_command_that_asks_a_server_says_that_it_is_not_there(
+    gone: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run
 ) -> None:
-    caplog.set_level("INFO", "mcp_protogen.servers.connect")
-    told: list[str] = []
-
-    @contextmanager
-    def making() -> Generator[None, None, None]:
-        told.append("begin")
-        yield
-        told.append("end")
-
-    for _ in range(2):
-        kept(partial(protocol._generate, OPTIONS, making))
-        assert (told, len(caplog.records)) == (["begin", "end"], 1)
-
-
-def test_every_command_that_connects_says_that_it_is_made(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run
-) -> None:
-    def no_generator(options: GenerationOptions) -> Package:
-        raise ProblemError(Problem("internal-fault", "made"))
-
-    def interactive(stream: object) -> bool:
-        return True
-
     def no_log(*_: object) -> None:
         """Leave the log of the tests alone."""
 
-    monkeypatch.setattr(generate, "generate", no_generator)
-    monkeypatch.setattr(console, "_interactive", interactive)
     monkeypatch.setattr(logs, "begin_log", no_log)
-    monkeypatch.delitem(sys.modules, module.NAME, raising=False)
-    for command in COMMANDS:
+    write(lock_for(contract_of(tool("add"))), Path("kept.py"), force=False)
+    for command in ASKING:
         with case(command):
             ran = mcp_gen(*command.split())
-            assert ran.code == 2 and "made" in ran.err
-            assert ran.err.startswith("preparing") and ran.err.count("preparing") == 1
+            assert (ran.code, ran.err.count("error[")) == (2, 1)
+            assert ran.err.startswith(f"error[broken-installation]: {NAME}, which mcp-gen speaks")
+            assert "make golden" in ran.err.splitlines()[1]
 
 
-def test_what_cannot_be_imported_is_not_taken_for_the_package_later(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_wrong_with_it_is_said_each_time(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(options: GenerationOptions) -> Package:
-        file = GeneratedFile("__init__.py", b"import that_is_not_there", "test")
-        return Package((file,), read_inputs(options), ())
-
-    monkeypatch.setattr(generate, "generate", broken)
-    monkeypatch.delitem(sys.modules, module.NAME, raising=False)
+    program, said = FAULTS[fault]
+    (tmp_path / f"{NAME}.py").write_text(program)
+    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]
+    monkeypatch.delitem(sys.modules, NAME, raising=False)
     for _ in range(2):
-        with pytest.raises(ModuleNotFoundError, match="that_is_not_there"):
-            module.protocol()
-
-
-def test_what_was_not_used_for_long_goes_and_what_may_be_in_use_stays(cache: Path) -> None:
-    others = [cache / f"protocol-{number}" for number in range(protocol._KEPT + 2)]
-    unfinished, abandoned = cache / ".protocol-now", cache / ".protocol-then"
-    for age, folder in enumerate((*others, unfinished, abandoned)):
-        folder.mkdir()
-        os.utime(folder, (1e9 - age, 1e9 - age))
-    os.utime(unfinished)
-    made = kept()
-    stay = {made, unfinished, *others[: protocol._KEPT - 1]}
-    assert set(cache.iterdir()) == stay
-
-
-def test_a_folder_that_another_run_removes_meanwhile_is_no_fault(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real: Any = Path.glob
-
-    def glob(folder: Path, pattern: str, **how: Any) -> Iterable[Path]:
-        if (folder, pattern) == (cache, "protocol-*"):
-            return [cache / "protocol-gone"]
-        found: Iterable[Path] = real(folder, pattern, **how)
-        return found
-
-    monkeypatch.setattr(Path, "glob", glob)
-    assert kept().is_dir()
-
-
-def test_without_room_in_the_cache_it_is_made_elsewhere_and_without_any_that_is_said(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(workspace, "write_new", full)
-    monkeypatch.setattr(Path, "write_bytes", full)
-    assert kept() is None
-    assert list(cache.iterdir()) == []
-    with pytest.raises(ProblemError) as caught:
-        protocol._temporary(MAKE)
-    assert [problem.code for problem in caught.value.problems] == ["cannot-write"]
-
-
-def test_folder_that_others_can_write_or_exchange_is_not_used(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path / "above" / "cache"))
-    folder = kept()
-    for place, mode in (
-        (folder, 0o777),
-        (folder, 0o720),
-        (folder.parent, 0o777),
-        (folder.parent, 0o720),
-        (folder.parent.parent, 0o777),
-        (folder.parent.parent, 0o757),
-    ):
-        with case(f"{place} {mode:o}"):
-            place.chmod(mode)
-            assert kept() is None
-            place.chmod(0o700)
-            assert kept() == folder
-    folder.parent.parent.chmod(0o1777)  # like /tmp, where only owners rename files
-    assert kept() == folder
-
-
-def test_folder_below_one_of_another_user_is_not_used(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert kept() is not None
-    lstat = Path.lstat
-
-    def of_another(path: Path) -> os.stat_result:
-        found = lstat(path)
-        fields = [*found]
-        fields[stat.ST_UID] = os.getuid() + 1
-        return os.stat_result(fields) if path == cache.parent else found
-
-    monkeypatch.setattr(Path, "lstat", of_another)
-    assert kept() is None
+        with pytest.raises(ProblemError) as caught:
+            protocol()
+        (problem,) = caught.value.problems
+        assert problem.code == "broken-installation" and said in problem.message

@@ -65,6 +65,13 @@ def test_folders_left_without_files_go(out: Path) -> None:
     assert not (out / "v2026_07_28").exists()
 
 
+def test_an_empty_folder_of_the_user_stays_where_all_files_around_it_go(out: Path) -> None:
+    put(NEW, out)
+    (out / "v2026_07_28" / "mine").mkdir()
+    put(OLD, out)
+    assert [path.name for path in (out / "v2026_07_28").iterdir()] == ["mine"]
+
+
 def test_unchanged_files_are_not_touched(out: Path) -> None:
     put(OLD, out)
     before = (out / "v2025_11_25" / "models.py").stat()

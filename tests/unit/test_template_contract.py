@@ -38,7 +38,7 @@ def used(name: str) -> set[str]:
 def test_the_page_lists_what_the_code_has() -> None:
     assert page(templates_page.PAGE) == templates_page.written(
         page(templates_page.PAGE)
-    ), "PYTHONPATH=tests:generated python -m support.docs.templates_page writes it"
+    ), "PYTHONPATH=tests python -m support.docs.templates_page writes it"
 
 
 def test_every_template_is_part_of_the_contract() -> None:

@@ -1,4 +1,4 @@
-"""Files and folders that only this user can have written."""
+"""Files that only this user can have written."""
 
 import os
 import stat
@@ -46,30 +46,10 @@ def _open(path: Path) -> int:
         os.close(folder)
 
 
-def is_private_folder(folder: Path) -> bool:
-    """Return whether only this user can have put a folder, without links in its path, here.
-
-    The folder around it must be private, too. Those above may belong to the system, and others may
-    write into them only where they cannot rename it, as in `/tmp`.
-    """
-    try:
-        within, around, *above = (path.lstat() for path in (folder, *folder.parents))
-    except OSError:
-        return False
-    private = all(_is_private(found, stat.S_IFDIR) for found in (within, around))
-    return private and all(map(_keeps_names, above))
-
-
 def is_own(found: os.stat_result) -> bool:
     """Return whether a file or folder, not a link to one, belongs to this user."""
     own = _IS_WINDOWS or found.st_uid == os.geteuid()
     return own and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
-
-
-def _keeps_names(folder: os.stat_result) -> bool:
-    mode = folder.st_mode
-    safe = not mode & stat.S_IWOTH or bool(mode & stat.S_ISVTX)
-    return stat.S_ISDIR(mode) and (_IS_WINDOWS or (safe and folder.st_uid in (0, os.geteuid())))
 
 
 def _is_private(found: os.stat_result, kind: int) -> bool:

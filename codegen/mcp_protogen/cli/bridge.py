@@ -10,7 +10,7 @@ import typer
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.option_groups import with_groups
-from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, prepare_protocol
+from mcp_protogen.cli.server_options import A_SERVER, ServerOptions
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.bridge.process import HttpSide
@@ -181,7 +181,6 @@ def bridge(
         timeout=timeout,
         record=recording.options(),
     )
-    prepare_protocol()
     run_bridge(options)
 
 

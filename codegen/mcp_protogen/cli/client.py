@@ -18,7 +18,6 @@ from mcp_protogen.cli.server_options import (
     ServerOptions,
     Timeout,
     pairs,
-    prepare_protocol,
 )
 from mcp_protogen.pipeline.config import ClientSettings, Format, Settings, load_settings
 from mcp_protogen.pipeline.reports.change import Comparison, Severity
@@ -100,8 +99,6 @@ def client(
     try:
         settings = load_settings(Path.cwd(), only={"clients", "out"})
         jobs = tuple(_jobs(said, server, settings, offline=offline, timeout=timeout))
-        if any(job.server for job in jobs):
-            prepare_protocol()
         if check:
             _check(jobs, fail_on, format)
         _make(jobs, settings, format, force=force)

@@ -24,10 +24,7 @@ _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
 _JSON_ESCAPES = "mcp-gen-json-escapes"
 _ESCAPED_FORMS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcharrefreplace"}
 """How forms that programs read are written in ASCII."""
-_DOING = {
-    "inspect": "inspecting",
-    "protocol": "preparing mcp-gen (the first run of this version)",
-}
+_DOING = {"inspect": "inspecting"}
 
 
 def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:

@@ -15,7 +15,7 @@ from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
-from mcp_protogen.cli.server_options import ServerOptions, Timeout, pairs, prepare_protocol
+from mcp_protogen.cli.server_options import ServerOptions, Timeout, pairs
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.servers.call.kinds import Kind
 
@@ -87,7 +87,6 @@ class ConversationOptions(ServerOptions):
             ) as client:
                 return await work(client)
 
-        prepare_protocol()
         try:
             with _log_shown(screen, lambda: mended_problems(mended, server.shown)):
                 outcome = asyncio.run(run())

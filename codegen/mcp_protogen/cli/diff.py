@@ -23,7 +23,6 @@ from mcp_protogen.cli.server_options import (
     A_SERVER,
     ServerOptions,
     Timeout,
-    prepare_protocol,
 )
 from mcp_protogen.pipeline.reports.change import Reader, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat
@@ -125,6 +124,4 @@ def diff(
         BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
         Destination(format, output),
     )
-    if server is not None:
-        prepare_protocol()
     compare(options)

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import progress, tell
+from mcp_protogen.cli.console import tell
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.connect.server_target import ServerTarget
@@ -177,10 +176,3 @@ def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[s
 def _show_line(line: str) -> None:
     """Show a line that the program of a server has written to its standard error."""
     tell(one_line(line))
-
-
-def prepare_protocol() -> None:
-    """Have what all connections need made, and say so meanwhile, unless an earlier run made it."""
-    from mcp_protogen.servers.connect.protocol import protocol
-
-    protocol(partial(progress, "protocol", shown=True))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, get
 if TYPE_CHECKING:
     from mcp_protogen.pipeline.ir import RevisionIR
 
-CONTRACT: Final = 1
+CONTRACT: Final = 2
 """The version of this contract and of the IR. It rises when a target has to change."""
 
 GROUP: Final = "mcp_gen.targets"

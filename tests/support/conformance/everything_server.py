@@ -1,7 +1,7 @@
 """A server with every fixture that the official conformance suite wants to see.
 
 One class, written against 2026-07-28, for all revisions. From the root of the checkout:
-PYTHONPATH=tests:generated python -m support.conformance.everything_server --port 8000
+PYTHONPATH=tests python -m support.conformance.everything_server --port 8000
 """
 
 from argparse import ArgumentParser

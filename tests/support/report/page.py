@@ -1,6 +1,6 @@
 """Writes docs/generated-artifacts.md from the records, `schema/` and the code.
 
-PYTHONPATH=tests:generated python -m support.report.page
+PYTHONPATH=tests python -m support.report.page
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Runs what the report is about, all of every table, and records what came of it.
 
-PYTHONPATH=tests:generated python -m support.report.recording [differential] [peers] [targets]
+PYTHONPATH=tests python -m support.report.recording [differential] [peers] [targets]
 """
 
 import sys

@@ -57,18 +57,13 @@ class Workspace:
             yield
 
     def stage(
-        self,
-        written: Mapping[str, bytes],
-        linked: Collection[str],
-        folders: Collection[str],
-        *,
-        mode: int = 0o777,
+        self, written: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
     ) -> None:
         """Build the new tree: `written` files anew, `linked` ones and `folders` from the target."""
-        needed = {parent for path in (*written, *linked) for parent in parents(path)}
+        needed = {parent for path in (*written, *linked, *folders) for parent in parents(path)}
         everything = sorted(needed | {""} | set(folders))
         for path in everything:
-            (self._new / path).mkdir(mode)
+            (self._new / path).mkdir()
         for path in linked:
             link_or_copy(self.target / path, self._new / path)
         # A disk takes many small files at once in little more time than one.
