@@ -48,11 +48,10 @@ def faults_of_template(text: str) -> Iterator[int]:
     environment = Environment()
     environment.filters.update(FILTERS)
     tree = environment.parse(text)
-    for data in tree.find_all((nodes.Const, nodes.TemplateData)):
-        if names_revision(data.value if isinstance(data, nodes.Const) else data.data):
-            yield data.lineno
+    yield from (one.lineno for one in tree.find_all(nodes.Const) if names_revision(one.value))
+    yield from (one.lineno for one in tree.find_all(nodes.TemplateData) if names_revision(one.data))
     for item in tree.find_all(nodes.Getitem):
-        name = getattr(item.node, "name", None) or getattr(item.node, "attr", "")
+        name = str(getattr(item.node, "name", getattr(item.node, "attr", "")))
         by_place = isinstance(item.arg, nodes.Const | nodes.Neg | nodes.Slice)
         if by_place and is_list_of_revisions(name):
             yield item.lineno
