@@ -19,6 +19,7 @@ from mcp_protogen.runtime.http.auth.steps import Fetched, Step
 from mcp_protogen.runtime.http.auth.urls import covers, split_url
 from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
+from support.revisions import OLD
 from support.tables import case, count
 
 ORIGIN = "https://mcp.example"
@@ -346,11 +347,14 @@ def test_of_several_authorization_servers_a_known_one_is_asked_or_the_first() ->
 @pytest.mark.shows("AM-01", "AM-04", "AM-06")
 def test_a_server_that_issues_its_tokens_itself_has_its_metadata_at_its_origin() -> None:
     asked: list[Step] = []
-    found = play(default_server(URL), {f"{ORIGIN}{OF_SERVERS}": server(ORIGIN)}, asked)
-    assert found.token_endpoint == f"{ORIGIN}/token"
-    assert found.is_document
-    [request] = fetches(asked)
-    assert request.headers["mcp-protocol-version"] == "2025-03-26"
+    for revision, named in ((OLD, OLD), ("", None)):
+        asked.clear()
+        flow = default_server(URL, revision)
+        found = play(flow, {f"{ORIGIN}{OF_SERVERS}": server(ORIGIN)}, asked)
+        assert found.token_endpoint == f"{ORIGIN}/token"
+        assert found.is_document
+        [request] = fetches(asked)
+        assert request.headers.get("mcp-protocol-version") == named
 
 
 @pytest.mark.shows("AM-05")

@@ -33,6 +33,7 @@ UNREAD = {
     "^changed at /inherits$": "Where the facts come from says nothing of what they are.",
     "/types/open/[^/]+/described$": "How the schema says it; that a type is open counts.",
     "/projects/": "Our choice for new projects.",
+    "/inspected/": "Our choice for inspections.",
     "/methods/[^/]+/order/|/order$": "The order of arguments in generated code.",
     "/(since|removed|deprecated)$": "The day: that a method comes, goes or is deprecated counts.",
     "/methods/[^/]+/errors/": "Not compared, as docs/diff.md says: the code that a method answers.",

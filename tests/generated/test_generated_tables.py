@@ -205,6 +205,7 @@ def test_era_and_batching() -> None:
             # Streams that are closed and come back to belong to one revision (its changelog, "Minor
             # changes", item 6).
             assert table.rules.polling == (revision == "2025-11-25")
+            assert table.rules.unnamed_over_http == (revision == "2025-03-26")
             # The ledgers let errors go without an id everywhere: an id that was not readable has
             # no echo.
             assert table.rules.error_id_optional

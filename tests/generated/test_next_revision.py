@@ -4,14 +4,15 @@ What runs on the copy are the tests that are there; none of them is told of the 
 """
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from support.folders import GENERATED, ROOT, TESTS
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copied
-from support.revisions import NEWEST, REVISIONS
-from support.tables import some
+from support.revisions import NEWEST, OLD, REVISIONS
+from support.tables import case, some
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("next revision")]
 
@@ -65,6 +66,27 @@ else:
     asyncio.run(main())
 """.replace("vNEXT", f"v{NEXT.replace('-', '_')}")
 
+SERVER = """
+'''A server with a tool, over standard input and output; with "loud", it writes what it must not.'''
+
+import sys
+
+from mcp_revisions.vNEXT import App
+
+app = App("measuring", version="1.0.0")
+
+
+@app.tool
+def measure(uri: str) -> int:
+    '''Measure a resource.'''
+    return len(uri)
+
+
+if sys.argv[1:] == ["loud"]:
+    print("ready", flush=True)
+app.run()
+""".replace("vNEXT", f"v{NEXT.replace('-', '_')}")
+
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
@@ -72,11 +94,18 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     add_next(made)
     package = made.generated / PACKAGE.name
     everything = ("--revision", "all", "--with", "all", "--extension", "all")
-    options = (*everything, "--out", str(package))
+    options = (*everything, "--runtime", "mcp_protogen.runtime", "--out", str(package))
     said = made.run("-m", "mcp_protogen", *options)
     assert "warning" not in said
     (made.generated / "program.py").write_text(PROGRAM)
+    (made.folder / "server.py").write_text(SERVER)
     return made
+
+
+def mcp_gen(checkout: Checkout, command: str, target: str, *options: str, code: int = 0) -> str:
+    """Run a command on a server, which finds the same code as the command does."""
+    run = ("-m", "mcp_protogen", command, target, *options)
+    return checkout.run(*run, "--env", f"PYTHONPATH={checkout.path}", code=code)
 
 
 def test_nothing_but_its_own_files_has_to_be_written(checkout: Checkout) -> None:
@@ -112,3 +141,45 @@ def test_processes_speak_it_over_their_standard_streams(checkout: Checkout) -> N
 def test_its_modules_are_typed(checkout: Checkout) -> None:
     options = ("--strict", "--config-file=", "--python-version=3.11", "--no-incremental")
     checkout.run("-m", "mypy", *options, "program.py", folder="generated")
+
+
+def test_a_server_of_it_is_inspected_by_the_rules_without_an_end(checkout: Checkout) -> None:
+    report = json.loads(mcp_gen(checkout, "inspect", "server.py", "--format", "json"))
+    assert report["findings"] == []
+    spoken = {one["revision"] for one in report["server"]["spoken"] if one["spoken"]}
+    assert NEXT in spoken
+
+    loud = f"{sys.executable} server.py loud"
+    options = ("--revision", NEXT, "--format", "json")
+    (found,) = json.loads(mcp_gen(checkout, "inspect", loud, *options, code=1))["findings"]
+    assert (found["code"], found["sessions"][0]) == ("not-a-message", f"{NEXT} over stdio")
+    assert f"/specification/{NEXT}/" in found["page"]
+    assert f"to {NEXT})" in checkout.run("-m", "mcp_protogen", "explain", "not-a-message")
+
+
+def test_a_server_of_it_is_called_and_bridged(checkout: Checkout) -> None:
+    call = ("measure", "uri=file:///a", "--json")
+    bridge = f"{sys.executable} -m mcp_protogen bridge --server-revision {NEXT} --to server.py"
+    bridged = f"{bridge} --env PYTHONPATH={checkout.path}"
+    for target, revision in (("server.py", NEXT), (bridged, NEXT), (bridged, OLD)):
+        with case(f"{target} {revision}"):
+            said = mcp_gen(checkout, "call", target, *call, "--revision", revision)
+            assert [one["text"] for one in json.loads(said)["content"]] == ["9"]
+
+
+def test_projects_are_written_in_it(checkout: Checkout) -> None:
+    said = checkout.run("-m", "mcp_protogen", "new", "measuring", "--revision", NEXT, "--yes")
+    assert f"a server written in {NEXT}" in said
+    server = f"{sys.executable} -m measuring"
+    code = f"PYTHONPATH={checkout.folder / 'measuring' / 'src'}"
+    call = ("call", server, "time_in", "zone=UTC", "--json", "--revision", NEXT, "--env", code)
+    told = json.loads(checkout.run("-m", "mcp_protogen", *call))
+    assert told["structuredContent"]["zone"] == "UTC"
+
+
+def test_the_pages_of_the_site_are_made_of_it(checkout: Checkout) -> None:
+    made = "from website.made import MADE; print(*(MADE[one]() for one in {}))"
+    said = checkout.run("-c", made.format(["reference-messages", "reference-servers", "protocol"]))
+    for text in (METHOD, "on_measure_resource", NEXT, f"v{NEXT.replace('-', '_')}"):
+        with case(text):
+            assert text in said

@@ -18,9 +18,10 @@ from mcp_protogen.servers.connect.authorization import Bearer
 from mcp_protogen.servers.connect.server_target import ServerTarget
 from mcp_protogen.servers.inspect import conversation, inspecting, profile, recording
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, Intake
+from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
 from mcp_protogen.servers.inspect.rules import judged
 from mcp_protogen.servers.inspect.server import Server, server_of
-from mcp_protogen.servers.inspect.steps import HTTP, SSE, Probe, SessionClient, awaiting
+from mcp_protogen.servers.inspect.steps import Probe, SessionClient, awaiting
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
 from mcp_protogen.servers.inspect.transcript import KILLED, Session
 from support import folders

@@ -6,9 +6,10 @@ from typing import Any
 from mcp_protogen.runtime.http import headers
 from mcp_protogen.servers.inspect.http_plan import OF_HTTP
 from mcp_protogen.servers.inspect.plan import MISTAKES, READING
-from mcp_protogen.servers.inspect.steps import STATELESS, SessionClient
+from mcp_protogen.servers.inspect.steps import SessionClient
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION
 from support.inspection.sessions import exchange, request, result, session
+from support.revisions import STATELESS
 from support.tables import case
 
 Json = dict[str, Any]

@@ -5,9 +5,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from mcp_protogen.servers.inspect.intake import Clock, Intake
-from mcp_protogen.servers.inspect.rules import SEVERITIES, judged, rules
-from mcp_protogen.servers.inspect.steps import HTTP, REVISIONS, STATELESS, STDIO, Step
+from mcp_protogen.servers.inspect.revision_facts import HTTP, STDIO
+from mcp_protogen.servers.inspect.rules import SEVERITIES, judged, read_rules, rules
+from mcp_protogen.servers.inspect.steps import Step
 from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION, Exchange
 from support.folders import ROOT
 from support.inspection.broken_rules import (
@@ -31,6 +33,7 @@ from support.inspection.sessions import (
     result,
     session,
 )
+from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.tables import case
 
 REQUIREMENTS = [ROOT / "docs" / name for name in ("requirements.md", "requirements-tasks.md")]
@@ -249,7 +252,7 @@ def test_a_rule_binds_only_the_revisions_that_have_it() -> None:
     for revision in REVISIONS:
         with case(revision):
             found = "tool-name" in codes(session(listed, revision=revision))
-            assert found is (revision in rules()["tool-name"].revisions)
+            assert found is (revision in rules()["tool-name"].levels)
 
 
 def test_each_rule_has_severities_pages_and_requirements_that_exist() -> None:
@@ -260,7 +263,7 @@ def test_each_rule_has_severities_pages_and_requirements_that_exist() -> None:
         with case(rule.code):
             assert set(rule.rows) <= rows
             assert rule.text.endswith(".")
-            for revision in rule.revisions:
+            for revision in rule.levels:
                 core = f"https://modelcontextprotocol.io/specification/{revision}/"
                 assert rule.page(revision).startswith((core, EXTENSIONS))
 
@@ -395,3 +398,33 @@ def test_whatever_a_server_lists_and_returns_it_is_judged() -> None:
             for revision in REVISIONS[-2:]:
                 with case(f"{schema} {name} {revision}"[:80]):
                     assert codes(session(listed, returned, revision=revision))
+
+
+def test_a_rule_without_an_end_holds_for_each_revision_from_its_first_one_on() -> None:
+    entry: dict[str, Any] = {"text": "It is so.", "from": OLD, "level": "SHOULD", "page": "basic"}
+    changed = {**entry, "since": {STATELESS: {"level": "MUST", "page": "schema"}}}
+    for given, level, levels, page in (
+        (entry, "SHOULD", ["SHOULD", "SHOULD"], "basic"),
+        ({**entry, "until": OLD}, "SHOULD", ["SHOULD"], "basic"),
+        (changed, f"SHOULD, MUST since {STATELESS}", ["SHOULD", "MUST"], "schema"),
+    ):
+        with case(given):
+            rule = read_rules(json.dumps({"so": given}).encode())["so"]
+            assert rule.level == level
+            assert rule.levels == dict(zip(ERAS, levels, strict=False))
+            assert rule.pages[max(rule.pages)] == page
+
+
+def test_rules_are_checked_when_they_are_read() -> None:
+    entry: dict[str, Any] = {"text": "It is so.", "from": OLD, "level": "MUST", "page": "basic"}
+    for wrong, why in (
+        ({"from": UNKNOWN_REVISION}, "unknown revisions"),
+        ({"until": UNKNOWN_REVISION}, "unknown revisions"),
+        ({"from": STATELESS, "until": OLD}, "oldest first"),
+        ({"until": OLD, "since": {STATELESS: {"page": "schema"}}}, "oldest first"),
+        ({"level": "MAY"}, "level"),
+        ({"since": {STATELESS: {"text": "It is not."}}}, "Extra inputs"),
+        ({"to": STATELESS}, "Extra inputs"),
+    ):
+        with case(wrong), pytest.raises(ValueError, match=why):
+            read_rules(json.dumps({"so": {**entry, **wrong}}).encode())

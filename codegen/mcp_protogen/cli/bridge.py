@@ -51,7 +51,7 @@ class HttpOptions:
         str, typer.Option(metavar="PATH", help="With --http: path of the endpoint.")
     ] = "/mcp"
     sse: Annotated[
-        bool, typer.Option("--sse", help="With --http: serve HTTP+SSE of 2024-11-05, too.")
+        bool, typer.Option("--sse", help="With --http: serve clients of HTTP+SSE, too.")
     ] = False
     allow_host: Annotated[
         list[str] | None,

@@ -116,9 +116,8 @@ def _of_inspections() -> Iterator[_Entry]:
 
     for rule in rules().values():
         row = SEVERITIES[rule.code]
-        first, last = rule.revisions[0], rule.revisions[-1]
-        since = f"in {first}" if first == last else f"from {first} to {last}"
-        told = f"{rule.level} ({since}): {rule.text} {row.why}"
+        last = max(rule.pages)
+        told = f"{rule.level} ({rule.span}): {rule.text} {row.why}"
         found = _finding("inspect", replace(row, why=told))
         where = f"Page: {rule.pages[last]} ({last})."
         yield replace(found, summary=f"inspect: {rule.text}", text=f"{found.text}\n{where}")

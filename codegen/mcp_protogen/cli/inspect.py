@@ -105,16 +105,16 @@ def inspect_server(
 
 
 def _revisions(given: list[str] | None) -> tuple[str, ...]:
-    """Return the revisions to try; raise `ProblemError` (`unknown-revision`) for another one."""
-    from mcp_protogen.servers.inspect.steps import REVISIONS
+    """Return the revisions to try, none for all; raise `ProblemError` (`unknown-revision`)."""
+    from mcp_protogen.servers.inspect.revision_facts import inspected
 
     for one in given or ():
-        if one not in REVISIONS:
-            hint = f"known: {', '.join(REVISIONS)}"
+        if one not in inspected():
+            hint = f"known: {', '.join(inspected())}"
             raise ProblemError(
                 Problem("unknown-revision", f"no revision is {one!r:.40}", hint=hint)
             )
-    return tuple(given) if given else REVISIONS
+    return tuple(given or ())
 
 
 def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
@@ -143,13 +143,13 @@ def _sessions(
     """Return the name of the server and the sessions with it, held now or read from a recording."""
     from mcp_protogen.servers.connect.traffic import bad_recording
     from mcp_protogen.servers.inspect import recording
-    from mcp_protogen.servers.inspect.steps import REVISIONS
+    from mcp_protogen.servers.inspect.revision_facts import is_inspected
     from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION
 
     if target.config is None and target.name.endswith(_RECORDING):
         about, sessions = recording.read(Path(target.name))
         for one in sessions:
-            if one.revision not in (*REVISIONS, UNKNOWN_REVISION):
+            if not is_inspected(one.revision) and one.revision != UNKNOWN_REVISION:
                 raise bad_recording(Path(target.name), 0, f"no revision is {one.revision!r:.40}")
         return str(about.get("target", target.name)), sessions
     from mcp_protogen.cli.console import progress

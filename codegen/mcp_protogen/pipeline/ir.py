@@ -291,6 +291,7 @@ class RulesIR:
     error_id_optional: bool
     server_requests: bool
     polling: bool
+    unnamed_over_http: bool
     bad_arguments: Literal["error", "result"]
     resource_not_found: int
     result_type_values: tuple[str, ...]

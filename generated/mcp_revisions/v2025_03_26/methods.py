@@ -483,6 +483,7 @@ TABLE: Final = MethodTable(
         batching=True,
         error_id_optional=True,
         server_requests=True,
+        unnamed_over_http=True,
         bad_arguments="error",
         resource_not_found=-32002,
     ),

@@ -56,6 +56,7 @@ RULES = RulesIR(
     error_id_optional=False,
     server_requests=True,
     polling=False,
+    unnamed_over_http=False,
     bad_arguments="error",
     resource_not_found=-32002,
     result_type_values=("complete",),

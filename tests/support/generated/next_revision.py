@@ -42,17 +42,22 @@ class Checkout:
         """Where its committed package is."""
         return self.folder / "generated"
 
-    def run(self, *arguments: str, folder: str = ".") -> str:
-        """Run Python on what the copy has, which has to succeed; returns what it wrote."""
+    @property
+    def path(self) -> str:
+        """Where Python finds what the copy has."""
+        return os.pathsep.join(str(self.folder / one) for one in ("codegen", "generated", "docs"))
+
+    def run(self, *arguments: str, folder: str = ".", code: int = 0) -> str:
+        """Run Python on what the copy has, which has to end with a code; returns what it wrote."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder / folder,
-            env={**os.environ, "PYTHONPATH": str(self.folder / "codegen")},
+            env={**os.environ, "PYTHONPATH": self.path},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+        assert done.returncode == code, (done.stdout + done.stderr)[-5000:]
         return done.stdout
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from mcp_protogen.servers.inspect.steps import HTTP, STATELESS
+from mcp_protogen.servers.inspect.revision_facts import HTTP
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     FLOOD,
@@ -25,6 +25,7 @@ from support.inspection.sessions import (
     result,
     session,
 )
+from support.revisions import STATELESS
 
 Pair = tuple[Session, Session]
 JSON: Final = {"content-type": "application/json"}

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_protogen.servers.connect.traffic import Message
+from mcp_protogen.servers.inspect.revision_facts import STDIO
 from mcp_protogen.servers.inspect.rules import judged
-from mcp_protogen.servers.inspect.steps import STATELESS, STDIO
 from mcp_protogen.servers.inspect.transcript import Exchange, Session
+
+from support.revisions import STATELESS
 
 ID: Final = 5
 """The id of each request."""

@@ -108,7 +108,7 @@ def _compared(one: _Named, found: Sequence[_Named], *, as_published: bool) -> Co
     known = next((name for other in (one, *revisions) if (name := other.name)), None)
     basis = known or inherited_basis(next(other.given for other in revisions if other.given))
     side = compared_file(basis, one.given, title=one.title, as_published=as_published)
-    if known is None and one is revisions[0]:
+    if known is None and one is next(iter(revisions)):
         side = replace(side, notes=(_borrowed(basis, len(revisions)), *side.notes))
     return side
 

@@ -38,12 +38,14 @@ def rules(context: Context) -> RulesIR:
     """Return the rules of how messages of the revision are sent."""
     stated: Json = context.facts.document["rules"]
     result_type: Json = stated.get("result_type", {})
+    headers: Json = context.facts.document.get("headers", {}).get("request", {})
     return RulesIR(
         receive_batches=stated["batching"]["receive"],
         send_batches=stated["batching"]["send"],
         error_id_optional=stated["error_id_optional"]["value"],
         server_requests=stated["server_requests"]["value"],
         polling=stated.get("polling", {}).get("value", False),
+        unnamed_over_http="mcp-session-id" in headers and "mcp-protocol-version" not in headers,
         bad_arguments=stated.get("bad_arguments", {}).get("value", "error"),
         resource_not_found=stated.get("resource_not_found", {}).get("value", -32002),
         result_type_values=tuple(result_type.get("values", ())),

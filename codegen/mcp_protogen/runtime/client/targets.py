@@ -39,7 +39,8 @@ class Connector(Generic[Newest]):
 
     def newest(self) -> RevisionModule[Any]:
         """Return the module of the package's newest revision."""
-        module: RevisionModule[Any] = import_module(self.package).REVISIONS[-1].load()
+        *_, newest = import_module(self.package).REVISIONS
+        module: RevisionModule[Any] = newest.load()
         return module
 
     def through(

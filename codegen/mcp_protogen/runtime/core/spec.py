@@ -194,8 +194,9 @@ class Rules(NamedTuple):
     """The differences between revisions that no schema has: how and when messages are sent.
 
     With `batching` an array of messages may be received, with `polling` a server may close a stream
-    over HTTP for the client to come back to it. `bad_arguments` says what arguments that do not fit
-    a tool are: an error, or a result that a model reads. `resource_not_found` is an error code,
+    over HTTP for the client to come back to it, and with `unnamed_over_http` the requests of a
+    session over HTTP name no revision. `bad_arguments` says what arguments that do not fit a tool
+    are: an error, or a result that a model reads. `resource_not_found` is an error code,
     `result_types` are the values of `resultType`, and `leniency` is what a receiver forgives that
     the schema does not.
     """
@@ -205,6 +206,7 @@ class Rules(NamedTuple):
     error_id_optional: bool = True
     server_requests: bool = True
     polling: bool = False
+    unnamed_over_http: bool = False
     bad_arguments: Literal["error", "result"] = "error"
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()

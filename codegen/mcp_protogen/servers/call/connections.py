@@ -7,7 +7,6 @@ what the server said. Handlers take and return JSON objects.
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from math import inf
 from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
@@ -19,6 +18,7 @@ from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.translation.task_wires import optional_module
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.connect.protocol import protocol
 
@@ -176,8 +176,8 @@ def _has_pages(base: Any) -> bool:
 
 def _task_bases(revision: Revision, module: ModuleType) -> tuple[Any, ...]:
     """Return what has to come before the client, so that calls of tools may be tasks."""
-    if revision.era == "stateless":
-        extension: Any = import_module(f"{revision.module}.ext.tasks")
+    extension: Any = optional_module(f"{revision.module}.ext.tasks")
+    if extension is not None:
         return (extension.TasksClient,)
     return (protocol().TaskCalls,) if has_core_tasks(module) else ()
 

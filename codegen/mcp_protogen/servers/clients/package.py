@@ -64,8 +64,7 @@ def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
         message = f"the package {package} has no part {PART}"
         hint = f"add it: mcp-gen --out {place} --with {PART}"
         raise ProblemError(Problem("no-client-package", message, hint=hint))
-    revisions = sorted(lock.inputs.revisions) if lock is not None else sorted(load_pins())
-    module = str(module_name(revisions[-1]))
+    module = str(module_name(max(load_pins() if lock is None else lock.inputs.revisions)))
     if lock is None or TASKS_PART not in lock.inputs.parts:
         return module, Tasks.NONE
     has_extension = f"{module}/ext/tasks/client.py" in lock.files

@@ -28,10 +28,9 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     losses: list[Loss] = []
     options = Options(timeout=timeout, lenient=True, on_loss=losses.append)
     package = protocol()
-    modules = [revision.load() for revision in package.REVISIONS]
+    *older, newest = (revision.load() for revision in package.REVISIONS)
     # Tools have no `taskSupport` in the newest revision.
-    with_tasks = [module for module in modules[:-1] if has_core_tasks(module)]
-    clients = [module.Client() for module in (*with_tasks, modules[-1])]
+    clients = [module.Client() for module in (*filter(has_core_tasks, older), newest)]
     connecting = package.connect(opener, *clients, revisions=package.REVISIONS, options=options)
     try:
         found = asyncio.run(_listed(connecting))

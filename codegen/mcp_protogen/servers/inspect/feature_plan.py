@@ -7,10 +7,8 @@ from typing import Any, Final
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_protogen.servers.inspect.plan import NONE, cancellation, first_uri, of_first
+from mcp_protogen.servers.inspect.revision_facts import STDIO, has_core_tasks, is_stateless
 from mcp_protogen.servers.inspect.steps import (
-    HANDSHAKE,
-    STATELESS,
-    STDIO,
     Probe,
     SessionClient,
     Step,
@@ -56,12 +54,10 @@ def _end(client: SessionClient) -> Step | None:
     return client.tell(*map(cancellation, opened)) if opened else None
 
 
-_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
+_STATELESS: Final[dict[str, Any]] = {"of": is_stateless}
 _OF_TASKS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", TASKS_EXTENSION)}
 _TASK: Final[dict[str, Any]] = {"taskId": NONE}
-_FIRST_SKILL: Final = partial(
-    of_first, listed_by="skills/list", member="skills", revisions=(STATELESS,)
-)
+_FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", member="skills", of=is_stateless)
 
 SUBSCRIPTIONS: Final = (
     Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),
@@ -73,7 +69,7 @@ SUBSCRIPTIONS: Final = (
 
 def _task_probes() -> Iterator[Probe]:
     """Yield requests for a task that does not exist, in the core and in the extension."""
-    core: dict[str, Any] = {"revisions": HANDSHAKE[-1:]}
+    core: dict[str, Any] = {"of": has_core_tasks}
     yield asking("tasks/list", "tasks/list", declared=("tasks", "list"), **core)
     wrong = {"cursor": NONE}
     yield asking("tasks/list wrong cursor", "tasks/list", wrong, declared=("tasks", "list"), **core)

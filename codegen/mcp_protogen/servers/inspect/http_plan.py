@@ -3,18 +3,18 @@
 from functools import partial
 from typing import Any, Final
 
+from mcp_protogen.runtime.core.spec import HANDSHAKE_ERA
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.servers.inspect.feature_plan import EXTENSIONS, SUBSCRIPTIONS
 from mcp_protogen.servers.inspect.plan import MISTAKES, NONE, OPENING, READING, SETTING
-from mcp_protogen.servers.inspect.steps import (
-    HANDSHAKE,
+from mcp_protogen.servers.inspect.revision_facts import (
     HTTP,
-    STATELESS,
-    Probe,
-    SessionClient,
-    Step,
-    asking,
+    has_http_sessions,
+    is_stateless,
+    names_agreed_revision,
+    newest,
 )
+from mcp_protogen.servers.inspect.steps import Probe, SessionClient, Step, asking
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
 
 ORIGIN: Final = "https://mcp-gen-inspect.invalid"
@@ -79,6 +79,11 @@ def _metadata(client: SessionClient) -> Step | None:
     return Step(method="GET", headers={"accept": fields.JSON}, url=url)
 
 
+def _of_handshake(client: SessionClient) -> Step:
+    headers = {fields.PROTOCOL_VERSION: newest(HANDSHAKE_ERA)}
+    return client.ask(client.harmless, headers=headers)
+
+
 def _named(client: SessionClient, name: str | None) -> Step | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
     if not client.session.declares("tools"):
@@ -86,9 +91,9 @@ def _named(client: SessionClient, name: str | None) -> Step | None:
     return client.ask("tools/call", params, headers={fields.NAME: name})
 
 
-_STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE[1:], "transports": (HTTP,)}
-_HEADER: Final[dict[str, Any]] = {"revisions": HANDSHAKE[2:], "transports": (HTTP,)}
-_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,), "transports": (HTTP,)}
+_STATEFUL: Final[dict[str, Any]] = {"of": has_http_sessions, "transports": (HTTP,)}
+_HEADER: Final[dict[str, Any]] = {"of": names_agreed_revision, "transports": (HTTP,)}
+_STATELESS: Final[dict[str, Any]] = {"of": is_stateless, "transports": (HTTP,)}
 
 OF_HTTP: Final = (
     asking("foreign Origin", headers={"origin": ORIGIN}, transports=(HTTP,)),
@@ -103,9 +108,7 @@ OF_HTTP: Final = (
     asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
     Probe(name="DELETE without session", make=lambda client: _DELETE, **_STATELESS),
     asking("no Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: None}, **_STATELESS),
-    asking(
-        "other Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: HANDSHAKE[-1]}, **_STATELESS
-    ),
+    Probe(name="other Mcp-Protocol-Version", make=_of_handshake, **_STATELESS),
     asking("no Mcp-Method", headers={fields.METHOD: None}, **_STATELESS),
     asking("other Mcp-Method", headers={fields.METHOD: "tools/list"}, **_STATELESS),
     Probe(name="no Mcp-Name", make=partial(_named, name=None), **_STATELESS),

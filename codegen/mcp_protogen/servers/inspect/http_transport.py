@@ -56,7 +56,7 @@ class HttpProbing(StreamProbing):
         self._client = TappedClient(client, intake)
         wire = _wire(self._client, server)
         transport = HttpTransport(wire, Reconnection())
-        transport.repeat(names())
+        transport.repeat(names(session.revision))
         client.hold = transport.hold
 
         async def opener() -> Transport:

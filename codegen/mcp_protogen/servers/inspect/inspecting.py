@@ -15,8 +15,8 @@ from mcp_protogen.servers.connect.traffic import tapped
 from mcp_protogen.servers.inspect.conversation import InspectOptions, hold
 from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport
 from mcp_protogen.servers.inspect.intake import LONGEST, Clock, Intake
+from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, inspected
 from mcp_protogen.servers.inspect.server import Server
-from mcp_protogen.servers.inspect.steps import HANDSHAKE, HTTP, REVISIONS, SSE, STDIO
 from mcp_protogen.servers.inspect.stream_transport import GRACE, SOON, StreamProbing
 from mcp_protogen.servers.inspect.transcript import (
     FLOOD,
@@ -29,13 +29,12 @@ from mcp_protogen.servers.inspect.transcript import (
 _SILENT: Final = 2
 """After how many sessions without an answer there is no server."""
 _LAST_LINES: Final = 20
-_NEWEST_FIRST: Final = tuple(reversed(REVISIONS))
 
 
 def inspect(
-    server: Server, options: InspectOptions, revisions: Collection[str] = REVISIONS, shown: str = ""
+    server: Server, options: InspectOptions, revisions: Collection[str] = (), shown: str = ""
 ) -> tuple[Session, ...]:
-    """Hold all sessions with a server: each of the revisions over each transport.
+    """Hold all sessions with a server: each of the revisions, by default all, over each transport.
 
     A last one asks for a revision that does not exist. `shown` is the server as it may be shown.
 
@@ -56,7 +55,7 @@ async def _inspected(
     """Hold all sessions, or so many that there is nobody."""
     clock = Clock()
     sessions: list[Session] = []
-    for revision, transport in _planned(server, revisions):
+    for revision, transport in _planned(server, revisions or inspected()):
         session = Session(revision=revision, transport=transport)
         errors = deque[str](maxlen=_LAST_LINES)
         # One long wait is enough for a process that does not end.
@@ -72,11 +71,17 @@ async def _inspected(
 
 def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
     """Return what to try, the newest first: most servers aim at it."""
-    named = [revision for revision in _NEWEST_FIRST if revision in revisions]
-    transport = HTTP if server.url else STDIO
-    tried = [(revision, transport) for revision in (*named, UNKNOWN_REVISION)]
-    older = [(HANDSHAKE[0], SSE)] if server.url and HANDSHAKE[0] in revisions else []
-    return [*tried, *older]
+    first, *more = (HTTP, SSE) if server.url else (STDIO,)
+    tried = {
+        transport: [
+            (revision, transport)
+            for revision in sorted(revisions, reverse=True)
+            if transport in inspected()[revision].transports
+        ]
+        for transport in (first, *more)
+    }
+    others = (pair for transport in more for pair in tried[transport])
+    return [*tried[first], (UNKNOWN_REVISION, first), *others]
 
 
 def _probing(

@@ -11,15 +11,13 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
-from mcp_protogen.servers.inspect.steps import HANDSHAKE, REVISIONS
 
 _MOST: Final = 20
 """How many mistakes of one message are reported."""
 _CHOICES: Final = ("anyOf", "oneOf")
-_ENVELOPES: Final = {
-    **dict.fromkeys(REVISIONS, ("JSONRPCResultResponse", "JSONRPCErrorResponse")),
-    **dict.fromkeys(HANDSHAKE[:3], ("JSONRPCResponse", "JSONRPCError")),
-}
+# Schemas have one or the other name. Where they have both, the second is for any answer.
+_RESULTS: Final = ("JSONRPCResultResponse", "JSONRPCResponse")
+_ERRORS: Final = ("JSONRPCErrorResponse", "JSONRPCError")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,9 @@ class Protocol:
     @property
     def envelopes(self) -> tuple[str, str]:
         """The types of answers with a result and with an error."""
-        return _ENVELOPES[self.revision]
+        known: dict[str, Any] = self.schema["$defs"]
+        result, error = (next(filter(known.__contains__, one)) for one in (_RESULTS, _ERRORS))
+        return result, error
 
 
 @cache

@@ -11,12 +11,14 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES, LOG_LEVEL
-from mcp_protogen.servers.inspect.steps import (
-    HANDSHAKE,
-    REVISIONS,
+from mcp_protogen.servers.inspect.revision_facts import (
     SSE,
-    STATELESS,
     STDIO,
+    has_batches,
+    is_stateful,
+    is_stateless,
+)
+from mcp_protogen.servers.inspect.steps import (
     Probe,
     SessionClient,
     Step,
@@ -179,8 +181,8 @@ def _other_revision(client: SessionClient) -> Step:
     return client.ask("server/discover", meta, headers=headers)
 
 
-_STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE}
-_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,)}
+_STATEFUL: Final[dict[str, Any]] = {"of": is_stateful}
+_STATELESS: Final[dict[str, Any]] = {"of": is_stateless}
 _STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
 _SUBSCRIBE: Final[dict[str, Any]] = {"declared": ("resources", "subscribe"), **_STATEFUL}
 _HIGHEST: Final = {"level": "emergency"}
@@ -188,7 +190,7 @@ _NO_LEVEL: Final = {"_meta": {LOG_LEVEL: NONE}}
 _LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
 
 OPENING: Final = (
-    Probe(name="open", make=SessionClient.begin, revisions=(*REVISIONS, UNKNOWN_REVISION)),
+    Probe(name="open", make=SessionClient.begin, of=lambda revision: True),
     telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
 """How a session begins; without an agreement it ends with the first step."""
@@ -234,7 +236,7 @@ MISTAKES: Final = (
     Probe(name="request cancelled", make=_cancelled, **_STREAMS),
     Probe(name="without jsonrpc", make=partial(_without, member="jsonrpc")),
     Probe(name="without method", make=partial(_without, member="method")),
-    Probe(name="batch", make=_batch, revisions=("2025-03-26",)),
+    Probe(name="batch", make=_batch, of=has_batches),
     Probe(name="no JSON", make=_cut_off),
 )
 """Mistakes of a client, and what is unusual but allowed."""

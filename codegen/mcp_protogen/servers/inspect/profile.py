@@ -10,8 +10,8 @@ from mcp_protogen.pipeline.reports.change import Overview
 from mcp_protogen.runtime.messages.envelope import SERVER_INFO
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.plan import LISTS, listing
+from mcp_protogen.servers.inspect.revision_facts import is_inspected
 from mcp_protogen.servers.inspect.rule_faults import members
-from mcp_protogen.servers.inspect.steps import REVISIONS
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     TIMEOUT,
@@ -71,7 +71,7 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
         name=_text(info.get("name")),
         version=_text(info.get("version")),
         revision=best.revision if best.is_spoken else "",
-        spoken=tuple(_spoken(one) for one in sessions if one.revision in REVISIONS),
+        spoken=tuple(_spoken(one) for one in sessions if is_inspected(one.revision)),
         unknown=unknown.negotiated if unknown is not None else "",
         seconds=_first_answer(best),
         capabilities=tuple(_declared(best)),

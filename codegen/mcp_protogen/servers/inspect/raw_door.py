@@ -15,7 +15,8 @@ from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
 from mcp_protogen.servers.inspect.http_plan import METADATA, session_id
 from mcp_protogen.servers.inspect.intake import Intake
 from mcp_protogen.servers.inspect.messages import protocol_of
-from mcp_protogen.servers.inspect.steps import STATELESS, Step
+from mcp_protogen.servers.inspect.revision_facts import held_to
+from mcp_protogen.servers.inspect.steps import Step
 from mcp_protogen.servers.inspect.stream_transport import encoded
 from mcp_protogen.servers.inspect.transcript import Session
 
@@ -23,9 +24,9 @@ _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 
 @cache
-def names() -> dict[str, str]:
-    """Return the members of params that a header field repeats, by method."""
-    methods = protocol_of(STATELESS).methods.items()
+def names(revision: str) -> dict[str, str]:
+    """Return the members of params that a header field repeats in a revision, by method."""
+    methods = protocol_of(held_to(revision)).methods.items()
     return {**fields.NAMED, **{key: about["name"] for key, about in methods if "name" in about}}
 
 
@@ -67,10 +68,10 @@ class RawDoor:
 
     def _fields(self, step: Step) -> dict[str, str]:
         protocol = ProtocolState()
-        protocol.names = names()
+        protocol.names = names(self._session.revision)
         protocol.agreed = self._session.negotiated
         protocol.session_id = session_id(self._session)
-        revision = STATELESS if self._session.revision == STATELESS else None
+        revision = self._session.revision if self._session.is_stateless else None
         if step.messages:
             message = step.messages[0] if is_object(step.messages[0]) else {}
             method, params = str(message.get("method", "")), message.get("params", {})

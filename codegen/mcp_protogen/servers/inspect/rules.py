@@ -1,12 +1,14 @@
-"""The rules that a server is held to, by the table in `rules.md`, and what breaks them."""
+"""The rules that a server is held to, by `rules.json`, and what breaks them."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from mcp_protogen.pipeline.reports.severities import SeverityRow, severity_table
 from mcp_protogen.servers.inspect.checks import (
@@ -18,12 +20,12 @@ from mcp_protogen.servers.inspect.checks import (
     over_stdio,
     subscriptions,
 )
+from mcp_protogen.servers.inspect.revision_facts import held_to, inspected
 from mcp_protogen.servers.inspect.rule_faults import Check, Fault
-from mcp_protogen.servers.inspect.steps import HANDSHAKE, REVISIONS
-from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
+from mcp_protogen.servers.inspect.transcript import Session
 
 _HERE: Final = Path(__file__).parent
-_LINE: Final = re.compile(r"^\| (?!code \|)(?P<cells>[a-z][^\n]*) \|$", re.MULTILINE)
+_FORM: Final = ConfigDict(extra="forbid", frozen=True)
 _SITE: Final = "https://modelcontextprotocol.io/specification"
 _EXTENSIONS: Final = "https://github.com/modelcontextprotocol"
 
@@ -50,21 +52,31 @@ class RuleLevel(StrEnum):
 class Rule:
     """A rule: what is required, in which revisions, and where that is said.
 
-    `level` is all that the table says of it; `levels` and `pages` have each revision of the rule.
-    `rows` are those of the requirements in the documentation.
+    `levels` and `pages` have each revision of the rule, the oldest first. `rows` are those of the
+    requirements in the documentation.
     """
 
     code: str
-    level: str
     levels: Mapping[str, RuleLevel]
     pages: Mapping[str, str]
     rows: tuple[str, ...]
     text: str
 
     @property
-    def revisions(self) -> tuple[str, ...]:
-        """The revisions that have it, the oldest first."""
-        return tuple(self.levels)
+    def level(self) -> str:
+        """The level in words, such as `SHOULD, MUST since 2025-06-18`."""
+        found, before = list[str](), ""
+        for revision, level in self.levels.items():
+            if level != before:
+                found.append(f"{level} since {revision}" if before else level)
+            before = level
+        return ", ".join(found)
+
+    @property
+    def span(self) -> str:
+        """The revisions that have it, in words."""
+        first, last = min(self.levels), max(self.levels)
+        return f"in {first}" if first == last else f"from {first} to {last}"
 
     def page(self, revision: str) -> str:
         """Return the address of the page that says it for a revision."""
@@ -76,28 +88,58 @@ class Rule:
         return f"{_SITE}/{revision}/{page.replace('/index', '')}"
 
 
+class _Change(BaseModel):
+    """What is said of a rule anew, from a revision on."""
+
+    model_config = _FORM
+    level: RuleLevel | None = None
+    page: str = ""
+
+
+class _Entry(BaseModel):
+    """A rule as `rules.json` has it: from a revision on, to the last one that has it if any is."""
+
+    model_config = _FORM
+    text: str
+    begin: str = Field(alias="from")
+    until: str = ""
+    level: RuleLevel
+    page: str
+    since: dict[str, _Change] = {}
+    rows: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> "_Entry":
+        named = [self.begin, *self.since, *filter(None, [self.until])]
+        if named != sorted(named) or not inspected().keys() >= {*named}:
+            raise ValueError(f"{', '.join(named)}: unknown revisions, or not the oldest first")
+        return self
+
+    def rule(self, code: str) -> Rule:
+        """Return the rule in all revisions that there are."""
+        levels, pages = dict[str, RuleLevel](), dict[str, str]()
+        level, page = self.level, self.page
+        for revision in inspected():
+            change = self.since.get(revision, _Change())
+            level, page = change.level or level, change.page or page
+            if self.begin <= revision <= (self.until or revision):
+                levels[revision], pages[revision] = level, page
+        return Rule(code, levels, pages, self.rows, self.text)
+
+
+_FILE: Final = TypeAdapter(dict[str, _Entry])
+
+
 @cache
 def rules() -> Mapping[str, Rule]:
-    """Return the table, by code."""
-    text = (_HERE / "rules.md").read_text(encoding="utf-8")
-    found = (_rule(line["cells"]) for line in _LINE.finditer(text))
-    return {rule.code: rule for rule in found}
+    """Return all rules, by code."""
+    return read_rules((_HERE / "rules.json").read_bytes())
 
 
-def _rule(line: str) -> Rule:
-    code, level, first, last, page, rows, text = (cell.strip() for cell in line.split(" | "))
-    revisions = REVISIONS[REVISIONS.index(first) : REVISIONS.index(last) + 1]
-    levels = {one: RuleLevel(value) for one, value in _by_revision(level, revisions).items()}
-    return Rule(code, level, levels, _by_revision(page, revisions), tuple(rows.split()), text)
-
-
-def _by_revision(cell: str, revisions: Sequence[str]) -> dict[str, str]:
-    """Return what a cell such as `SHOULD, MUST since 2025-06-18` says of each revision."""
-    first, *later = cell.split(", ")
-    found = dict.fromkeys(revisions, first)
-    for value, _, since in (one.partition(" since ") for one in later):
-        found |= dict.fromkeys(revisions[revisions.index(since) :], value)
-    return found
+def read_rules(content: bytes) -> Mapping[str, Rule]:
+    """Return the rules of a file; raise `ValueError` if it is not as it should be."""
+    entries = _FILE.validate_json(content)
+    return MappingProxyType({code: entry.rule(code) for code, entry in entries.items()})
 
 
 SEVERITIES: Final[Mapping[str, SeverityRow]] = severity_table(_HERE / "severities.md")
@@ -132,7 +174,7 @@ class Breach:
 
 
 def judged(sessions: Iterable[Session]) -> tuple[Breach, ...]:
-    """Return all breaches, those of the strictest level first, in the order of the table."""
+    """Return all breaches, those of the strictest level first, in the order of the rules."""
     found = tuple(sessions)
     shown: dict[tuple[str, str], list[tuple[Session, Fault]]] = {}
     # The newest revision gives the example: it is the one that a server aims at.
@@ -154,25 +196,21 @@ def _faults(session: Session, all: tuple[Session, ...]) -> Iterator[Fault]:
     session.others = tuple(sorted(spoken))
     for check in CHECKS:
         for fault in check(session):
-            if _held_to(session) in rules()[fault.code].levels:
+            if held_to(session.revision) in rules()[fault.code].levels:
                 yield fault
-
-
-def _held_to(session: Session) -> str:
-    return HANDSHAKE[-1] if session.revision == UNKNOWN_REVISION else session.revision
 
 
 def _breach(shown: Sequence[tuple[Session, Fault]]) -> Breach:
     """Return what sessions show of one rule at one item."""
     rule = rules()[shown[0][1].code]
-    levels = [rule.levels[_held_to(session)] for session, _ in shown]
+    levels = [rule.levels[held_to(session.revision)] for session, _ in shown]
     level = min(levels, key=list(RuleLevel).index)
     first, example = shown[levels.index(level)]
     return Breach(
         rule=rule,
         level=level,
         example=example,
-        revision=_held_to(first),
+        revision=held_to(first.revision),
         number=len(shown),
         sessions=tuple(dict.fromkeys(one.label for one in (first, *(s for s, _ in shown)))),
     )

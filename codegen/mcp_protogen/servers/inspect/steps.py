@@ -8,15 +8,9 @@ from typing import Any, Final
 from mcp_protogen import __version__
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages import envelope
+from mcp_protogen.servers.inspect.revision_facts import TRANSPORTS, is_inspected
 from mcp_protogen.servers.inspect.transcript import Session
 
-STDIO: Final = "stdio"
-HTTP: Final = "Streamable HTTP"
-SSE: Final = "HTTP+SSE"
-
-STATELESS: Final = "2026-07-28"
-HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-REVISIONS: Final = (*HANDSHAKE, STATELESS)
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 
 
@@ -63,7 +57,7 @@ class SessionClient:
     @property
     def stateless(self) -> bool:
         """Return whether each request says all about its client."""
-        return self.session.revision == STATELESS
+        return self.session.is_stateless
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return a request as a careful client would write it."""
@@ -73,10 +67,10 @@ class SessionClient:
         head = {"jsonrpc": "2.0", "id": next(self.ids), "method": method}
         return {**head, "params": given} if given else head
 
-    def meta(self, revision: str = STATELESS) -> dict[str, Any]:
+    def meta(self, revision: str = "") -> dict[str, Any]:
         """Return what each request of the stateless era says about its client."""
         return {
-            envelope.PROTOCOL_VERSION: revision,
+            envelope.PROTOCOL_VERSION: revision or self.session.revision,
             envelope.CLIENT_INFO: _CLIENT,
             envelope.CLIENT_CAPABILITIES: {},
         }
@@ -111,21 +105,22 @@ Make = Callable[[SessionClient], Step | None]
 class Probe:
     """A named step of a plan; `make` returns None where it does not apply.
 
-    A probe that `repeats` is taken until it does not apply any more. `declared` is the capability
-    without which it is left out; with `undeclared`, it is left out with it.
+    `of` says whether it is for a revision. A probe that `repeats` is taken until it does not apply
+    any more. `declared` is the capability without which it is left out; with `undeclared`, it is
+    left out with it.
     """
 
     name: str
     make: Make
-    revisions: tuple[str, ...] = REVISIONS
-    transports: tuple[str, ...] = (STDIO, HTTP, SSE)
+    of: Callable[[str], bool] = is_inspected
+    transports: tuple[str, ...] = TRANSPORTS
     declared: tuple[str, ...] = ()
     undeclared: bool = False
     repeats: bool = False
 
     def applies(self, session: Session) -> bool:
         """Return whether a session has this step at all."""
-        if session.revision not in self.revisions or session.transport not in self.transports:
+        if not self.of(session.revision) or session.transport not in self.transports:
             return False
         return not self.declared or session.declares(*self.declared) is not self.undeclared
 

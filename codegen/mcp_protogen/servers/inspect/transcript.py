@@ -15,6 +15,7 @@ from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
 from mcp_protogen.runtime.messages.reading import Repair, read_values
 from mcp_protogen.servers.connect.traffic import Message
+from mcp_protogen.servers.inspect import revision_facts
 
 UNKNOWN_REVISION: Final = "1999-01-01"
 """A revision that does not exist, which is asked for to see what is offered."""
@@ -237,6 +238,11 @@ class Session:
     def is_spoken(self) -> bool:
         """Return whether the server agreed to the revision that was asked for."""
         return self.negotiated == self.revision != UNKNOWN_REVISION
+
+    @property
+    def is_stateless(self) -> bool:
+        """Return whether each request says all about its client."""
+        return revision_facts.is_stateless(self.revision)
 
     @property
     def capabilities(self) -> dict[str, Any]:

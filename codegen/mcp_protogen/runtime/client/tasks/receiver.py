@@ -62,7 +62,7 @@ class TaskReceiver(ClientBase):
         super().__init_subclass__(**options)
         table = getattr(cls, "TABLE", None)
         if table is not None and table.request(RESULT, "server") is None:
-            why = f"{table.revision} has no tasks of clients, only 2025-11-25 has"
+            why = f"{table.revision} has no tasks of clients"
             raise TypeError(f"{cls.__name__}: {why}")
 
     @property

@@ -6,11 +6,14 @@ A request that has to wait until its user has logged in is held: its timeout beg
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ...core.errors import RequestId
+from ..headers import PROTOCOL_VERSION
 from ..httpx2 import HttpClient
 from .outgoing import message_of
+
+_VERSION: Final = PROTOCOL_VERSION.encode()
 
 Hold: TypeAlias = Callable[[RequestId | None, bool], object]
 """Is told that a request is held, or that it is no more; None stands for one without an id."""
@@ -28,6 +31,16 @@ class Exchange:
     values: Callable[[str], Sequence[str]] = field(repr=False)
     """Return the values of all fields of the response that have this name."""
     body: bytes | None = field(default=None, repr=False)
+    version: str = ""
+    """The revision in its header field; empty without one."""
+
+    @property
+    def revision(self) -> str:
+        """Return the revision that the request names: the beginning of a handshake has no field."""
+        if self.version or self.body is None:
+            return self.version
+        asked = message_of(self.body).params.get("protocolVersion")
+        return asked if isinstance(asked, str) and asked.isprintable() else ""
 
     @property
     def operation(self) -> str:
@@ -117,6 +130,7 @@ class AuthorizingClient:
                 response.status_code,
                 response.headers.get_list,
                 unsent.content,
+                unsent.headers.get(_VERSION, b"").decode(),
             )
             if not self._authorizer.refuses(exchange):
                 return response

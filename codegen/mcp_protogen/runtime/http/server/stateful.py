@@ -4,7 +4,7 @@
 """
 
 from contextlib import nullcontext
-from functools import partial
+from functools import cached_property, partial
 from logging import getLogger
 from typing import Final
 
@@ -29,9 +29,6 @@ _log: Final = getLogger(__name__)
 
 _SESSION: Final = headers.SESSION_ID.encode()
 _LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
-
-# Where the header names no revision (2025-06-18, basic/transports, "Protocol Version Header").
-_ASSUMED: Final = "2025-03-26"
 
 
 class StatefulHttp:
@@ -155,10 +152,16 @@ class StatefulHttp:
 
     # Requests.
 
+    @cached_property
+    def _unnamed(self) -> str | None:
+        """The revision of requests that name none (2025-06-18, "Protocol Version Header")."""
+        views, offered = self._state.views, self._state.offer.handshake
+        return next((one for one in offered if views[one].table.rules.unnamed_over_http), None)
+
     async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        state, revision = self._state, exchange.version or _ASSUMED
+        state, revision = self._state, exchange.version or self._unnamed
         self._check_version(exchange, None)
-        if revision not in state.offer.handshake:
+        if revision is None:
             raise HttpRefusal(400, "MCP-Protocol-Version is missing")
         bound_server = state.bound_server(revision)
         with single_request(exchange, state, bound_server, HANDSHAKE) as (connection, response):

@@ -16,8 +16,8 @@ from mcp_protogen.runtime.core.errors import (
 from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
 from mcp_protogen.servers.inspect.plan import LISTS, NONE, PAGES, SET_LEVEL
+from mcp_protogen.servers.inspect.revision_facts import HTTP
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
-from mcp_protogen.servers.inspect.steps import HTTP, STATELESS
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
 
 NO_RESOURCE: Final = -32002
@@ -48,7 +48,7 @@ def opening(session: Session) -> Iterator[Fault]:
         yield fault(
             "unknown-revision-agreed", "protocolVersion", message, first, got=session.opening
         )
-    if session.is_spoken and session.revision != STATELESS:
+    if session.is_spoken and not session.is_stateless:
         for one in first.received:
             method = one.get("method")
             if method is not None and method not in ("ping", "notifications/message"):
@@ -58,7 +58,7 @@ def opening(session: Session) -> Iterator[Fault]:
 
 def errors(session: Session) -> Iterator[Fault]:
     """Yield mistakes of the client that are not answered with the error that belongs to them."""
-    stateless = session.revision == STATELESS
+    stateless = session.is_stateless
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
@@ -203,7 +203,7 @@ def logging(session: Session) -> Iterator[Fault]:
             continue
         names_level = LOG_LEVEL in members(exchange.request, "params", "_meta")
         for one in exchange.notified("notifications/message"):
-            if session.revision == STATELESS and not names_level:
+            if session.is_stateless and not names_level:
                 message = "the request names no log level"
                 yield fault("log-unasked", "notifications/message", message, exchange, got=one)
             elif is_set and members(one, "params").get("level") in LEVELS[:-1]:

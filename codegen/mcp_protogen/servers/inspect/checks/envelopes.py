@@ -11,7 +11,6 @@ from mcp_protogen.runtime.http.headers import EVENTS, media_type
 from mcp_protogen.runtime.messages.reading import Repair, RepairKind
 from mcp_protogen.servers.inspect.messages import Protocol, protocol_of
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault
-from mcp_protogen.servers.inspect.steps import STATELESS
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     TIMEOUT,
@@ -137,7 +136,7 @@ def messages(session: Session) -> Iterator[Fault]:
                 yield from _of_answer(protocol, exchange, one)
                 continue
             yield from _of_call(protocol, exchange, one)
-            if "id" in one and session.revision == STATELESS:
+            if "id" in one and session.is_stateless:
                 message = "the server sends a request"
                 yield fault("request-of-server", str(one["method"]), message, exchange, got=one)
             else:

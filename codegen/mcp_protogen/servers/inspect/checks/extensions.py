@@ -8,7 +8,6 @@ from mcp_protogen.runtime.core.errors import MISSING_CLIENT_CAPABILITY
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
-from mcp_protogen.servers.inspect.steps import STATELESS
 from mcp_protogen.servers.inspect.transcript import Exchange, Session
 
 _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -28,7 +27,7 @@ def names(session: Session) -> Iterator[Fault]:
 
 def kinds(session: Session) -> Iterator[Fault]:
     """Yield results of a kind that the client did not say it knows."""
-    if session.revision != STATELESS or not session.is_spoken:
+    if not session.is_stateless or not session.is_spoken:
         return
     claims = protocol_of(session.revision).claims
     for exchange in session.exchanges:

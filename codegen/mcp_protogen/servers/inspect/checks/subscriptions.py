@@ -8,7 +8,6 @@ from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID
 from mcp_protogen.servers.inspect.feature_plan import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault, members
-from mcp_protogen.servers.inspect.steps import STATELESS
 from mcp_protogen.servers.inspect.transcript import Exchange, Session, same_id
 
 _MEMBERS: Final = {
@@ -33,7 +32,7 @@ class _Subscription:
 
 def subscriptions(session: Session) -> Iterator[Fault]:
     """Yield what comes on subscriptions and does not belong there, and what comes too early."""
-    if session.revision != STATELESS or not session.is_spoken:
+    if not session.is_stateless or not session.is_spoken:
         return
     opened: list[_Subscription] = []
     for exchange in session.exchanges:

@@ -132,7 +132,8 @@ class ResourceAuthorizer:
             # Another request may have got other tokens meanwhile.
             if self._shown == sent:
                 first = not any(map(_is_unauthorized, exchanges[:-1]))
-                await self._authorize(_refusal(last), last.operation, may_refresh=first)
+                refusal = _refusal(last, last.revision)
+                await self._authorize(refusal, last.operation, may_refresh=first)
 
         # A login that fails fails for all who wait for it; more scopes are for one operation.
         purpose = "log in" if last.status == 401 else f"scopes for {last.operation}"
@@ -329,9 +330,9 @@ def _expires(known: Authorization) -> float:
     return -inf if expires_at is None else expires_at
 
 
-def _refusal(exchange: Exchange) -> Refusal:
-    challenges = exchange.values("www-authenticate")
-    return Refusal(status=exchange.status, www_authenticate=tuple(challenges))
+def _refusal(exchange: Exchange, revision: str = "") -> Refusal:
+    challenges = tuple(exchange.values("www-authenticate"))
+    return Refusal(status=exchange.status, www_authenticate=challenges, revision=revision)
 
 
 def _wants_nonce(exchange: Exchange) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ...headers import media_type
+from ...headers import PROTOCOL_VERSION, media_type
 from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
 from ..steps import Fetch, Fetched, Flow, fetch
@@ -20,7 +20,6 @@ T = TypeVar("T")
 _RESOURCE: Final = "/.well-known/oauth-protected-resource"
 
 _HEADERS: Final = {"accept": "application/json"}
-_OF_SERVERS_THAT_ISSUE_TOKENS: Final = {**_HEADERS, "mcp-protocol-version": "2025-03-26"}
 
 
 def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMetadata | None]:
@@ -66,14 +65,17 @@ def find_server(issuer: str, *, trailing_slash: bool = False) -> Flow[ServerMeta
     return _of_issuer(found, issuer, trailing_slash)
 
 
-def default_server(url: str, *, trailing_slash: bool = False) -> Flow[ServerMetadata]:
+def default_server(
+    url: str, revision: str = "", *, trailing_slash: bool = False
+) -> Flow[ServerMetadata]:
     """Return the metadata of an MCP server that issues its tokens itself, as in 2025-03-26.
 
     That is its document, or the endpoints that it has without one (basic/authorization, "Server
-    Metadata Discovery"). It is for where `find_resource` found nothing. Raises as `find_server`.
+    Metadata Discovery"). It is for where `find_resource` found nothing. `revision` is that of the
+    client, if it is known. Raises as `find_server`.
     """
     root, _ = _split(url, "URL of the server")
-    headers = _OF_SERVERS_THAT_ISSUE_TOKENS
+    headers = {**_HEADERS, **({PROTOCOL_VERSION: revision} if revision else {})}
     found = yield from _first([f"{root}{SERVER_METADATA}"], server_metadata, headers)
     if not isinstance(found, _Missing):
         return _of_issuer(found, root, trailing_slash)

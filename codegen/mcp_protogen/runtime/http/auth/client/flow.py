@@ -93,7 +93,8 @@ def _discovered(
     slash = settings.trailing_slash
     resource = yield from find_resource(known.url, refusal)
     if resource is None:
-        server = yield from default_server(known.url, trailing_slash=slash)
+        spoken = refusal.revision if refusal is not None else ""
+        server = yield from default_server(known.url, spoken, trailing_slash=slash)
     else:
         ours = [one.issuer for one in (settings, settings.client, known.server) if one is not None]
         issuer = choose_issuer(resource.authorization_servers, ours, trailing_slash=slash)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ...client.authorization import Exchange
+from ...headers import PROTOCOL_VERSION
 from ...httpx2 import HttpClient, httpx2
 from ..errors import AuthorizationError
 from ..fetch_policy import FetchPolicy, host_of, is_loopback
@@ -126,7 +127,10 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
                 values = response.headers.get_list
                 # A client may follow redirects on its own, to another origin, too.
                 answered = str(response.url)
-                exchange = Exchange(verb, answered, fields, response.status_code, values)
+                version = request.headers.get(PROTOCOL_VERSION, "")
+                exchange = Exchange(
+                    verb, answered, fields, response.status_code, values, version=version
+                )
                 exchanges.append(exchange)
                 if not authorizer.refuses(exchange) or not await authorizer.again(exchanges):
                     return

@@ -130,8 +130,10 @@ class Authorization:
 class Refusal:
     """A response of the MCP server that refuses a request: 401, or 403 for its scopes.
 
-    `www_authenticate` has the values of all header fields of that name.
+    `www_authenticate` has the values of all header fields of that name. `revision` is the one that
+    the request named; empty if it named none.
     """
 
     status: int
     www_authenticate: tuple[str, ...] = ()
+    revision: str = ""

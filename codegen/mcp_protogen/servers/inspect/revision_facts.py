@@ -1,0 +1,98 @@
+"""What is inspected: the revisions with facts, and what steps and checks ask of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.inputs import facts
+from mcp_protogen.runtime.core.spec import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
+from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
+
+STDIO: Final = "stdio"
+HTTP: Final = "Streamable HTTP"
+SSE: Final = "HTTP+SSE"
+TRANSPORTS: Final = (STDIO, HTTP, SSE)
+"""The transports that an inspection can speak, by their names in facts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectedRevision:
+    """What facts say of a revision.
+
+    `transports` are those over which it is tried, `methods` and `headers` are the methods and the
+    header fields of requests that it has, and `batching` is whether it has batches.
+    """
+
+    era: Era
+    transports: frozenset[str]
+    methods: frozenset[str]
+    headers: frozenset[str]
+    batching: bool
+
+
+@cache
+def inspected() -> Mapping[str, InspectedRevision]:
+    """Return all revisions that can be inspected, by name, the oldest first."""
+    folder = schema_folder()
+    return {name: _of(facts.load(folder, name)) for name in facts.known(folder)}
+
+
+def _of(stated: facts.Facts) -> InspectedRevision:
+    document = stated.document
+    return InspectedRevision(
+        era=ERAS[stated.era],
+        transports=frozenset(document["inspected"]["over"]),
+        methods=frozenset(stated.methods),
+        headers=frozenset(document["headers"]["request"]),
+        batching=document["rules"]["batching"]["receive"],
+    )
+
+
+def newest(era: Era) -> str:
+    """Return the newest revision of an era."""
+    return max(name for name, one in inspected().items() if one.era is era)
+
+
+def held_to(revision: str) -> str:
+    """Return the revision whose rules hold: one that does not exist is asked for by a handshake."""
+    return revision if revision in inspected() else newest(HANDSHAKE_ERA)
+
+
+# What steps are for: functions of the name of a revision.
+
+
+def is_inspected(revision: str) -> bool:
+    """Return whether there is a revision of this name."""
+    return revision in inspected()
+
+
+def is_stateless(revision: str) -> bool:
+    """Return whether each request of a revision says all about its client."""
+    return is_inspected(revision) and inspected()[revision].era is STATELESS_ERA
+
+
+def is_stateful(revision: str) -> bool:
+    """Return whether sessions of a revision begin with a handshake."""
+    return is_inspected(revision) and inspected()[revision].era is HANDSHAKE_ERA
+
+
+def has_batches(revision: str) -> bool:
+    """Return whether several messages may be sent at once."""
+    return is_inspected(revision) and inspected()[revision].batching
+
+
+def has_core_tasks(revision: str) -> bool:
+    """Return whether a revision itself has tasks, which need no extension."""
+    return is_inspected(revision) and "tasks/list" in inspected()[revision].methods
+
+
+def has_http_sessions(revision: str) -> bool:
+    """Return whether sessions over HTTP have an id."""
+    return is_stateful(revision) and SESSION_ID in inspected()[revision].headers
+
+
+def names_agreed_revision(revision: str) -> bool:
+    """Return whether requests over HTTP name the revision that was agreed on before."""
+    return is_stateful(revision) and PROTOCOL_VERSION in inspected()[revision].headers
