@@ -294,6 +294,12 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
         ("Skill", {"type": "object"}, "bad-form", "/$defs/Skill"),
         ("Skill", {"source": "here", "type": 3}, "not-a-schema", "/$defs/Skill/type"),
         ("Resource", {"source": "here", "type": "object"}, "extension-differs", "/$defs/Resource"),
+        (
+            "Cursor",
+            {"source": "here", "type": "string", "format": "uri"},
+            "extension-differs",
+            "/$defs/Cursor/format",
+        ),
     ):
         with tables.case(code):
             file.write_text(json.dumps({**facts, "$defs": {**facts["$defs"], name: written}}))
