@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from mcp_protogen.runtime.transports.recordings import read_recorded
 from mcp_protogen.servers.bridge.process import Address, address
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.traffic import read_lines
-from support.folders import ROOT
+from support.folders import ROOT, environment
 from support.json_types import Json
 from support.running import Run
 from support.tables import case
@@ -93,6 +94,19 @@ def test_a_full_file_ends_with_a_whole_line(
     assert [one.getMessage() for one in caplog.records] == [
         f"{file} is full: what follows is not recorded"
     ]
+
+
+def test_addresses_of_requests_are_not_in_the_log_at_any_level() -> None:
+    program = """if True:
+        from logging import getLogger
+        from mcp_protogen.servers.bridge.logs import begin_log
+        begin_log("debug", "text")
+        for name in ("ours", "httpx2", "httpcore2.http11"):
+            getLogger(name).info("https://mcp.example/?key=s3cret")
+        """
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    assert [line.split()[3] for line in ran.stderr.splitlines()] == ["ours:"]
 
 
 def test_an_address_is_a_port_with_or_without_a_host() -> None:
