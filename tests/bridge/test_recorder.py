@@ -1,5 +1,6 @@
 """What a bridge writes of what passes."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.runtime.http.tapping import tapping
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from mcp_protogen.servers.bridge.process import Address, address
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
@@ -107,6 +109,23 @@ def test_addresses_of_requests_are_not_in_the_log_at_any_level() -> None:
     command = [sys.executable, "-c", program]
     ran = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
     assert [line.split()[3] for line in ran.stderr.splitlines()] == ["ours:"]
+
+
+def test_events_that_are_no_messages_are_not_shown() -> None:
+    shown = list[tuple[str, bytes]]()
+
+    async def ignore(event: object = None) -> None:
+        """Neither side of the exchange does anything."""
+
+    async def answer() -> None:
+        show = tapping({"method": "GET"}, ignore, ignore, lambda *one: shown.append(one)).send
+        headers = [(b"content-type", b"text/event-stream")]
+        await show({"type": "http.response.start", "headers": headers})
+        for said in ("event: endpoint\ndata: /messages", 'data: {"id": 1}', "id: 1\ndata:"):
+            await show({"type": "http.response.body", "body": f"{said}\n\n".encode()})
+
+    asyncio.run(answer())
+    assert shown == [("server", b'{"id": 1}')]
 
 
 def test_an_address_is_a_port_with_or_without_a_host() -> None:

@@ -17,6 +17,7 @@ from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.named_extensions import chosen, named_extensions
 from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, extension_names
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
+from mcp_protogen.pipeline.derive.inheritance import inheriting
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.parts import DEFAULT
@@ -311,6 +312,11 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
             place = "schema/extensions/skills/facts.json"
             assert (problem.code, problem.place) == (code, place)
             assert problem.pointer.startswith(pointer)
+
+
+def test_intersection_that_has_no_type_of_its_own_extends_nothing() -> None:
+    joined = {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"x": {}}}]}
+    assert inheriting((), {"A": {"properties": {"b": joined}}}) == ()
 
 
 def test_projects_take_extensions_from_pins_alone() -> None:
