@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.http.tapping import tapping
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from mcp_protogen.servers.bridge.process import Address, address
@@ -114,11 +115,14 @@ def test_addresses_of_requests_are_not_in_the_log_at_any_level() -> None:
 def test_events_that_are_no_messages_are_not_shown() -> None:
     shown = list[tuple[str, bytes]]()
 
-    async def ignore(event: object = None) -> None:
+    async def ignore(*_: object) -> Any:
         """Neither side of the exchange does anything."""
 
+    def tap(role: Role, data: bytes) -> None:
+        shown.append((role, data))
+
     async def answer() -> None:
-        show = tapping({"method": "GET"}, ignore, ignore, lambda *one: shown.append(one)).send
+        show = tapping({"method": "GET"}, ignore, ignore, tap).send
         headers = [(b"content-type", b"text/event-stream")]
         await show({"type": "http.response.start", "headers": headers})
         for said in ("event: endpoint\ndata: /messages", 'data: {"id": 1}', "id: 1\ndata:"):

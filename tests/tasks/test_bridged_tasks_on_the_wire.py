@@ -269,8 +269,9 @@ async def test_a_listen_stream_hears_at_once_of_what_a_server_of_2025_11_25_noti
     )
     async with between(served) as hand:
         id = await asking.begun(hand, "x")
-        listening = {"notifications": {"taskIds": [id]}, "_meta": asking.DECLARED}
-        await hand.send(modern("subscriptions/listen", 7, **listening))
+        wanted = {"taskIds": [id]}
+        listen = modern("subscriptions/listen", 7, notifications=wanted, _meta=asking.DECLARED)
+        await hand.send(listen)
         await hand.take()
         assert (await hand.take())["params"]["status"] == "working"
         await served.notify("notifications/tasks/status", **core_task("t", "cancelled"))

@@ -11,13 +11,13 @@ from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.inheritance import inheriting
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.extensions import load
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.named_extensions import chosen, named_extensions
 from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, extension_names
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
-from mcp_protogen.pipeline.derive.inheritance import inheriting
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.parts import DEFAULT
@@ -315,7 +315,7 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
 
 
 def test_intersection_that_has_no_type_of_its_own_extends_nothing() -> None:
-    joined = {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"x": {}}}]}
+    joined: dict[str, Any] = {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"x": {}}}]}
     assert inheriting((), {"A": {"properties": {"b": joined}}}) == ()
 
 

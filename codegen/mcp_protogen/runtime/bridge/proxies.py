@@ -129,7 +129,7 @@ class ProxyClientRuntime(ClientRuntime):
         if self.forwarding is None:
             super().notified(method, params)
 
-    async def _told(self, _: Any) -> None:
+    async def _told(self, params: Any) -> None:
         if self.server.carrier is not None:
             self.server.carrier.told()
 
