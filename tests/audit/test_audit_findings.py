@@ -75,6 +75,22 @@ CASES: dict[str, tuple[str, str, set[str]]] = {
         "URLElicitationRequiredError",
         {"field-type"},
     ),
+    "any number is taken where the schema has one code": (
+        """
+        class Problem(BaseModel):
+            code: int
+            message: str
+            data: Any = None
+
+        class URLElicitationRequiredError(BaseModel):
+            model_config = ConfigDict(extra="allow")
+            jsonrpc: Literal["2.0"]
+            error: Problem
+            id: int | str | None = None
+        """,
+        "URLElicitationRequiredError",
+        {"field-optional", "field-untyped"},
+    ),
     "a member is missing and kept": (
         """
         class Root(BaseModel):

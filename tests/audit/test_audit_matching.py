@@ -306,8 +306,9 @@ def test_a_type_of_another_package_beside_ones_own_messages_is_no_more_than_that
     assert matched(found)["Tool"] == ("sdk.Tool", "name")
 
 
-def test_messages_of_ones_own_are_not_those_of_another_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("more", [True, False], ids=["more", "as many"])
+def test_own_messages_count_if_they_are_more_than_those_of_another_package(
+    more: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("ping", "tools/list", "prompts/list")
     classes = "".join(
@@ -318,9 +319,10 @@ def test_messages_of_ones_own_are_not_those_of_another_package(
     (tmp_path / "other.py").write_text(head + classes)
     (tmp_path / "sdk.py").write_text(
         f"from other import *\n{head}{classes.replace('Request', 'Own')}"
-        "class More(BaseModel):\n    method: Literal['tools/call']\n"
+        + "class More(BaseModel):\n    method: Literal['tools/call']\n" * more
     )
     monkeypatch.chdir(tmp_path)
     found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
-    assert found.comparison.notes == ()
-    assert matched(found)["CallToolRequest"] == ("sdk.More", "shape")
+    assert [note.code for note in found.comparison.notes] == ["speaks-through"] * (not more)
+    own = {"CallToolRequest": ("sdk.More", "shape")}
+    assert (own.items() <= matched(found).items()) == more

@@ -1,5 +1,6 @@
 """Which scopes a client asks for, and how often."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -193,6 +194,15 @@ def test_one_operation_steps_up_a_few_times_only() -> None:
         "tools/call b": 1,
     }
     assert forget_step_ups(again, "tools/call a") is again
+
+
+def test_operations_that_were_counted_longest_ago_are_forgotten_first() -> None:
+    first, second, *others = names = [f"tools/call {number}" for number in range(256)]
+    known = replace(knowing(requested="read"), step_ups=dict.fromkeys(names, 1))
+    again = count_step_up(settings(), known, refused("new", 403), second)
+    assert again.step_ups == {**known.step_ups, second: 2}
+    later = count_step_up(settings(), again, refused("new", 403), "tools/call new")
+    assert [*later.step_ups] == [*others, second, "tools/call new"] and first not in later.step_ups
 
 
 @pytest.mark.shows("SC-10")

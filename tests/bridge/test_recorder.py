@@ -1,7 +1,9 @@
 """What a bridge writes of what passes."""
 
+import asyncio
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.runtime.core.spec import Role
+from mcp_protogen.runtime.http.tapping import tapping
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from mcp_protogen.servers.bridge.process import Address, address
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.traffic import read_lines
-from support.folders import ROOT
+from support.folders import ROOT, environment
 from support.json_types import Json
 from support.running import Run
 from support.tables import case
@@ -93,6 +97,39 @@ def test_a_full_file_ends_with_a_whole_line(
     assert [one.getMessage() for one in caplog.records] == [
         f"{file} is full: what follows is not recorded"
     ]
+
+
+def test_addresses_of_requests_are_not_in_the_log_at_any_level() -> None:
+    program = """if True:
+        from logging import getLogger
+        from mcp_protogen.servers.bridge.logs import begin_log
+        begin_log("debug", "text")
+        for name in ("ours", "httpx2", "httpcore2.http11"):
+            getLogger(name).info("https://mcp.example/?key=s3cret")
+        """
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    assert [line.split()[3] for line in ran.stderr.splitlines()] == ["ours:"]
+
+
+def test_events_that_are_no_messages_are_not_shown() -> None:
+    shown = list[tuple[str, bytes]]()
+
+    async def ignore(*_: object) -> Any:
+        """Neither side of the exchange does anything."""
+
+    def tap(role: Role, data: bytes) -> None:
+        shown.append((role, data))
+
+    async def answer() -> None:
+        show = tapping({"method": "GET"}, ignore, ignore, tap).send
+        headers = [(b"content-type", b"text/event-stream")]
+        await show({"type": "http.response.start", "headers": headers})
+        for said in ("event: endpoint\ndata: /messages", 'data: {"id": 1}', "id: 1\ndata:"):
+            await show({"type": "http.response.body", "body": f"{said}\n\n".encode()})
+
+    asyncio.run(answer())
+    assert shown == [("server", b'{"id": 1}')]
 
 
 def test_an_address_is_a_port_with_or_without_a_host() -> None:

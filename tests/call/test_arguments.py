@@ -422,6 +422,12 @@ def test_signature_shows_four_choices() -> None:
             assert signature({"name": "t", "inputSchema": schema}) == f"t(n: {shown})"
 
 
+def test_values_are_one_choice_in_whichever_order_their_members_are() -> None:
+    schema = {"properties": {"n": {"enum": [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 2}]}}}
+    shown = signature({"name": "t", "inputSchema": schema})
+    assert shown == 't(n: {"b": 2, "a": 1} | {"a": 2} = …)'
+
+
 def test_arguments_of_arms_are_in_the_signature() -> None:
     arms = [
         {"properties": {"op": {"const": name}, name: {"type": "integer", "default": 1}}}

@@ -103,6 +103,7 @@ def tagged(kind: Any, *required: str, **members: Any) -> Any:
 
 
 A, B = ({"const": name} for name in "ab")
+POSITIVE = {"type": "number", "exclusiveMinimum": 0}
 
 
 def test_a_union_accepts_what_its_alternatives_accept_together() -> None:
@@ -118,6 +119,7 @@ def test_a_union_accepts_what_its_alternatives_accept_together() -> None:
             {"type": "number"},
             {"anyOf": [{"type": "number", "minimum": 0}, {"exclusiveMaximum": 0}]},
         ),
+        ({"type": "number"}, {"oneOf": [POSITIVE, {"type": "number", "maximum": 0}]}),
         (STRING, {"anyOf": [text, longer]}),
         ({"type": "boolean"}, {"anyOf": [{"const": True}, {"const": False}]}),
         ({"enum": [1, 2]}, {"oneOf": [{"const": 2}, {"const": 1}]}),
@@ -158,8 +160,9 @@ def test_a_union_with_a_gap_or_an_overlap_is_a_fault() -> None:
         (between(0, 10, "number"), {"anyOf": [between(0, 5), between(6, 10)]}),
         (
             {"type": "number"},
-            {"anyOf": [{"exclusiveMinimum": 0, "type": "number"}, {"exclusiveMaximum": 0}]},
+            {"anyOf": [POSITIVE, {"exclusiveMaximum": 0}]},
         ),
+        ({"type": "number"}, {"oneOf": [{"minimum": 0}, {"maximum": 0}]}),
         ({"type": "boolean"}, {"anyOf": [{"const": True}, {"const": 0}]}),
         (properties({"kind": {"enum": ["a", "b"]}}), {"anyOf": [tagged(A), tagged(B)]}),
         (some, {"oneOf": [*some["oneOf"], properties({"kind": {"const": "c"}})]}),

@@ -9,7 +9,7 @@ from mcp_protogen.servers.inspect.plan import MISTAKES, READING
 from mcp_protogen.servers.inspect.steps import SessionClient
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION
 from support.inspection.sessions import exchange, request, result, session
-from support.revisions import STATELESS
+from support.revisions import OLD, STATELESS
 from support.tables import case
 
 Json = dict[str, Any]
@@ -73,6 +73,12 @@ def test_inspection_resumes_a_stream_that_has_more_after_its_first_event() -> No
         with case(resumed):
             step = probe.make(SessionClient(session(*exchanges)))
             assert (step and step.headers[headers.LAST_EVENT_ID]) == resumed
+
+
+def test_inspection_names_in_the_header_the_newest_revision_that_is_not_spoken() -> None:
+    (probe,) = (probe for probe in OF_HTTP if probe.name == "other Mcp-Protocol-Version")
+    step = probe.make(SessionClient(session(revision=STATELESS)))
+    assert step is not None and step.headers[headers.PROTOCOL_VERSION] == OLD
 
 
 def test_inspection_asks_stateless_servers_in_an_unknown_revision() -> None:

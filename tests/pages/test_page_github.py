@@ -5,6 +5,7 @@ from typing import Any
 
 from mcp_protogen.pipeline.reports.change import Comparison, Reader
 from mcp_protogen.pipeline.reports.pages.github import render
+from mcp_protogen.pipeline.reports.pages.workflow_commands import Annotation
 from support.pages.comparisons import (
     BREAKING,
     INFO,
@@ -87,6 +88,13 @@ def test_a_long_message_is_cut_in_the_annotation_and_whole_in_the_log() -> None:
     assert (len(title.replace("%3A", ":")), len(message)) == (255, 4096)
     assert title.endswith("…") and message.endswith("…")
     assert line.endswith("because  For everybody.") and len(line) > 8 * 4096
+
+
+def test_what_is_as_long_as_github_takes_is_whole() -> None:
+    for title, message in ((255, 4096), (256, 4097)):
+        one = Annotation("error", "t" * title, "m" * message)
+        assert one.fits is ("…" not in one.command) is (title == 255)
+        assert len(one.command) == len("::error title=::") + 255 + 4096
 
 
 def test_what_is_logged_is_no_command() -> None:

@@ -158,6 +158,14 @@ def test_lines_fit_on_a_terminal(reader: Reader | None) -> None:
     assert any(line.strip() == long_item.item for line in shown)
 
 
+def test_lines_have_60_columns_on_terminals_that_are_narrower() -> None:
+    for word, width, longest in (("bb", 10, 60), ("bb", 60, 60), ("b", 10, 59), ("b", 61, 61)):
+        wordy = replace(NEW, why=f"{word} " * 99)
+        page = text(Comparison("a", "b", (wordy,)), reader=None, colour=False, width=width)
+        with tables.case((word, width)):
+            assert max(len(line) for line in page.splitlines() if "b b" in line) == longest
+
+
 def test_a_name_longer_than_a_line_stays_whole() -> None:
     name = "x" * 200
     assert any(

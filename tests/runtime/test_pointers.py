@@ -90,6 +90,20 @@ def test_a_tag_that_is_also_a_member_is_told_apart_by_the_value() -> None:
     )
 
 
+def test_an_arm_that_is_called_as_a_member_without_items_is_no_part_of_the_pointer() -> None:
+    class Listing(WireModel):
+        items: list[str]
+
+    class Outer(WireModel):
+        listing: Listing | int
+
+    listing = {"Listing": 5, "items": ["a", 5.5]}
+    assert found(Outer, {"listing": listing})[0] == (
+        "/listing/items/1",
+        "Input should be a valid string",
+    )
+
+
 def test_names_are_escaped() -> None:
     class Map(WireModel):
         values: dict[str, int]

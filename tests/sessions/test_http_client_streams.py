@@ -177,6 +177,11 @@ class TestResumption:
             cursor.broke()
             waits.append(cursor.wait)
         assert waits == [1.0, 1.5, 1.5]
+        for asked, waited in ((599_000, 599.0), (600_000, 600.0), (601_000, 600.0)):
+            cursor = streams.Cursor(pkg.Reconnection())
+            cursor.passed(runtime("http.sse").Event(None, "message", "", asked))
+            cursor.broke()
+            assert cursor.wait == waited
 
     def test_bounds_that_make_no_sense_are_refused(self) -> None:
         for bounds in [{"min_wait": 0}, {"min_wait": 2, "max_wait": 1}, {"max_attempts": -1}]:

@@ -1,21 +1,26 @@
 """The text of classes that the target `dataclasses` makes, and of their errors."""
 
 from dataclasses import replace
+from typing import Any, ForwardRef
 
-from mcp_protogen.base.names import FieldName
+from mcp_protogen.base.names import ClassName, FieldName
 from mcp_protogen.pipeline.ir import (
+    AliasIR,
     Anything,
     FieldIR,
     Filled,
     Json,
+    ListOf,
     MapOf,
     ObjectIR,
+    Ref,
     Scalar,
     TypeExpr,
 )
 from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.dataclasses import TARGET
 from mcp_protogen.targets.dataclasses.wire.objects import WireError
+from mcp_protogen.targets.python.aliases import alias_text
 from support.tables import case
 from support.unit import schemas
 
@@ -55,6 +60,13 @@ def test_attribute_has_the_value_for_a_member_that_is_not_given() -> None:
             )
             (file,) = TARGET.files((replace(ir, types=types),), TargetOptions("dataclasses"))
             assert f"\n    {text}\n" in file.text
+
+
+def test_alias_that_contains_itself_is_a_reference_to_resolve_when_a_program_runs() -> None:
+    tree = AliasIR(ClassName("Tree"), ListOf(Ref("Tree")), "", "", False)
+    namespace: dict[str, Any] = {"__name__": __name__}
+    exec("from typing import *\n" + alias_text(tree, lazy=True), namespace)
+    assert namespace["Tree"] == ForwardRef("list[Tree]", module=__name__)
 
 
 def test_error_is_written_with_its_pointer_unless_it_is_about_the_whole_value() -> None:

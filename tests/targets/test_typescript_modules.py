@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_protogen.base.names import ClassName, ModuleName
@@ -16,6 +17,7 @@ from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 from mcp_protogen.targets.typescript import TARGET
 from mcp_protogen.targets.typescript.text import comment, data, single_quoted
 from mcp_protogen.targets.typescript.types import definition, hint
+from mcp_protogen.targets.typescript.typescript_tables import types
 from support.revisions import REVISIONS
 from support.targets import made
 from support.targets.typescript import (
@@ -160,6 +162,14 @@ def test_member_declared_as_json_value_has_that_type() -> None:
         assert f"value?: {name};" in text and "other?: unknown;" in text
         assert f"| {{ [member: string]: {name} }} | {name}[];" in text
         assert "export type Anything = unknown;" in text
+
+
+def test_table_of_types_names_the_members_that_are_required() -> None:
+    shapes = {one.name: one.value for one in types(schemas.read(schemas.schema()).ir)}
+    link: Any = shapes["LinkBlock"]
+    assert [*link["members"]] == ["type", "uri", "weight"] and link["required"] == ["type", "uri"]
+    capabilities: Any = shapes["ClientCapabilities"]
+    assert capabilities["required"] == []
 
 
 def test_quotes_of_comments_stay() -> None:

@@ -259,6 +259,25 @@ async def test_a_listen_stream_hears_of_tasks(server: str) -> None:
         assert (await hand.take())["error"]["code"] == -32021
 
 
+async def test_a_listen_stream_hears_at_once_of_what_a_server_of_2025_11_25_notifies_of() -> None:
+    tool = {"name": "x", "inputSchema": {"type": "object"}}
+    served = Played(
+        OLD,
+        tools_list=[{"tools": [{**tool, "execution": {"taskSupport": "optional"}}]}],
+        tools_call=[{"task": core_task("t")}],
+        tasks_get=[core_task("t", pollInterval=60_000), core_task("t", "cancelled")],
+    )
+    async with between(served) as hand:
+        id = await asking.begun(hand, "x")
+        wanted = {"taskIds": [id]}
+        listen = modern("subscriptions/listen", 7, notifications=wanted, _meta=asking.DECLARED)
+        await hand.send(listen)
+        await hand.take()
+        assert (await hand.take())["params"]["status"] == "working"
+        await served.notify("notifications/tasks/status", **core_task("t", "cancelled"))
+        assert (await wait_for(hand.take(), 5))["params"]["status"] == "cancelled"
+
+
 async def test_a_tool_that_is_always_a_task_is_waited_for_where_the_client_has_none() -> None:
     for version, server in [(OLD, STATELESS), ("2025-06-18", OLD), ("2025-06-18", STATELESS)]:
         with case((version, server)):

@@ -18,7 +18,7 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.json_types import JsonObject
 from support.revisions import OLD
-from support.sessions.talking import INITIALIZED, hello, request, runtime, served
+from support.sessions.talking import INITIALIZED, hello, request, runtime, served, shaken
 from support.tasks.asking import DECLARED, begun, got, told, until
 
 RUNS: list[str] = []
@@ -50,6 +50,13 @@ class Outer(TasksServer, Toolkit, mcp.Server):
             await asyncio.Event().wait()
         assert isinstance(answer, Accepted)
         return f"{answer.value.age} after {len(RUNS)} runs"
+
+    @tool(task=True, idempotent=True)
+    async def later(self, session: mcp.Session) -> str:
+        RUNS.append("later")
+        if len(RUNS) == 1:
+            await asyncio.Event().wait()
+        return str(await session.elicit("How old?", Age))
 
     @tool(task=True)
     async def only_once(self) -> str:
@@ -102,6 +109,21 @@ async def test_a_task_that_may_run_again_goes_on_in_another_worker_with_its_answ
     async with served(Outer(), tasks=of(store), drain=0) as hand:
         ended = await until(hand, id, "completed")
         assert ended["result"]["content"][0]["text"] == "7 after 2 runs"
+
+
+async def test_a_task_that_runs_again_knows_what_its_client_of_2025_11_25_declared() -> None:
+    RUNS.clear()
+    options: JsonObject = {"tasks": of(MemoryTaskStore()), "drain": 0, "revisions": REVISIONS}
+    async with shaken(Outer(), **options) as hand:
+        begun = await hand.ask("tools/call", 1, name="later", arguments={}, task={})
+        id = begun["result"]["task"]["taskId"]
+        while not RUNS:
+            await asyncio.sleep(0)
+    async with shaken(Outer(), **options) as hand:
+        status = "working"
+        while status == "working":
+            status = (await hand.ask("tasks/get", 2, taskId=id))["result"]["status"]
+        assert status == "input_required"
 
 
 async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down() -> None:

@@ -193,6 +193,14 @@ MESSAGES = {
             ClientRequest=union("SayRequest", "PingRequest", "TalkRequest"),
         ),
     ),
+    "two messages for one method, one from each side, with other params": refusal(
+        "bad-message",
+        "/$defs/SayRequest",
+        define(
+            TalkRequest=schemas.message("echo/say", ref("RequestParams")),
+            ServerRequest=union("AskRequest", "TalkRequest"),
+        ),
+    ),
     "two messages for one method, and a type that is called as their params": refusal(
         "name-collision",
         "/$defs/SayRequestParamsChoice",

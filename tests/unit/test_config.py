@@ -97,6 +97,9 @@ def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_
         (Settings(parts=("bridge",)), False),
     ):
         assert flags.over(parts).as_listed().only_parts == listed
+    extensions = settings(tmp_path, '[tool.mcp-gen]\nextensions = "tasks"\nout = "pkg"')
+    for flags, listed in ((Settings(), True), (Settings(extensions=("apps",)), False)):
+        assert flags.over(extensions).as_listed().only_extensions == listed
     assert not Settings().over(parts).only_parts
     assert Settings(parts=("bridge",), prune=True).over(parts).only_parts
     assert Settings(prune=True).over(parts).only is None

@@ -581,6 +581,22 @@ def test_states_of_the_draft_lead_to_facts_that_agree_with_them(
         assert {one.code for one in warnings} <= {"to-decide"}
 
 
+def test_content_is_what_stands_beside_several_kinds_of_it(tmp_path: Path) -> None:
+    document, schema = made_up(), copied(tmp_path)
+    for name in ("Sketch", "Sticker"):
+        members = {"type": {"const": name.lower()}}
+        document["$defs"][name] = {"type": "object", "properties": members, "required": ["type"]}
+    for name, arms in (
+        ("Drawn", ("TextContent", "ImageContent", "Sketch")),
+        ("Noted", ("TextContent", "Sticker")),
+    ):
+        document["$defs"][name] = {"anyOf": [{"$ref": f"#/$defs/{arm}"} for arm in arms]}
+    add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
+    found = drafted(schema)["content_blocks"]
+    assert "Sketch" in found["types"] and "Sticker" not in found["types"]
+    assert found["source"] == TODO
+
+
 def test_names_of_codes_are_those_of_their_types_without_error(tmp_path: Path) -> None:
     document, schema = made_up(), copied(tmp_path)
     for name, code in (("GadgetMissingError", -32091), ("TinError", -32092)):

@@ -11,6 +11,7 @@ from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.inheritance import inheriting
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.extensions import load
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
@@ -294,6 +295,12 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
         ("Skill", {"type": "object"}, "bad-form", "/$defs/Skill"),
         ("Skill", {"source": "here", "type": 3}, "not-a-schema", "/$defs/Skill/type"),
         ("Resource", {"source": "here", "type": "object"}, "extension-differs", "/$defs/Resource"),
+        (
+            "Cursor",
+            {"source": "here", "type": "string", "format": "uri"},
+            "extension-differs",
+            "/$defs/Cursor/format",
+        ),
     ):
         with tables.case(code):
             file.write_text(json.dumps({**facts, "$defs": {**facts["$defs"], name: written}}))
@@ -305,6 +312,11 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
             place = "schema/extensions/skills/facts.json"
             assert (problem.code, problem.place) == (code, place)
             assert problem.pointer.startswith(pointer)
+
+
+def test_intersection_that_has_no_type_of_its_own_extends_nothing() -> None:
+    joined: dict[str, Any] = {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"x": {}}}]}
+    assert inheriting((), {"A": {"properties": {"b": joined}}}) == ()
 
 
 def test_projects_take_extensions_from_pins_alone() -> None:

@@ -49,6 +49,7 @@ STATEMENTS = (
     'N: Final = ErrorSpec(-32042, "L", data=m.N)',
     'N: Final[RequestSpec[m.N, m.L | m.N]] = RequestSpec(\n    "a/b",\n    params=m.N,\n)',
     "N: tuple[Revision, ...] = (Revision('L', module=f\"{__name__}.N\"),)",
+    "N: dict[L] = {N: N, N: N}",
     'N: Mapping[str, Any] = MappingProxyType(\n    {\n        "L": (m.L, "on_N"),\n    }\n)',
     'N = P(\n    {\n        "N": (Need(L, "MUST", when=(When("N", one_of=("L",)),)),),\n    }\n)',
     'N = {\n    "N": "L L",\n}',

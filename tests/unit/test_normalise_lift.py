@@ -1,6 +1,7 @@
 """Inline objects get the names of their places."""
 
 from mcp_protogen.pipeline.normalise.lift import lifted
+from mcp_protogen.pipeline.normalise.metadata import shared
 from support import tables
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
@@ -62,6 +63,24 @@ def test_an_object_whose_name_is_taken_has_its_kind_after_it() -> None:
 def test_objects_that_are_the_same_in_one_place_are_one() -> None:
     found = lift(record(foo_bar=INNER, fooBar=INNER))
     assert set(found) == {"A", "AFooBar"}
+
+
+def test_metadata_that_a_type_has_as_its_base_is_that_of_the_base() -> None:
+    common, other = record(a=STRING), record(b=STRING)
+    definitions = {
+        "ParamsMeta": common,
+        "AskParamsMeta": {**common, "x-open": True},
+        "SayParamsMeta": other,
+        "A": record(x=ref("AskParamsMeta"), y=ref("SayParamsMeta")),
+    }
+    found = shared(definitions, ())
+    assert found == {
+        "ParamsMeta": {**common, "x-open": True},
+        "SayParamsMeta": other,
+        "A": record(x=ref("ParamsMeta"), y=ref("SayParamsMeta")),
+    }
+    named = shared(definitions, {"AskParamsMeta"})
+    assert named == definitions
 
 
 def test_the_objects_of_a_choice_are_told_apart_by_constants_or_numbers() -> None:

@@ -10,6 +10,7 @@ from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
 from mcp_protogen.runtime.http.auth.client.oauth import OAuth
 from mcp_protogen.runtime.http.auth.client.storage import FileStorage, MemoryStorage
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.http.auth.steps import AuthorizationRequest
 from mcp_protogen.servers.connect import authorization as module
 from mcp_protogen.servers.connect.authorization import (
     Bearer,
@@ -106,9 +107,31 @@ def test_the_page_to_log_in_is_shown_where_a_terminal_has_no_browser(
 
     async def opened() -> str:
         async with LoggingIn(shown.append).redirection(()) as place:
-            return place.redirect_uri
+            uri = place.redirect_uri
+            page = "https://mcp.example/login"
+            request = AuthorizationRequest(url=page, redirect_uri=uri, state="x")
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(place.response(request), 0.2)
+            return uri
 
     assert asyncio.run(opened()).startswith("http://127.0.0.1:")
+    assert shown == ["to log in, open https://mcp.example/login"]
+
+
+def test_programs_inherit_safe_variables_or_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OF_OURS", "all")
+    monkeypatch.setenv("LC_OURS", "safe")
+    shown = "import os; print(os.environ.get('LC_OURS'), os.environ.get('OF_OURS'))"
+
+    async def said(inherit: bool) -> object:
+        transport = await ServerTarget(name=f'python -c "{shown}"', inherit=inherit).opener()()
+        try:
+            return await transport.receive()
+        finally:
+            await transport.close()
+
+    assert asyncio.run(said(False)) == [b"safe None"]
+    assert asyncio.run(said(True)) == [b"safe all"]
 
 
 def test_tokens_are_kept_in_the_folder_of_the_user(tmp_path: Path) -> None:

@@ -183,6 +183,15 @@ def test_patches_are_told_with_what_to_do(spec: Spec) -> None:
     assert "p#/fits" not in page
 
 
+@pytest.mark.parametrize("form", [UpdateFormat.TEXT, UpdateFormat.MARKDOWN])
+def test_20_patches_are_listed_and_others_counted(spec: Spec, form: UpdateFormat) -> None:
+    for number in (20, 21):
+        fits = (PatchFit("p", "/x", Fit.STALE, "Why."),) * number
+        page = render(form, moved(spec, patches=fits))
+        assert page.count("something else is there now") == 20
+        assert ("and 1 more" in page) is (number == 21)
+
+
 def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> None:
     spec.edit(NEWEST, with_things, to=NEXT)
     fits = tuple(PatchFit(f"p#/{fit}", f"/{fit}", fit, "Why.") for fit in Fit)

@@ -5,10 +5,13 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from threading import Thread
+from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
@@ -303,3 +306,12 @@ def test_a_value_larger_than_any_pipe_goes_both_ways() -> None:
     (result,) = run_vectors(GOLDEN, one).results
     assert result.verdict is Verdict.ACCEPTED
     assert result.losses == ()
+
+
+def test_program_is_ended_where_processes_have_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "killpg", raising=False)
+    command = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        ended: Any = process
+        program.kill_group(process.pid, ended)
+        assert process.wait(30) != 0

@@ -26,7 +26,6 @@ class Created:
 
 def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
     """Make the project in `folder`; raise `ProblemError` unless that is new or empty."""
-    refuse_occupied(folder)
     pinned: Mapping[str, GivenFile | None] = dict.fromkeys(choices.extensions)
     options = GenerationOptions(choices.revisions, parts=choices.parts, extensions=pinned)
     with making(options, cached=cached) as package:
@@ -36,7 +35,6 @@ def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
     lock = lock_file(lock_of(package, {}))
     generated[f"{protocol}/{lock.path}"] = lock.content
     with exclusive(folder) as space:
-        # Somebody else may have been faster meanwhile.
         _refuse(folder)
         with space.changing():
             space.stage({**own, **generated}, (), ())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
@@ -83,6 +84,7 @@ def fitting(
     mended = ledger.mended(
         extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
     )
+    note = partial(_note, extension.facts_place)
     facts, notes = dict(extension.facts), [*mended.notes]
     for member, needs in _NEEDS.items():
         stated: Any = facts.get(member, {})
@@ -90,7 +92,7 @@ def fitting(
         needed = ((key, type_) for key, one in rows.items() for type_ in needs(key, one))
         gone = {key: type_ for key, type_ in needed if type_ not in types}
         notes += (
-            _note(f"{member} name {type_}, which is gone", member, key)
+            note(f"{member} name {type_}, which is gone", member, key)
             for key, type_ in gone.items()
         )
         kept = {key: one for key, one in rows.items() if key not in gone}
@@ -99,7 +101,7 @@ def fitting(
         named: list[str] = facts["types"]["names"]
         facts["types"] = {**facts["types"], "names": [name for name in named if name in types]}
         notes += (
-            _note(f"types name {name}, which is gone", "types", "names", index)
+            note(f"types name {name}, which is gone", "types", "names", index)
             for index, name in enumerate(named)
             if name not in types
         )
@@ -108,11 +110,9 @@ def fitting(
     for type_, method in skeleton.messages(types):
         if type_ not in known and type_ not in core.schema["$defs"]:
             message = f"{method} has no facts, so that {type_} is compared as a type alone"
-            notes.append(_note(message, "methods", method))
-    placed = (one._replace(place=one.place or extension.facts_place) for one in notes)
-    return replace(extension, ledger=mended.entries, facts=facts), tuple(placed)
+            notes.append(note(message, "methods", method))
+    return replace(extension, ledger=mended.entries, facts=facts), tuple(notes)
 
 
-def _note(message: str, *steps: str | int) -> Problem:
-    pointer = jsonpointer.join(*steps)
-    return Problem("derived-facts", message, pointer=pointer, level=Level.WARNING)
+def _note(place: str, message: str, *steps: str | int) -> Problem:
+    return Problem("derived-facts", message, place, jsonpointer.join(*steps), level=Level.WARNING)

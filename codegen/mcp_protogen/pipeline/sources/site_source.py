@@ -81,9 +81,10 @@ def _linked(page: bytes, base: str) -> list[str]:
     for link in links.found:
         target = urlsplit(urljoin(urlunsplit(folder._replace(query="")), link))
         inside = target.path.startswith(folder.path) and target.netloc == folder.netloc
-        name = unquote(target.path.removeprefix(folder.path)) if inside else ""
-        if name.endswith("/") and name.count("/") == 1 and name[:-1].strip("."):
-            names.append(name[:-1])
+        path = unquote(target.path.removeprefix(folder.path)) if inside else ""
+        name, slash, below = path.partition("/")
+        if slash and not below and name.strip("."):
+            names.append(name)
     return names
 
 

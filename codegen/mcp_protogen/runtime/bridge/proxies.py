@@ -131,7 +131,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def _told(self, params: Any) -> None:
         if self.server.carrier is not None:
-            self.server.carrier.told(params.to_wire())
+            self.server.carrier.told()
 
     async def _acknowledged(self, params: Any) -> None:
         if self.stream is not None:
@@ -360,8 +360,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
         if self.carrier is not None and spec.method == CHANGED:
-            self.carrier.told(params.to_wire())
-            return
+            return  # what carries tasks of the extension looks at them itself
         capabilities: gate.Declared = {
             "server": self.declaration(),
             "client": self.client.capabilities,

@@ -75,8 +75,8 @@ class TaskCarrier(Protocol):
         """Return the client's answer to a question of a task."""
         ...
 
-    def told(self, task: JSONObject, /) -> None:
-        """Take note of where a task stands, as the server notifies of it."""
+    def told(self) -> None:
+        """Take note that the server has notified of a task."""
         ...
 
     async def followed(

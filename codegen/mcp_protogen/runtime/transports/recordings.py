@@ -22,10 +22,10 @@ _ROLES: Final = ("client", "server")
 
 
 class RecordingError(ValueError):
-    """A file that is no recording: the number of the line at fault, or 0, and the reason."""
+    """A file that is no recording: the number of the line at fault, and the reason."""
 
     def __init__(self, line: int, reason: str) -> None:
-        super().__init__(f"line {line}: {reason}" if line else reason)
+        super().__init__(f"line {line}: {reason}")
         self.line = line
         self.reason = reason
 

@@ -42,12 +42,12 @@ class HttpSide:
     """How clients come over HTTP. Times are in seconds."""
 
     address: Address
-    path: str = "/mcp"
-    allowed_hosts: tuple[str, ...] = ()
-    allowed_origins: tuple[str, ...] = ()
-    sse: bool = False
-    max_sessions: int = 100
-    session_lifetime: float = 1800.0
+    path: str
+    allowed_hosts: tuple[str, ...]
+    allowed_origins: tuple[str, ...]
+    sse: bool
+    max_sessions: int
+    session_lifetime: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

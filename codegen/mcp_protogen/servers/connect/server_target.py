@@ -11,6 +11,7 @@ from typing import Any, Final
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.client.targets import program_words
 from mcp_protogen.runtime.transports.base import Opener, StandardError
+from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
 from mcp_protogen.servers.connect.protocol import protocol
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
@@ -93,9 +94,11 @@ class ServerTarget:
         elif self.is_url:
             opener = package.open_http(self.name, headers=self.headers, auth=self.auth)
         else:
-            settings: dict[str, Any] = {"stderr": self.stderr}
-            if self.inherit:
-                settings["inherit"] = True
-            words = program_words(self.name)
-            opener = package.stdio_client(words, cwd=self.cwd, env=self.env, **settings)
+            opener = package.stdio_client(
+                program_words(self.name),
+                cwd=self.cwd,
+                env=self.env,
+                inherit=self.inherit or SAFE_VARIABLES,
+                stderr=self.stderr,
+            )
         return opener

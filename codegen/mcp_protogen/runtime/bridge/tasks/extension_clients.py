@@ -229,7 +229,7 @@ class ExtensionClients(PlainClients):
 
     # Listen streams.
 
-    def told(self, task: JSONObject) -> None:
+    def told(self) -> None:
         self._news.ring()
 
     async def followed(

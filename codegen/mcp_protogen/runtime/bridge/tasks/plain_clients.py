@@ -66,7 +66,7 @@ class PlainClients:
     async def ask(self, id: str, spec: RequestSpec[Any, Any], params: Any) -> Any:
         return await self.server.put(spec, params, NO_END)
 
-    def told(self, task: JSONObject) -> None:
+    def told(self) -> None:
         pass
 
     async def followed(

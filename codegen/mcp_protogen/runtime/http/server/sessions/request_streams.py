@@ -228,7 +228,7 @@ class FollowedStream:
                 except EngineUnavailable:
                     await log.context.pause()
         except Disconnected:
-            log.context.log.info("a client has gone for which a stream was about to be ended")
+            pass  # the client has gone
         finally:
             delivery.end()
 
