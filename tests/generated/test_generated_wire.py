@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.names import RESERVED_TYPES, type_name
+from mcp_protogen.runtime.core.models.base import validator_of
+from mcp_protogen.runtime.core.models.validation_errors import problems
 from pydantic import ValidationError
 from support import tables
 from support.generated import oracle
-from support.generated.golden_package import PACKAGE, REVISIONS, load, runtime
+from support.generated.golden_package import PACKAGE, REVISIONS, load
 from support.revisions import HANDSHAKE
 
 Json = dict[str, Any]
@@ -29,13 +31,13 @@ def _models(revision: str) -> Any:
 
 
 def _read(revision: str, name: str, value: Any) -> Any:
-    return runtime("core.models.base").validator_of(getattr(_models(revision), name))(value)
+    return validator_of(getattr(_models(revision), name))(value)
 
 
 def _errors(revision: str, name: str, value: Any) -> list[Any]:
     with pytest.raises(ValidationError) as refused:
         _read(revision, name, value)
-    found: list[Any] = runtime("core.models.validation_errors").problems(refused.value, value)
+    found: list[Any] = problems(refused.value, value)
     return found
 
 

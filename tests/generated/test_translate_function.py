@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.translation.plans import Direction
 from support import tables
-from support.generated.golden_package import REVISIONS, load, runtime
+from support.generated.golden_package import REVISIONS, load
 
 pkg: Any = __import__("mcp_revisions")
 NEW, LAST, OLD = "2025-11-25", "2026-07-28", "2024-11-05"
@@ -208,4 +209,4 @@ def test_a_package_and_its_function_share_a_name() -> None:
 
     assert translate({}, OLD, OLD, type="Tool").value == {}
     assert tables.UP.source == OLD
-    assert runtime("translation.plans").Direction is type(tables.DOWN)
+    assert Direction is type(tables.DOWN)
