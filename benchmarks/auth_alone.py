@@ -14,6 +14,7 @@ from hashlib import sha256
 from time import process_time, time
 from typing import Any, Final
 
+from mcp_protogen.runtime.http.auth.signing import PrivateKey
 from mcp_revisions import (
     Authentication,
     DPoPProofs,
@@ -26,7 +27,6 @@ from mcp_revisions import (
     http_app,
     static_tokens,
 )
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
 
 from .http_alone import post
 from .http_echo import server_of

@@ -48,13 +48,11 @@ def _calls(name: str, ours: Any, model: Any, functions: Any, wire: Any) -> dict[
     }
 
 
-def _module() -> str:
-    return f"v{REVISION.replace('-', '_')}"
-
-
 def _models() -> Any:
     sys.path.append(str(package()))
-    return import_module(f"mcp_revisions.{_module()}.models")
+    from mcp_revisions import load
+
+    return load(REVISION).models
 
 
 def _dataclasses() -> Any:
@@ -62,4 +60,4 @@ def _dataclasses() -> Any:
     form = ("--target", "dataclasses", "--revision", REVISION)
     command([tool("mcp-gen"), *form, "--out", out, "--force"], ROOT, environment())()
     sys.path.append(str(out.parent))
-    return import_module(f"mcp_classes.{_module()}")
+    return import_module(f"mcp_classes.v{REVISION.replace('-', '_')}")

@@ -5,7 +5,6 @@ import copy
 import json
 import pickle
 import re
-from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from mcp_protogen.base.names import RESERVED_TYPES, type_name
 from mcp_protogen.runtime.core.models.base import validator_of
 from mcp_protogen.runtime.core.models.validation_errors import problems
+from mcp_revisions import translate
 from pydantic import ValidationError
 from support import tables
 from support.generated import oracle
@@ -95,7 +95,6 @@ NAMES = (
 
 @pytest.mark.parametrize("value", [5, None])
 def test_an_undeclared_member_is_kept_apart_whatever_it_is_called(value: Any) -> None:
-    translate = import_module(PACKAGE.name).translate
     result = _models("2026-07-28").CallToolResult
     for name in NAMES:
         wire: Json = {"resultType": "complete", "content": [], name: value}

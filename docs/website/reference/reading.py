@@ -82,13 +82,13 @@ def stubs(name: str) -> dict[str, set[str]]:
 
 def base_of_models() -> Object:
     """Return the base of all models."""
-    return _at(f"mcp_protogen.runtime.core.models.base.WireModel")
+    return _at("mcp_protogen.runtime.core.models.base.WireModel")
 
 
 def functions_of_methods() -> list[tuple[str, Object]]:
     """Return what the module `methods` of a revision has of its table, by name."""
     module = _module(f"{PACKAGE}.{REVISIONS[-1]}.methods")
-    table = _at(f"mcp_protogen.runtime.messages.method_table.MethodTable")
+    table = _at("mcp_protogen.runtime.messages.method_table.MethodTable")
     return [
         (one.name, cast("Function", table.members[str(one.value).removeprefix("TABLE.")]))
         for one in module.members.values()
