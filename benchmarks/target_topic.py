@@ -48,14 +48,12 @@ def _calls(name: str, ours: Any, model: Any, functions: Any, wire: Any) -> dict[
     }
 
 
-def _module() -> str:
-    return f"v{REVISION.replace('-', '_')}"
-
-
 def _models() -> Any:
     # Before the one that is installed.
     sys.path.insert(0, str(package()))
-    return import_module(f"mcp_revisions.{_module()}.models")
+    from mcp_revisions import load
+
+    return load(REVISION).models
 
 
 def _dataclasses() -> Any:
@@ -63,4 +61,4 @@ def _dataclasses() -> Any:
     form = ("--target", "dataclasses", "--revision", REVISION)
     command([tool("mcp-gen"), *form, "--out", out, "--force"], ROOT, environment())()
     sys.path.append(str(out.parent))
-    return import_module(f"mcp_classes.{_module()}")
+    return import_module(f"mcp_classes.v{REVISION.replace('-', '_')}")

@@ -5,21 +5,18 @@ Tasks are kept by the Redis at that URL, or else in the memory of the process.
 
 import asyncio
 import sys
-from importlib import import_module
 from typing import Any, Final
 
-from .http_requests import STATELESS
-from .http_uvicorn import serve
+from mcp_revisions import HttpOptions, Options, RedisEngine, Shared, TaskOptions, http_app
+from mcp_revisions.v2026_07_28 import App
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
-# The generated package is not there for type checkers: it is on the path of one process only.
-_revisions: Any = import_module("mcp_revisions")
-_mcp: Any = _revisions.load(STATELESS)
-_tasks: Any = import_module("mcp_revisions.v2026_07_28.ext.tasks")
+from .http_uvicorn import serve
 
 _MOST: Final = 1_000_000
 
 
-class Working(_tasks.TasksServer, _mcp.App):  # type: ignore[misc]
+class Working(TasksServer, App):
     """Has tasks of the extension."""
 
 
@@ -31,14 +28,12 @@ async def work(seconds: float) -> str:
 
 def application(url: str | None) -> Any:
     """The server as an ASGI application."""
-    made: Any = Working("tasks", version="1")
+    made = Working("tasks", version="1")
     made.tool(task=True)(work)
-    engine = None if url is None else _revisions.Shared(engine=_revisions.RedisEngine(url))
-    options = _revisions.Options(
-        state_keys=[bytes(32)], tasks=_revisions.TaskOptions(max_tasks=_MOST)
-    )
-    http = _revisions.HttpOptions(shared=engine)
-    return _revisions.http_app(made, options=options, http=http)
+    engine = None if url is None else Shared(engine=RedisEngine(url))
+    options = Options(state_keys=[bytes(32)], tasks=TaskOptions(max_tasks=_MOST))
+    http = HttpOptions(shared=engine)
+    return http_app(made, options=options, http=http)
 
 
 if __name__ == "__main__":

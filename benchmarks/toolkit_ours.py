@@ -4,11 +4,9 @@
 """
 
 import sys
-from importlib import import_module
 from typing import Any
 
-# The generated package is not there for type checkers: it is on the path of one process only.
-_revisions: Any = import_module("mcp_revisions")
+from mcp_revisions import load
 
 
 async def echo(text: str) -> str:
@@ -23,7 +21,7 @@ def plain(text: str) -> str:
 
 def app(kind: str, revision: str) -> Any:
     """The server, whose tool is a coroutine function or a plain one."""
-    made: Any = _revisions.load(revision).App("echo", version="1")
+    made: Any = load(revision).App("echo", version="1")
     made.tool(name="echo")(echo if kind == "async" else plain)
     return made
 

@@ -15,14 +15,15 @@ from functools import partial
 from time import process_time
 from typing import Annotated, Any
 
+import mcp_revisions
+
 from .timing import Action, calls_in_turns
 from .wire_ours import package as _package
-from .wire_ours import revisions as _revisions
 
 # Enough calls in one go for the loop's start to vanish.
 _AT_ONCE = 100
 
-_Depends: Any = _revisions.Depends
+_Depends: Any = mcp_revisions.Depends
 _models: Any = _package.models
 
 
@@ -87,7 +88,7 @@ def by_hand() -> Any:
 def toolkit(function: Callable[..., Any], middleware: Sequence[Any] = (), **options: Any) -> Any:
     """A server with a tool."""
 
-    class WithToolkit(_revisions.Toolkit, _package.Server):  # type: ignore[misc]
+    class WithToolkit(mcp_revisions.Toolkit, _package.Server):  # type: ignore[misc]
         pass
 
     server: Any = WithToolkit()
@@ -164,7 +165,7 @@ _CALL = (
 async def connected(server: Any) -> Wire:
     """A server after its handshake."""
     wire = Wire()
-    asyncio.get_running_loop().create_task(_revisions.serve(server, wire))
+    asyncio.get_running_loop().create_task(mcp_revisions.serve(server, wire))
     await asyncio.sleep(0.01)
     await wire.ask(_INITIALIZE)
     wire.tell(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')

@@ -5,18 +5,16 @@ Runs on the interpreter of the peers, with a generated package on its path.
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Any, Literal, cast
 
+from mcp_revisions import WireModel, load
 from pydantic_core import from_json
 
 from .messages import CALL, RESULT, TOOLS
 from .places import REVISION
 from .timing import Action
 
-# The generated package is not there for type checkers: it is on the path of one process only.
-revisions: Any = import_module("mcp_revisions")
-package: Any = revisions.load(REVISION)
+package: Any = load(REVISION)
 _methods = package.methods
 _models = package.models
 
@@ -94,6 +92,5 @@ def _envelope(result: Any) -> Read:
         "id": (str | int, ...),
         "result": (result, ...),
     }
-    base: Any = import_module("mcp_protogen.runtime.core.models").WireModel
-    model: Any = create_model(f"{result.__name__}Envelope", __base__=base, **fields)
+    model: Any = create_model(f"{result.__name__}Envelope", __base__=WireModel, **fields)
     return cast(Read, model.from_json)

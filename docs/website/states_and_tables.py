@@ -1,7 +1,6 @@
 """The page of states, decisions and tables of the protocol, all read from the code."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final
 
 from mcp_protogen.runtime.core.errors import RemoteError
@@ -10,12 +9,12 @@ from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES, PROTOCOL
 from mcp_protogen.runtime.messages.jsonrpc import Call
 from mcp_protogen.runtime.rules.lifecycle import MAY_PASS, State
 from mcp_protogen.runtime.rules.server_negotiation import Offer, Route, route
+from mcp_revisions import REVISIONS, load
 
 from website import tables_of_http as http
 from website.drawings.drawn import DRAWN
 from website.drawings.graphs import mermaid
 from website.markdown import table
-from website.reference.reading import PACKAGE, REVISIONS
 
 _NEITHER: Final = "–"
 _PHASES: Final[Mapping[Phase, str]] = {
@@ -91,7 +90,7 @@ def _may_pass() -> str:
 
 
 def _routes() -> str:
-    old, new = REVISIONS[0][1:].replace("_", "-"), REVISIONS[-1][1:].replace("_", "-")
+    old, new = REVISIONS[0].id, REVISIONS[-1].id
     offers = {
         "a server of both kinds": Offer({old: "handshake", new: "stateless"}),
         "with a handshake only": Offer({old: "handshake"}),
@@ -131,7 +130,7 @@ def _route(call: Call, offer: Offer) -> str:
 
 def _tables() -> Mapping[str, Any]:
     """The method table of each revision, by its name, of the generated package."""
-    tables = (import_module(f"{PACKAGE}.{one}.methods").TABLE for one in REVISIONS)
+    tables = (load(one.id).methods.TABLE for one in REVISIONS)
     return {one.revision: one for one in tables}
 
 
@@ -179,9 +178,8 @@ def _capabilities() -> str:
 
 
 def _of(revision: str) -> Mapping[Role, Sequence[Any]]:
-    module = import_module(f"{PACKAGE}.v{revision.replace('-', '_')}.capabilities")
-    capabilities: Mapping[Role, Sequence[Any]] = module.CAPABILITIES
-    return capabilities
+    declared: Mapping[Role, Sequence[Any]] = load(revision).capabilities.CAPABILITIES
+    return declared
 
 
 def _declared(capability: Any) -> str:

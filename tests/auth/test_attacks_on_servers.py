@@ -11,18 +11,17 @@ from time import time
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
+from mcp_protogen.runtime.http.auth.signing import PrivateKey, PublicKey
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forged, proof
 from support.http.serving import Site, merged, serving
 from support.revisions import OLD
-from support.sessions.talking import hello, pkg, request, runtime, tools
+from support.sessions.talking import hello, pkg, request, tools
 from support.tables import case
 
 OTHER = PrivateKey.generated()
 EVIL = "https://evil.example/keys"
-signing = runtime("http.auth.signing")
 
 
 def ours(called: list[str]) -> Any:
@@ -81,13 +80,13 @@ async def refused(site: Site, token: str, status: int = 401) -> str:
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ids of the keys with which signatures are checked, one by one."""
     ids: list[str] = []
-    verify: Callable[..., Any] = signing.PublicKey.verify
+    verify: Callable[..., Any] = PublicKey.verify
 
     def counted(self: Any, *given: Any) -> Any:
         ids.append(self.kid)
         return verify(self, *given)
 
-    monkeypatch.setattr(signing.PublicKey, "verify", counted)
+    monkeypatch.setattr(PublicKey, "verify", counted)
     return ids
 
 

@@ -6,9 +6,10 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.auth.guarding import BOUND, METADATA, READING, RESOURCE, bearing, challenged, guarded
+from support.http.exchanges import exchange_of
 from support.http.serving import posted, serving
 from support.revisions import STATELESS
-from support.sessions.talking import hello, pkg, runtime, tools
+from support.sessions.talking import hello, pkg, tools
 from support.tables import case
 
 HELD = f'resource_metadata="{METADATA}"'
@@ -132,9 +133,9 @@ async def test_a_proof_is_checked_for_the_method_and_the_url_that_clients_know()
     assert BOUND not in repr(proving.checked)
 
 
-def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mounted() -> None:
-    authentication = runtime("http.server.authentication")
+async def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mounted() -> None:
     url = "https://mcp.example.com"
+    fields = {"host": "localhost:1", **bearing(BOUND, "DPoP"), **PROOF}
     for resource, root, path, expected in (
         (f"{url}/mcp", "", "/mcp", f"{url}/mcp"),
         (f"{url}/mcp?tenant=1", "", "/mcp", f"{url}/mcp"),
@@ -151,16 +152,12 @@ def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mounted() -
             known = resource and pkg.ProtectedResource(
                 url=resource, authorization_servers=("https://login.example.com",)
             )
-            guard = guarded(resource=known)
-            scope = {
-                "type": "http",
-                "path": root + path,
-                "root_path": root,
-                "headers": [(b"host", b"localhost:1")],
-            }
-            exchange = runtime("http.server.asgi").HttpExchange(scope, None, None, 1.0, None)
+            proving = Proving()
+            headers = [(name.encode(), value.encode()) for name, value in fields.items()]
+            exchange = exchange_of(headers, path, root)
             exchange.read_head(1000)
-            assert authentication.Authentication._url(guard, exchange, "/mcp") == expected
+            await guarded(resource=known, proofs=proving).authenticate(exchange, "/mcp")
+            assert [one.url for one in proving.checked] == [expected]
 
 
 def test_a_server_with_any_name_has_to_say_which_url_proofs_are_for() -> None:

@@ -10,13 +10,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.behaviour import Behaviour
 from support.auth.clients import Client
 from support.auth.signed import key_of, private_pem, public_jwk
 from support.auth.visited import Guarded, User, echo, guarded
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import client, content_of, named, pkg, runtime, tools
+from support.sessions.talking import client, content_of, named, pkg, tools
 from support.tables import case
 
 ERAS = (OLD, STATELESS)
@@ -344,8 +345,6 @@ async def test_a_request_is_repeated_with_the_nonce_that_its_server_asks_for() -
 
 @pytest.mark.shows("DP-03")
 async def test_a_server_that_always_wants_another_nonce_is_given_up() -> None:
-    exchange = runtime("http.client.authorization").Exchange
-
     def wants(nonce: str) -> Callable[[str], list[str]]:
         fields = {"dpop-nonce": [nonce], "www-authenticate": ['DPoP error="use_dpop_nonce"']}
         return lambda name: fields[name]
@@ -354,10 +353,10 @@ async def test_a_server_that_always_wants_another_nonce_is_given_up() -> None:
         oauth = oauth_of(User(), dpop=pkg.DPoP())
         await called(guard, STATELESS, oauth)
         authorizer = oauth.authorizer(guard.url)
-        exchanges: list[Any] = []
+        exchanges: list[Exchange] = []
         for number in range(3):
             sent = authorizer.headers("POST", guard.url)
-            exchanges.append(exchange("POST", guard.url, sent, 401, wants(f"nonce-{number}")))
+            exchanges.append(Exchange("POST", guard.url, sent, 401, wants(f"nonce-{number}")))
             assert authorizer.refuses(exchanges[-1])
             assert await authorizer.again(exchanges) is (number < 2)
         assert asked(guard, "token") == 1

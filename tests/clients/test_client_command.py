@@ -9,8 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import mcp_revisions
 import pytest
-from mcp_protogen.servers.clients import server_contract
+from mcp_protogen.pipeline import commands
+from mcp_protogen.servers.clients import run, server_contract
+from mcp_protogen.servers.connect import server_target
 from support.folders import environment
 from support.generated.golden_package import PACKAGE
 from support.generating import trying_nothing
@@ -27,9 +30,8 @@ IMPORTS = f"PYTHONPATH={environment()['PYTHONPATH']}"
 @pytest.fixture(autouse=True)
 def committed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The package that is committed, in place of the same one made anew."""
-    monkeypatch.setattr(server_contract, "protocol", lambda: import_module(PACKAGE.name))
-    module: Any = import_module("mcp_protogen.servers.connect.server_target")
-    monkeypatch.setattr(module, "protocol", lambda: import_module(PACKAGE.name))
+    monkeypatch.setattr(server_contract, "protocol", lambda: mcp_revisions)
+    monkeypatch.setattr(server_target, "protocol", lambda: mcp_revisions)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, url: 
     with module.SyncWeatherClient.connect(url) as weather:
         assert weather.add(a=1, b=2) == 3
         assert weather.with_options(timeout=9).get_forecast(city="Ulm").high == 21.5
-        with pytest.raises(import_module(PACKAGE.name).ToolFailed, match="it has no weather"):
+        with pytest.raises(mcp_revisions.ToolFailed, match="it has no weather"):
             weather.get_forecast(city="Atlantis")
         (message,) = weather.prompts.describe(city="Ulm").messages
         assert message.content.text == "Describe the weather in Ulm, brief."
@@ -96,7 +98,6 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Listed:
     """Sets the tools of all servers, which need not run."""
 
     def these(*tools: Any, **more: Any) -> None:
-        run = import_module("mcp_protogen.servers.clients.run")
         found = contract_of(*tools, **more)
 
         def listed(target: object, timeout: float) -> object:
@@ -225,7 +226,6 @@ def test_a_server_that_does_not_start_is_a_problem(mcp_gen: Run, project: Path) 
 def test_a_package_is_generated_beside_it(
     mcp_gen: Run, project: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commands: Any = import_module("mcp_protogen.pipeline.commands")
     write = commands.write
     settings: list[Any] = []
 
@@ -266,7 +266,7 @@ def test_package_that_is_generated_has_tasks_if_the_server_needs_them(
         found.append((settings.extensions, "tasks" in settings.parts))
         return SimpleNamespace(problems=())
 
-    monkeypatch.setattr(import_module("mcp_protogen.pipeline.commands"), "write", write)
+    monkeypatch.setattr(commands, "write", write)
     required = {**ECHO, "execution": {"taskSupport": "required"}}
     said = ("client", "x", "--out", "a.py", "--with-package", "wire")
     lists(ECHO)
@@ -288,9 +288,7 @@ def test_servers_are_told_what_authorizes(
         targets.append(target)
         return contract_of(ECHO)
 
-    monkeypatch.setattr(
-        import_module("mcp_protogen.servers.clients.run"), "listed_contract", listed
-    )
+    monkeypatch.setattr(run, "listed_contract", listed)
     monkeypatch.setenv("WEATHER_KEY", "secret")
     url, out = "https://weather.example/mcp", ("--out", "a.py", "--package", PACKAGE.name)
     (project / "pyproject.toml").write_text(

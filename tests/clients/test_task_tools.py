@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mcp_revisions
 import pytest
 from mcp_protogen.pipeline.reports.change import Reader, Severity
 from mcp_protogen.servers.clients import server_contract
@@ -80,7 +81,7 @@ class InMemory:
 
 
 def listed(opener: Any, monkeypatch: pytest.MonkeyPatch) -> Contract:
-    monkeypatch.setattr(server_contract, "protocol", lambda: __import__(PACKAGE.name))
+    monkeypatch.setattr(server_contract, "protocol", lambda: mcp_revisions)
     target: Any = InMemory(opener)
     return listed_contract(target, 10)
 

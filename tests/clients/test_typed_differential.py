@@ -6,8 +6,8 @@ from random import Random
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator
+from mcp_protogen.runtime.core.models.base import validator_of
 from support.generated.differential import difference, reader_of
-from support.generated.golden_package import runtime
 from support.tables import case
 from support.typed_clients.contracts import Json, module_of, tool
 
@@ -55,7 +55,6 @@ _CLOSED: Final = "additionalProperties"
 
 def test_models_agree_with_their_schemas() -> None:
     verdicts: Counter[bool] = Counter()
-    validator_of = runtime("core.models.base").validator_of
     tools = [
         tool(
             f"t{number}",

@@ -3,9 +3,9 @@
 import inspect
 import re
 from dataclasses import fields
-from importlib import import_module
 
 import pytest
+from mcp_protogen.runtime.http.auth.server import claims, jwt
 from support.docs.pages import example, examples, page
 from support.sessions.talking import pkg
 
@@ -65,9 +65,6 @@ def test_the_descriptions_of_errors_are_those_of_the_code() -> None:
     table = page(NAME).split("## What is checked")[1].split("The principal has")[0]
     descriptions = re.findall(r'"(The [^"]+)"', table)
     assert len(descriptions) > 8
-    code = "".join(
-        inspect.getsource(import_module(f"mcp_protogen.runtime.http.auth.server.{module}"))
-        for module in ("claims", "jwt")
-    )
+    code = "".join(inspect.getsource(module) for module in (claims, jwt))
     for description in descriptions:
         assert f'"{description}"' in code

@@ -12,17 +12,18 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive import extension as derive
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources
+from mcp_protogen.runtime.core.models.base import validator_of
+from support.generated.golden_package import load
 from support.missing import reference
 from support.tables import case
 
 validators: Any = import_module("jsonschema.validators")  # comes with types in part
-validator_of: Any = import_module("mcp_protogen.runtime.core.models.base").validator_of
 
 APPS = extensions.load("apps", schema_folder())
 
 
 def ext_of(revision: str) -> Any:
-    return import_module(f"mcp_revisions.v{revision.replace('-', '_')}.ext.apps")
+    return load(f"{revision}+apps")
 
 
 def test_it_is_there_for_each_revision_whose_tools_have_metadata() -> None:

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.rules.capabilities import declare
 from mcp_revisions import MissingCapability
 from support import tables
-from support.generated.golden_package import REVISIONS, load, runtime
+from support.generated.golden_package import REVISIONS, load
 from support.revisions import ERAS, HANDSHAKE
 
 Json = dict[str, Any]
@@ -200,10 +201,10 @@ def test_methods_without_gates_may_always_be_sent() -> None:
 def test_every_capability_is_found_in_its_own_declaration_only() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
-            capabilities, gate = load(revision).capabilities, runtime("rules.capabilities")
+            capabilities = load(revision).capabilities
             for role, listed in capabilities.CAPABILITIES.items():
                 for capability in listed:
-                    declared = gate.declare([capability])
+                    declared = declare([capability])
                     assert capability.declared_in(declared)
                     assert not capability.declared_in({})
                     model = getattr(load(revision).models, f"{role.capitalize()}Capabilities")

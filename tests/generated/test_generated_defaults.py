@@ -6,8 +6,9 @@ from typing import Any, get_overloads
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidAnswer
+from mcp_protogen.runtime.core.models.base import required_members, supplied
 from support import tables
-from support.generated.golden_package import load, runtime
+from support.generated.golden_package import load
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
 
 META: dict[str, Any] = {
@@ -28,7 +29,7 @@ LISTS = {
 
 
 def _required(cls: Any) -> set[str]:
-    names: list[str] = runtime("core.models.base").required_members(cls)
+    names: list[str] = required_members(cls)
     return set(names)
 
 
@@ -49,7 +50,6 @@ def test_params_and_results_are_made_of_what_callers_know() -> None:
 
 
 def test_every_request_needs_metadata_on_the_wire_and_none_from_callers() -> None:
-    supplied = runtime("core.models.base").supplied
     for spec in _requests():
         assert "_meta" in _required(spec.params), spec.method
         default = spec.params.model_construct()

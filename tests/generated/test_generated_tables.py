@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+import mcp_revisions
 import pytest
 from mcp_protogen.base import names
 from support import missing, tables
@@ -305,10 +306,9 @@ def test_users_find_nothing_of_the_runtime_in_the_classes_they_use(revision: str
 
 
 def test_marked_functions_share_a_class_with_few_other_names() -> None:
-    package = import_module("mcp_revisions")
     handlers = {name for name in dir(load(REVISIONS[-1]).Server) if name.startswith("on_")}
-    assert _found(package.Toolkit) - handlers == TOOLKIT
-    assert _found(package.CheckedResults) == {"request"}
+    assert _found(mcp_revisions.Toolkit) - handlers == TOOLKIT
+    assert _found(mcp_revisions.CheckedResults) == {"request"}
 
 
 def test_a_stub_is_called_otherwise_only_if_its_class_has_the_name_already() -> None:

@@ -5,16 +5,18 @@ import copy
 import json
 import pickle
 import re
-from importlib import import_module
 from itertools import product
 from typing import Any
 
 import pytest
 from mcp_protogen.base.names import RESERVED_TYPES, type_name
+from mcp_protogen.runtime.core.models.base import validator_of
+from mcp_protogen.runtime.core.models.validation_errors import problems
+from mcp_revisions import translate
 from pydantic import ValidationError
 from support import tables
 from support.generated import oracle
-from support.generated.golden_package import PACKAGE, REVISIONS, load, runtime
+from support.generated.golden_package import PACKAGE, REVISIONS, load
 from support.revisions import HANDSHAKE
 
 Json = dict[str, Any]
@@ -29,13 +31,13 @@ def _models(revision: str) -> Any:
 
 
 def _read(revision: str, name: str, value: Any) -> Any:
-    return runtime("core.models.base").validator_of(getattr(_models(revision), name))(value)
+    return validator_of(getattr(_models(revision), name))(value)
 
 
 def _errors(revision: str, name: str, value: Any) -> list[Any]:
     with pytest.raises(ValidationError) as refused:
         _read(revision, name, value)
-    found: list[Any] = runtime("core.models.validation_errors").problems(refused.value, value)
+    found: list[Any] = problems(refused.value, value)
     return found
 
 
@@ -93,7 +95,6 @@ NAMES = (
 
 @pytest.mark.parametrize("value", [5, None])
 def test_an_undeclared_member_is_kept_apart_whatever_it_is_called(value: Any) -> None:
-    translate = import_module(PACKAGE.name).translate
     result = _models("2026-07-28").CallToolResult
     for name in NAMES:
         wire: Json = {"resultType": "complete", "content": [], name: value}

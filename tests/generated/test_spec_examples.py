@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import type_name
+from mcp_protogen.runtime.core.models.base import validator_of
 from mcp_revisions import MethodNotFound, RemoteError
 from pydantic import ValidationError
 from support import tables
 from support.generated.differential import same
-from support.generated.golden_package import load, runtime, shared_json
+from support.generated.golden_package import load, shared_json
 from support.generated.spec_examples import SHOWN, Json, all_examples, examples
 
 
@@ -19,7 +20,7 @@ def _type(revision: str, definition: str) -> Any:
 
 
 def _read(kind: Any, value: Any) -> Any:
-    return runtime("core.models.base").validator_of(kind)(value)
+    return validator_of(kind)(value)
 
 
 def _encoded(message: Json) -> bytes:

@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+import mcp_revisions as pkg
 import pytest
+from mcp_protogen.runtime.translation.plans import Direction
 from support import tables
-from support.generated.golden_package import REVISIONS, load, runtime
+from support.generated.golden_package import REVISIONS, load
 
-pkg: Any = __import__("mcp_revisions")
 NEW, LAST, OLD = "2025-11-25", "2026-07-28", "2024-11-05"
 m = load(NEW).models
 
@@ -201,11 +202,11 @@ def test_what_cannot_be_translated_at_all_is_said() -> None:
 
 
 def test_a_package_and_its_function_share_a_name() -> None:
-    from mcp_revisions import translate  # type: ignore[import-not-found, unused-ignore]
-    from mcp_revisions.translate import (  # type: ignore[import-not-found, unused-ignore]
+    from mcp_revisions import translate
+    from mcp_revisions.translate import (
         v2024_11_05__v2025_03_26 as tables,
     )
 
     assert translate({}, OLD, OLD, type="Tool").value == {}
     assert tables.UP.source == OLD
-    assert runtime("translation.plans").Direction is type(tables.DOWN)
+    assert Direction is type(tables.DOWN)

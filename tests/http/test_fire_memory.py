@@ -6,15 +6,15 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.server import asgi
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.http.fire import Target, app_of, call, modern, of_modern, quiet, run
 from support.http.principals import ADA, BEN, GUARD
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
-from support.sessions.talking import INITIALIZED, hello, notification, pkg, runtime, stub
+from support.sessions.talking import INITIALIZED, hello, notification, pkg, stub
 
-BODIES = runtime("http.server.asgi")
 KIB = 1024
 LIMITS = {"max_body": 100 * KIB, "max_bodies": 200 * KIB}
 FIELDS = {
@@ -154,7 +154,7 @@ def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
 def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(BODIES, "_PAUSE", 0.005)
+    monkeypatch.setattr(asgi, "_PAUSE", 0.005)
 
     async def script() -> None:
         app = app_of(Target().server, **LIMITS, body_timeout=1000)
@@ -176,7 +176,7 @@ def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
 def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(BODIES, "_START", 0.0)
+    monkeypatch.setattr(asgi, "_START", 0.0)
 
     async def script() -> None:
         app = app_of(Target().server, **LIMITS, body_timeout=1000)
@@ -359,7 +359,7 @@ async def test_principal_with_too_large_bodies_is_refused_alone() -> None:
 async def test_slow_body_makes_room_for_one_of_the_same_principal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(BODIES, "_PAUSE", -1)
+    monkeypatch.setattr(asgi, "_PAUSE", -1)
     app = guarded_app(max_bodies_per_principal=150 * KIB)
     bens, adas = Sender(app, 90 * KIB, **BEN), Sender(app, 90 * KIB, **ADA)
     await rest()

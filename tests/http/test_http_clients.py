@@ -6,11 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import pytest
+from mcp_protogen.runtime.messages.jsonrpc import parse
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, Site, app_of, booted, calling
 from support.revisions import HANDSHAKE, OLD, REVISIONS
-from support.sessions.talking import META, client, content_of, named, pkg, runtime, tools
+from support.sessions.talking import META, client, content_of, named, pkg, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -48,7 +49,7 @@ class Between:
             body = b"".join(one.get("body", b"") for one in messages)
         if scope["type"] == "http":
             fields = {name.decode(): value.decode() for name, value in scope["headers"]}
-            message = runtime("messages.jsonrpc").parse(body) if body else None
+            message = parse(body) if body else None
             self.seen.append(Seen(scope["method"], scope["path"], fields, message))
 
         async def again() -> Any:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.server.sessions import registry
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.fire import settled
@@ -24,7 +25,7 @@ from support.http.serving import (
 )
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
-from support.sessions.talking import hello, pkg, request, run, runtime, tools
+from support.sessions.talking import hello, pkg, request, run, tools
 
 CHANGED = "notifications/tools/list_changed"
 PROMPTS = "notifications/prompts/list_changed"
@@ -249,7 +250,7 @@ class Cancel:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Generator[Clock, None, None]:
     """Sessions live by this clock."""
     one = Clock()
-    monkeypatch.setattr(runtime("http.server.sessions.registry"), "get_running_loop", lambda: one)
+    monkeypatch.setattr(registry, "get_running_loop", lambda: one)
     yield one
 
 

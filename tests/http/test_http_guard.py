@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import JSON, POSTED, app_of, outcome, raw, serving, text_in
+from support.http.serving import JSON, POSTED, chosen_of_runs, outcome, raw, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     hello,
     pkg,
     request,
-    runtime,
     tools,
     whose,
 )
@@ -142,14 +141,14 @@ class TestHost:
             assert answer.split(b" ", 2)[1] == b"400"
 
     @pytest.mark.shows("S3-11")
-    def test_a_server_for_others_has_to_be_given_its_names(self) -> None:
+    def test_a_server_for_others_has_to_be_given_its_names(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         with pytest.raises(ValueError, match="allowed_hosts"):
             pkg.run_http(ours(), host="0.0.0.0")
-        module = runtime("http.server.run")
-        server = module._server(app_of(ours()), "127.0.0.1", 0)
-        assert server.config.host == "127.0.0.1"
-        usual = module.run_http.__kwdefaults__
-        assert usual["host"] == "127.0.0.1"
+        chosen = chosen_of_runs(monkeypatch)
+        pkg.run_http(ours())
+        assert [one.host for one in chosen] == ["127.0.0.1"]
 
 
 class TestTokens:

@@ -5,33 +5,30 @@ import re
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from mcp_protogen.runtime.core.quotas import Quota
+from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.http.server import asgi, legacy_sse
+from mcp_protogen.runtime.http.server.event_stream import EventResponse, KeepAlive
+from mcp_protogen.runtime.http.server.param_header_check import ToolHeaders
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
+from mcp_protogen.runtime.rpc.jobs import Job
+from mcp_protogen.runtime.server.connection import ServerConnection
 from support.folders import ROOT
+from support.http.exchanges import exchange_of
 from support.http.fire import run
-from support.sessions.talking import pkg, runtime
+from support.sessions.talking import pkg
 from support.tables import case
-
-asgi = runtime("http.server.asgi")
-legacy_sse = runtime("http.server.legacy_sse")
-quotas = runtime("core.quotas")
-param_header_check = runtime("http.server.param_header_check")
 
 KIB = 1024
 PAGE = Path(ROOT, "docs/http.md")
 
 
-def exchange(*headers: tuple[bytes, bytes]) -> Any:
-    async def receive() -> Any:
-        raise AssertionError("the body is not read here")
-
-    scope = {"type": "http", "path": "/mcp", "headers": list(headers)}
-    return asgi.HttpExchange(scope, receive, receive, 1.0, None)
-
-
 def bodies_within(most: int, seconds: float) -> Any:
-    return asgi.Bodies(KIB * KIB, quotas.Quota(most, name="max_bodies"), seconds)
+    return asgi.Bodies(KIB * KIB, Quota(most, name="max_bodies"), seconds)
 
 
 def refusal(call: Any, *given: Any) -> int | None:
@@ -47,10 +44,10 @@ def test_head_may_have_so_many_fields_and_bytes() -> None:
     for number, status in ((200, None), (201, 431)):
         listed = [(b"x-%d" % i, b"1") for i in range(number)]
         with case(number):
-            assert refusal(exchange(*listed).read_head, 1000) == status
+            assert refusal(exchange_of(listed).read_head, 1000) == status
     for size, status in ((1000, None), (1001, 431)):
         with case(size):
-            assert refusal(exchange((b"x", b"1" * size)).read_head, 1000) == status
+            assert refusal(exchange_of([(b"x", b"1" * size)]).read_head, 1000) == status
 
 
 def test_content_length_has_so_many_digits_and_such_a_value() -> None:
@@ -74,7 +71,7 @@ def test_content_length_has_so_many_digits_and_such_a_value() -> None:
 def test_small_bodies_do_not_count_and_larger_ones_do() -> None:
     async def script() -> None:
         for size, taken in ((16 * KIB, 0), (16 * KIB + 1, 16 * KIB + 1)):
-            bodies, request = bodies_within(KIB * KIB, 1.0), exchange()
+            bodies, request = bodies_within(KIB * KIB, 1.0), exchange_of()
             bodies._take(request, size)
             with case(size):
                 assert (bodies.quota.used, request.taken) == (taken, taken)
@@ -91,11 +88,11 @@ def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.M
         size = 20 * KIB
         for wanted, refused in ((size, 1), (size + 1, 2), (2 * size, 2), (3 * size, 3)):
             bodies = bodies_within(3 * size, 1000.0)
-            slow = [exchange() for _ in range(3)]
+            slow = [exchange_of() for _ in range(3)]
             readers = [asyncio.create_task(read(bodies, one, size)) for one in slow]
             await asyncio.sleep(0)
             assert bodies.quota.used == 3 * size
-            bodies._take(exchange(), wanted)
+            bodies._take(exchange_of(), wanted)
             with case(wanted):
                 assert bodies.quota.used == (3 - refused) * size + wanted
                 await asyncio.sleep(0.01)
@@ -126,7 +123,9 @@ def test_old_transport_holds_so_many_messages_and_bytes() -> None:
         ]
         for sizes, more in rows:
             with case((len(sizes), sizes[0])):
-                transport = legacy_sse._SseTransport(None, None, ())
+                response = EventResponse(exchange_of(), KeepAlive(1.0, Tasks()))
+                kind = legacy_sse._SseTransport  # pyright: ignore[reportPrivateUsage]
+                transport = kind(response, None, ())
                 for size in sizes:
                     assert refusal(transport.take, bytes(size)) is None
                 assert refusal(transport.take, bytes(more)) == 503
@@ -138,54 +137,60 @@ def test_old_transport_holds_so_many_messages_and_bytes() -> None:
     run(script())
 
 
+class Listing(ServerConnection):
+    """A connection whose server lists one tool, which has nothing to repeat in header fields."""
+
+    def __init__(self) -> None:
+        table = SimpleNamespace(revision="r")
+        connection: Any = SimpleNamespace(table=table)
+        self.bound_server: Any = SimpleNamespace(changes={})
+        self.endpoint: Any = SimpleNamespace(options=pkg.Options(), connection=connection)
+
+    async def listed(self, method: str, cursor: str | None, call: object) -> Any:
+        return {"tools": [{"name": "x"}]}
+
+
+class Keeping(ToolHeaders):
+    """A check of which one sees for whom it keeps lists."""
+
+    async def asks(self, principal: str, capabilities: object) -> bool:
+        """Whether it has to ask for the list that a principal gets, as it then does."""
+        request = SimpleNamespace(id=1, raw={}, meta={CLIENT_CAPABILITIES: capabilities})
+        exchange = exchange_of()
+        exchange.principal = pkg.Principal(principal)
+        work = self.check(Listing(), cast(Job, SimpleNamespace(request=request)), exchange)
+        if work is not None:
+            await work
+        return work is not None
+
+    def kept(self) -> list[tuple[str, str | None, bytes]]:
+        return [*self._listed]
+
+
 def test_lists_of_tools_are_kept_for_so_many_principals() -> None:
-    listed = {"tools": [{"name": "x"}]}
-
-    class Asked:
-        bound_server = type("BoundServer", (), {"changes": {}})()
-        endpoint = type("Endpoint", (), {"options": pkg.Options()})()
-
-        async def listed(self, *_: object) -> object:
-            return listed
-
     async def script() -> None:
-        headers, asked = param_header_check.ToolHeaders(60.0), Asked()
+        headers = Keeping(60.0)
         for number in range(1001):
-            assert len(headers._listed) == number
-            await headers._ask(asked, None, ("revision", str(number), b""))
-        assert len(headers._listed) == 1000
+            assert len(headers.kept()) == number
+            assert await headers.asks(str(number), {})
+        assert len(headers.kept()) == 1000
+        assert not await headers.asks("1", {})
         # The one that was asked for first has made room.
-        assert headers._known(asked, ("revision", "0", b"")) is None
-        assert headers._known(asked, ("revision", "1", b"")) is not None
+        assert await headers.asks("0", {})
 
     run(script())
 
 
 def test_short_capabilities_are_their_own_key_and_long_ones_have_a_digest() -> None:
-    found: list[bytes] = []
-
-    def known(_: object, key: tuple[str, str | None, bytes]) -> None:
-        found.append(key[2])
-
-    def check(*_: object) -> None:
-        pass
-
     async def script() -> None:
-        headers = param_header_check.ToolHeaders(60.0)
-        headers._known, headers._check = known, check
-        table = type("Table", (), {"revision": "r"})()
-        connection = type("Connection", (), {"table": table})()
-        endpoint = type("Endpoint", (), {"connection": connection})()
+        headers = Keeping(60.0)
         for size in (200, 201):
-            name = runtime("messages.envelope").CLIENT_CAPABILITIES
-            meta = {name: {"x": "y" * (size - len('{"x":""}'))}}
-            call = type("Job", (), {"request": type("Request", (), {"meta": meta})()})()
-            headers.check(type("Asked", (), {"endpoint": endpoint})(), call, exchange())
+            await headers.asks("ada", {"x": "y" * (size - len('{"x":""}'))})
+        (*_, short), (*_, long) = headers.kept()
+        assert short == b'{"x":"%b"}' % (b"y" * 192)
+        assert long == sha256(b'{"x":"%b"}' % (b"y" * 193)).digest()
 
     run(script())
-    short, long = found
-    assert len(short) == 200
-    assert long == sha256(b'{"x":"%b"}' % (b"y" * 193)).digest()
 
 
 def test_page_has_the_usual_value_of_each_limit() -> None:

@@ -4,6 +4,7 @@ import json
 from typing import Annotated, Any
 
 import pytest
+from mcp_protogen.runtime.http.server import asgi
 from mcp_revisions import CallNext, Depends, HttpRequest, MethodCall, RateLimit, StatusError
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
@@ -11,7 +12,7 @@ from support.http.serving import POSTED, Site, outcome, posted, raw, serving, te
 from support.http.serving import asked as modern_call
 from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import content_of, hello, named, pkg, request, runtime, tools
+from support.sessions.talking import content_of, hello, named, pkg, request, tools
 from support.tables import case
 from support.toolkit.kits import kit, mcp, tool
 
@@ -183,7 +184,7 @@ async def test_a_call_that_does_not_ask_for_it_makes_none(monkeypatch: pytest.Mo
     def refuse(*_: object) -> None:
         raise AssertionError("it was made")
 
-    monkeypatch.setattr(runtime("http.server.asgi"), "HttpRequest", refuse)
+    monkeypatch.setattr(asgi, "HttpRequest", refuse)
     async with serving(tools(STATELESS, plain), pkg.REVISIONS) as site:
         session = await site.initialize()
         assert text_in(await session.call("plain")) == ""

@@ -5,15 +5,14 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.server.sessions import peers
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import notification, pkg, runtime, tools
+from support.sessions.talking import notification, pkg, tools
 from support.tables import case
-
-peers = runtime("http.server.sessions.peers")
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
+from mcp_protogen.runtime.http.server.routes import Routes
 from mcp_revisions import HttpRequest, Route, RouteRequest, RouteResponse
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,7 +19,7 @@ from starlette.routing import Route as Page
 from support.http.serving import Site, app_of, booted, calling, serving, text_in
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import pkg, runtime, tools
+from support.sessions.talking import pkg, tools
 from support.tables import case
 from support.toolkit.kits import mcp
 
@@ -211,7 +212,7 @@ def test_the_parts_of_a_long_path_are_not_tried_one_by_one() -> None:
     def count(frame: object, event: str, arg: object) -> None:
         calls.append(event)
 
-    routes = runtime("http.server.routes").Routes([Route("/app", asgi_app)], ())
+    routes = Routes([Route("/app", asgi_app)], ())
     before = sys.getprofile()
     sys.setprofile(count)
     try:

@@ -14,16 +14,28 @@ from pathlib import Path
 from pickle import dumps, loads
 from socket import create_connection, create_server
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from mcp_protogen.runtime.http.server import run as http_run
+from mcp_protogen.runtime.http.server import workers
 from support.engines import redis_running
 from support.folders import environment
-from support.http.serving import WORKER, Events, Site, Started, app_of, calling, started, text_in
+from support.http.serving import (
+    WORKER,
+    Events,
+    Site,
+    Started,
+    app_of,
+    calling,
+    chosen_of_runs,
+    started,
+    text_in,
+)
 from support.json_types import JsonObject
 from support.ports import free_port
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import META, pkg, run, runtime, server
+from support.sessions.talking import META, pkg, run, server
 from support.tables import case
 
 ALONE = {"connection": "close"}
@@ -52,18 +64,33 @@ REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
 }
 
 
-def test_several_workers_need_to_share_what_is_kept() -> None:
-    check = runtime("http.server.run")._check_workers
+def test_several_workers_need_to_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[float] = []
+
+    class Noted(workers.Workers):
+        """Workers that are no processes."""
+
+        def run(self, patience: float) -> None:
+            begun.append(patience)
+
+    monkeypatch.setattr(http_run, "Workers", Noted)
+
+    def start(app: Any) -> None:
+        monkeypatch.setattr(sys.modules[__name__], "chosen", app, raising=False)
+        pkg.run_http(f"{__name__}:chosen", workers=2, port=0)
+
     for name, (options, why) in REFUSED.items():
         with case(name):
             app = app_of(server(OLD), pkg.REVISIONS, **options)
             if why is None:
-                check(app)
+                start(app)
+                assert begun.pop()
             else:
                 with pytest.raises(ValueError, match=why):
-                    check(app)
+                    start(app)
     with case("no revision that is spoken has sessions"):
-        check(app_of(server(STATELESS)))
+        start(app_of(server(STATELESS)))
+    assert begun
 
 
 OURS = server(STATELESS)
@@ -76,15 +103,21 @@ def test_what_is_shared_can_be_given_to_workers_with_its_engine() -> None:
     assert (http.shared.lease, vars(http.shared.engine)) == (5.0, vars(engine))
 
 
-def test_a_name_is_that_of_an_application_or_of_what_makes_one() -> None:
-    named = runtime("http.server.run")._named
-    assert named(WORKER, {}) is named(WORKER, {})
-    made = named("support.http.worker:made", {})
-    assert isinstance(made, pkg.HttpApp)
-    assert made is not named("support.http.worker:made", {})
+def test_a_name_is_that_of_an_application_or_of_what_makes_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = chosen_of_runs(monkeypatch)
     options = pkg.HttpOptions(sessions=False)
+    for name in (WORKER, "support.http.worker:made"):
+        pkg.run_http(name)
+        pkg.run_http(name)
     for name in ("OURS", "Ours"):
-        assert named(f"{__name__}:{name}", {"http": options}).http is options
+        pkg.run_http(f"{__name__}:{name}", http=options)
+    app, again, made, another, *ours = [cast(pkg.HttpApp, one.app) for one in chosen]
+    assert app is again
+    assert made is not another
+    assert isinstance(made, pkg.HttpApp)
+    assert [one.http for one in ours] == [options, options]
 
 
 def no_application() -> str:
@@ -130,7 +163,7 @@ def listening(shared: Any, numbers: list[int], place: int, served: set[Any]) -> 
             served.add(self)
             transport.close()
 
-    return runtime("http.server.run").SharedListener(
+    return http_run.SharedListener(
         shared.dup(),
         numbers,
         place,
@@ -375,7 +408,7 @@ def dies_twice(lives: Path, own: Any, _numbers: object, _place: int) -> None:
     """Begin and die, then die at once, then begin and end the process that has started it."""
     lives.write_text(str(life := int(lives.read_text()) + 1))
     if life != 2:
-        own.send_bytes(runtime("http.server.workers").BEGUN)
+        own.send_bytes(workers.BEGUN)
     if life == 3:
         os.kill(os.getppid(), signal.SIGTERM)
         own.poll(None)
@@ -391,7 +424,7 @@ def test_a_worker_that_dies_again_is_replaced_after_a_pause(
     ended: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))
     try:
-        runtime("http.server.workers").Workers(partial(dies_twice, lives), 1).run(20)
+        workers.Workers(partial(dies_twice, lives), 1).run(20)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert ended == [signal.SIGTERM]
@@ -481,7 +514,7 @@ class DyingProcess:
         self._pipe, self._numbers, self._place = args
 
     def start(self) -> None:
-        self._pipe.send_bytes(runtime("http.server.workers").BEGUN)
+        self._pipe.send_bytes(workers.BEGUN)
         self._numbers[self._place] = 0
         DyingProcess.left -= 1
         if not self.left:
@@ -492,7 +525,6 @@ class DyingProcess:
 
 
 def test_a_worker_is_replaced_however_often_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
-    workers = runtime("http.server.workers")
     numbers: list[list[int]] = []
 
     class Context:

@@ -5,6 +5,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx2
+from mcp_protogen.runtime.core.quotas import Quota
+from mcp_protogen.runtime.http.server.options import quota_of
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.principals import ADA, BEN, GUARD
@@ -12,11 +14,9 @@ from support.http.serving import Session as Client
 from support.http.serving import app_of, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import hello, notification, pkg, request, runtime, tools
+from support.sessions.talking import hello, notification, pkg, request, tools
 from support.sharing.faults import Engine, shared_by
 from support.tables import case
-
-QUOTAS = runtime("core.quotas")
 
 
 class Waiting:
@@ -358,12 +358,12 @@ class TestQuota:
         ]
         for chosen, share in rows:
             with case(chosen):
-                quota = QUOTAS.Quota(**chosen)
+                quota = Quota(**chosen)
                 assert list(quota.excesses("ada", share)) == []
                 assert next(iter(quota.excesses("ada", share + 1))) == ("ada", 1)
 
     def test_limits_that_would_break_are_told_with_the_excess(self) -> None:
-        quota = QUOTAS.Quota(10, 6)
+        quota = Quota(10, 6)
         quota.take("ada", 5)
         quota.take(None, 4)
         rows: list[tuple[str | None, int, list[tuple[str | None, int]]]] = [
@@ -379,7 +379,7 @@ class TestQuota:
                 assert list(quota.excesses(owner, amount)) == excesses
         quota.give_back("ada", 5)
         quota.give_back(None, 4)
-        assert (quota.used, quota._used_by) == (0, {})
+        assert (quota.used, quota._used_by) == (0, {})  # pyright: ignore[reportPrivateUsage]
 
 
 def test_usual_options_leave_room_for_others() -> None:
@@ -387,7 +387,7 @@ def test_usual_options_leave_room_for_others() -> None:
     for name in ("max_sessions", "max_bodies", "max_requests", "max_streams"):
         with case(name):
             assert getattr(options, f"{name}_per_principal") is None
-            quota = runtime("http.server.options").quota_of(options, name)
+            quota = quota_of(options, name)
             most = getattr(options, name)
             assert list(quota.excesses("ada", most // 4)) == []
             assert [limited for limited, _ in quota.excesses("ada", most // 4 + 1)] == ["ada"]

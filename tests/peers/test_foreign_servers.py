@@ -2,11 +2,12 @@
 
 import asyncio
 import os
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import mcp_revisions
 import pytest
+from mcp_revisions.v2025_11_25 import Client
 from mcp_revisions.v2025_11_25.models import (
     CreateMessageRequestParams,
     ElicitRequestParams,
@@ -20,8 +21,7 @@ from support.json_types import JsonObject
 from support.peers.places import PROGRAMS, node_modules, python_with
 from support.peers.spoken import GENERATION_1, GENERATION_2
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS
-
-mcp_revisions: Any = import_module("mcp_revisions")
+from support.sessions.talking import content_of
 
 
 def client_of(revision: str) -> Any:
@@ -245,13 +245,14 @@ def test_the_reference_server_from_npm() -> None:
         clients = [client_of(revision) for revision in ERAS]
         launch = mcp_revisions.stdio_client(["node", server, "stdio"], inherit=True)
         async with asyncio.timeout(30):
-            async with mcp_revisions.connect(launch, *clients) as client:
+            async with mcp_revisions.connect(launch, *clients) as connected:
+                client = cast(Client, connected)
                 assert client.revision == GENERATION_1[-1]
                 m = mcp_revisions.load(client.TABLE.revision).models
                 assert "echo" in [tool.name async for tool in client.iter_tools()]
                 params = m.CallToolRequestParams(name="echo", arguments={"message": "hi"})
                 result = await client.call_tool(params)
-                assert "hi" in result.content[0].text
+                assert "hi" in content_of(result)[0].text
                 assert [one async for one in client.iter_resources()]
 
     asyncio.run(main())

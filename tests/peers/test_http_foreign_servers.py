@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import mcp_revisions as pkg
 import pytest
 from support.json_types import JsonObject
 from support.peers.features import Use, client_of, outcome
-from support.peers.http_peers import pkg
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import PROGRAMS, Command, python_with
 from support.peers.spoken import GENERATION_1, GENERATION_2

@@ -5,9 +5,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import mcp_revisions as pkg
 import pytest
 from support.peers.features import client_of, eventually
-from support.peers.http_peers import ONLY_LOOPBACK, pkg
+from support.peers.http_peers import ONLY_LOOPBACK
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import node_modules
 from support.peers.spoken import GENERATION_1

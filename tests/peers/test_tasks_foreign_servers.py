@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from importlib import import_module
 from typing import Any, Final
 
+import mcp_revisions as pkg
 import pytest
 from mcp_revisions import McpError, TaskCalls, TaskCancelled, TaskReceiver
 from mcp_revisions import v2025_11_25 as handshake
@@ -15,8 +15,6 @@ from support.json_types import JsonObject
 from support.peers.places import PROGRAMS, Command, node_modules, python_with
 from support.peers.visits import Peers
 from support.revisions import OLD, STATELESS
-
-pkg: Any = import_module("mcp_revisions")
 
 
 class Host:
@@ -45,7 +43,10 @@ class OfStateless(TasksClient, TaskCalls, Host, stateless.Client):
     m = stateless.models
 
 
-CLIENTS: Final = {OLD: OfHandshake, STATELESS: OfStateless}
+CLIENTS: Final[dict[str, type[OfHandshake] | type[OfStateless]]] = {
+    OLD: OfHandshake,
+    STATELESS: OfStateless,
+}
 
 
 def mcp1() -> Command:

@@ -49,8 +49,7 @@ def server() -> Connection:
 
 
 def receive(connection: Connection, **message: object) -> Event | list[Event]:
-    event: Event | list[Event] = received(connection, json.dumps({"jsonrpc": "2.0", **message}))
-    return event
+    return received(connection, json.dumps({"jsonrpc": "2.0", **message}))
 
 
 class TestCalls:

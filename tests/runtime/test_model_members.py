@@ -6,10 +6,10 @@ import pydoc
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from inspect import Parameter
 from typing import Any, Literal
 
+import mcp_revisions
 import pytest
 from mcp_revisions import WireModel
 from mcp_revisions import v2026_07_28 as mcp
@@ -42,7 +42,7 @@ class WithInit(m.Tool):
 
 
 def models_of(revision: str) -> Iterator[Any]:
-    module = import_module(f"{PACKAGE.name}.v{revision.replace('-', '_')}.models")
+    module = mcp_revisions.load(revision).models
     for name in module.__all__:
         model = getattr(module, name)
         if isinstance(model, type) and issubclass(model, WireModel):

@@ -1,9 +1,7 @@
 """URIs from templates, by the rules of RFC 6570."""
 
-from typing import Any
-
 import pytest
-from support.generated.golden_package import runtime
+from mcp_protogen.runtime.core.uri_expansion import expanded_uri, uri_variables
 from support.tables import case
 
 VALUES = {
@@ -18,7 +16,6 @@ VALUES = {
 
 
 def test_every_operator_writes_its_values() -> None:
-    expanded: Any = runtime("core.uri_expansion").expanded_uri
     for template, wanted in (
         ("x:{word}", "x:a%20b"),
         ("x:{path},{+path}", "x:%2Fx%2Fy,/x/y"),
@@ -39,14 +36,13 @@ def test_every_operator_writes_its_values() -> None:
         ("x:{?none}", "x:"),
     ):
         with case(template):
-            assert expanded(template, VALUES) == wanted
+            assert expanded_uri(template, VALUES) == wanted
     with pytest.raises(KeyError, match="missing"):
-        expanded("x:{/missing}", VALUES)
+        expanded_uri("x:{/missing}", VALUES)
 
 
 def test_variables_are_listed_once_and_needed_unless_they_are_in_a_query() -> None:
-    variables: Any = runtime("core.uri_expansion").uri_variables
-    found = variables("x:{a}{?b,a,tags*}{&c:3}")
+    found = uri_variables("x:{a}{?b,a,tags*}{&c:3}")
     assert [(one.name, one.required, one.exploded) for one in found.values()] == [
         ("a", True, False),
         ("b", False, False),

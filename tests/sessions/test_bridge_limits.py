@@ -4,6 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.bridge.proxies import ProxyServerRuntime
+from mcp_protogen.runtime.http.client.outgoing import request_of
+from mcp_protogen.runtime.transports import memory
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.json_types import JsonObject
@@ -26,7 +29,6 @@ from support.sessions.talking import (
     modern,
     notification,
     request,
-    runtime,
     tools,
 )
 from support.sessions.wiretap import (
@@ -141,8 +143,7 @@ async def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
         await hand.send(INITIALIZED, request("b/do", 2))
         assert (await hand.take())["method"] == evil
     assert all(one.isprintable() and len(one) < 300 for one in caplog.messages)
-    message = runtime("http.client.outgoing")
-    assert message.request_of("1", evil, {}).name.isprintable()
+    assert request_of("1", evil, {}).name.isprintable()
 
 
 async def test_a_notification_for_a_client_that_has_gone_is_no_fault(
@@ -192,14 +193,13 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All servers' halves of bridges, as they are made."""
     made: list[object] = []
-    kind = runtime("bridge.proxies").ProxyServerRuntime
-    begin = kind.__init__
+    begin = ProxyServerRuntime.__init__
 
     def begun(self: Any, owner: Any) -> None:
         begin(self, owner)
         made.append(self)
 
-    monkeypatch.setattr(kind, "__init__", begun)
+    monkeypatch.setattr(ProxyServerRuntime, "__init__", begun)
     return made
 
 
@@ -281,7 +281,7 @@ async def test_of_progress_only_the_newest_reports_are_kept_for_a_client_that_do
         told.set()
         await hand.take()
 
-    monkeypatch.setattr(runtime("transports.memory"), "_CAPACITY", 1)
+    monkeypatch.setattr(memory, "_CAPACITY", 1)
     async with bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
         await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
         await told.wait()

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import NotificationParams, SubscribeRequestParams
@@ -23,7 +24,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    runtime,
     served,
     server,
     shaken,
@@ -168,7 +168,7 @@ async def test_streams_do_not_take_the_place_of_requests() -> None:
 
 
 async def test_a_server_that_stops_ends_its_streams_gracefully() -> None:
-    ours, theirs = runtime("transports.memory").memory_pair()
+    ours, theirs = memory_pair()
     serving = asyncio.create_task(pkg.serve(server(STATELESS, SENDS=ALL), theirs))
     hand = Hand(ours)
     await hand.send(listen(5, toolsListChanged=True))

@@ -4,11 +4,12 @@ import asyncio
 from typing import Any, ClassVar
 
 import pytest
+from mcp_protogen.runtime.client import cache as client_cache
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from support.http.serving import serving
 from support.revisions import HANDSHAKE
-from support.sessions.talking import pkg, runtime, stub
+from support.sessions.talking import pkg, stub
 from support.tables import case
 
 m = mcp.models
@@ -92,7 +93,7 @@ async def test_results_are_kept_as_long_as_the_server_says_and_only_with_a_cache
                 reads = [one for one in server.asked if one.startswith("a:")]
                 assert reads == [one for one in asked if one.startswith("a:")]
     now = [0.0]
-    monkeypatch.setattr(runtime("client.cache"), "monotonic", lambda: now[0])
+    monkeypatch.setattr(client_cache, "monotonic", lambda: now[0])
     server = Library()
     async with pkg.connect(server) as client:
         client.cache = pkg.Cache()

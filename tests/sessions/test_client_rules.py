@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_revisions.v2025_11_25.models import (
     ElicitRequestParams,
     ListRootsResult,
@@ -30,7 +31,6 @@ from support.sessions.talking import (
     pkg,
     request,
     run,
-    runtime,
     served,
     server,
     welcome,
@@ -492,7 +492,7 @@ async def test_an_error_inside_the_block_is_not_wrapped() -> None:
 
 async def test_a_transport_that_cannot_be_opened_says_why() -> None:
     async def nowhere() -> Any:
-        raise runtime("core.connection_errors").Disconnected("nobody there")
+        raise Disconnected("nobody there")
 
     with pytest.raises(pkg.Disconnected, match="nobody there"):
         async with pkg.connect(nowhere, client(OLD)):

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Session
@@ -20,7 +21,6 @@ from support.sessions.talking import (
     named,
     pkg,
     run,
-    runtime,
     server,
     stub,
     tools,
@@ -238,7 +238,7 @@ async def test_one_class_of_client_is_at_home_with_all_servers() -> None:
 
     for revision in REVISIONS:
         with case(revision):
-            opener = runtime("testing").in_memory(tools(revision, call))
+            opener = in_memory(tools(revision, call))
             async with pkg.connect(opener, as_=mcp) as ours:
                 assert type(ours) is mcp.Client
                 assert ours.revision == revision

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 import uvloop
+from mcp_protogen.runtime.client.config_text import read_variables
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from support.docs.pages import beside_package
 from support.folders import ROOT
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import pkg, runtime
+from support.sessions.talking import pkg
 from support.tables import case
 
 m = mcp.models
@@ -431,14 +432,13 @@ LINES: dict[str, str | None] = {
 
 
 def test_lines_of_a_file_of_variables_are_read_or_refused() -> None:
-    read = runtime("client.config_text").read_variables
     for line, value in LINES.items():
         with case(line):
             if value is None:
                 with pytest.raises(ValueError, match="line 2 is not NAME=value"):
-                    read(f"B=1\n{line}")
+                    read_variables(f"B=1\n{line}")
             else:
-                assert read(line) == {"A": value}
+                assert read_variables(line) == {"A": value}
 
 
 async def test_a_server_that_does_not_start_is_one_error_or_is_left_out(

@@ -19,13 +19,13 @@ import pytest
 from pydantic import ValidationError
 from support import tables
 from support.folders import GENERATED, TESTS
-from support.generated.golden_package import runtime
 from support.http.serving import booted
 from support.json_types import JsonObject
 from support.revisions import REVISIONS
 from support.sessions.echoing import (
     OF_THE_RUNTIME,
     Call,
+    classes_of,
     echoing_client,
     echoing_server,
     flat_signatures,
@@ -35,8 +35,6 @@ from support.sessions.echoing import (
 )
 from support.sessions.talking import named, pkg
 from support.vectors.made import vectors
-
-spellings_of = runtime("rpc.peer")._spellings
 
 DECLINED = {"action": "decline"}  # An answer that fits every form.
 TRANSLATED = [(own, spoken) for own in REVISIONS for spoken in REVISIONS if own != spoken]
@@ -85,7 +83,7 @@ def calls(revision: str, base: str) -> list[Call]:
         for place, signature in enumerate(signatures):
             fitting = [
                 Call(name, place, cls.__name__, value)
-                for cls in spellings_of(specs[method]).classes
+                for cls in classes_of(specs[method])
                 for value in [*values(revision)[cls.__name__], *values(revision)[method], {}]
                 if fits(cls, value, signature)
             ]

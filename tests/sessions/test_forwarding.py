@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.transports.memory import memory_pair
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import bridged
@@ -20,7 +21,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    runtime,
 )
 from support.sessions.wiretap import ID, agree, result, shake, stream
 from support.tables import case
@@ -321,7 +321,7 @@ async def test_bridge_ends_soon_after_its_client_while_it_connects() -> None:
             pass
 
     loop = asyncio.get_running_loop()
-    ours, middle = runtime("transports.memory").memory_pair()
+    ours, middle = memory_pair()
     bridge = pkg.Bridge(middle, Accepting(play), options=pkg.Options(drain=1.0))
     running = asyncio.create_task(bridge.run())
     hand, begun = Hand(ours), loop.time()
@@ -344,7 +344,7 @@ async def test_client_that_closes_its_side_at_once_still_gets_its_answers() -> N
                 await asyncio.sleep(0.5)
                 await hand.send(result(asked["id"], a=asked["id"]))
 
-    ours, middle = runtime("transports.memory").memory_pair()
+    ours, middle = memory_pair()
     running = asyncio.create_task(pkg.Bridge(middle, Accepting(play)).run())
     hand = Hand(ours)
     await hand.send(hello(OLD), INITIALIZED, request("tools/list", 1))

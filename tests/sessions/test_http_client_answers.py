@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.client.connect import open_http
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
@@ -33,7 +34,6 @@ from support.sessions.talking import (
     named,
     notification,
     pkg,
-    runtime,
     welcome,
 )
 from support.sessions.talking import request as request_as_json
@@ -220,9 +220,8 @@ class TestAnswers:
             await reply.stream()
             await reply.event(answer(request, complete(request, text)))
 
-        opener = runtime("http.client.connect").open_http
         async with odd_server(either(call, revision)) as server:
-            opening = opener(server.url, limit=1000)
+            opening = open_http(server.url, limit=1000)
             async with pkg.connect(opening, client(revision)) as ours:
                 with pytest.raises(pkg.RemoteError, match="more than 1000 bytes"):
                     await ours.call_tool(named(revision, "x"))

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import is_object
+from mcp_protogen.runtime.core.spec import EraName
+from mcp_protogen.runtime.http.client import transport
+from mcp_protogen.runtime.rules.client_negotiation import Ask, NegotiatedRevision, Negotiation
+from mcp_protogen.runtime.rules.server_negotiation import Offer
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
@@ -32,7 +36,6 @@ from support.sessions.talking import (
     named,
     pkg,
     run,
-    runtime,
     welcome,
 )
 from support.tables import case
@@ -266,19 +269,18 @@ class TestEra:
         run(script())
 
     def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
-        probe, negotiate = runtime("rules.client_negotiation"), runtime("rules.server_negotiation")
-        both = {OLD: "handshake", STATELESS: "stateless"}
-        negotiation = probe.Negotiation(negotiate.Offer(both), over_http=True)
-        assert negotiation.start() == probe.Ask("server/discover", STATELESS)
+        both: dict[str, EraName] = {OLD: "handshake", STATELESS: "stateless"}
+        negotiation = Negotiation(Offer(both), over_http=True)
+        assert negotiation.start() == Ask("server/discover", STATELESS)
         assert isinstance(negotiation.next(pkg.Disconnected("the end")), pkg.Disconnected)
 
     def test_PH11_what_was_negotiated_is_not_put_aside_for_trouble(self) -> None:
-        known = runtime("rules.client_negotiation").NegotiatedRevision(STATELESS, "stateless")
+        known = NegotiatedRevision(STATELESS, "stateless")
         _, seen = failing(refusing_discover(503), http_error(503), negotiated=known)
         assert seen == ["server/discover"]
 
     def test_a_known_revision_that_proves_wrong_is_put_aside(self) -> None:
-        known = runtime("rules.client_negotiation").NegotiatedRevision(OLD, "handshake")
+        known = NegotiatedRevision(OLD, "handshake")
 
         async def play(request: Request, reply: Reply) -> None:
             if request.method == "initialize":
@@ -484,7 +486,7 @@ class TestOldTransport:
         self, status: int, listen: str, why: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         patience = 0.05 if listen == "silence" else 5
-        monkeypatch.setattr(runtime("http.client.transport"), "_ENDPOINT", patience)
+        monkeypatch.setattr(transport, "_ENDPOINT", patience)
 
         async def play(request: Request, reply: Reply) -> None:
             if request.verb == "POST":

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.client import transport as http_transport
 from support.revisions import OLD
 from support.sessions.odd_servers import (
     Handshaking,
@@ -24,7 +25,6 @@ from support.sessions.talking import (
     modern,
     named,
     pkg,
-    runtime,
 )
 from support.tables import case
 
@@ -246,7 +246,7 @@ class TestSession:
     def test_a_session_is_ended_whatever_the_server_says(
         self, how: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.transport"), "_FAREWELL", 0.05)
+        monkeypatch.setattr(http_transport, "_FAREWELL", 0.05)
 
         class Leaving(Handshaking):
             async def __call__(self, request: Request, reply: Reply) -> None:

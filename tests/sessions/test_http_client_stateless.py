@@ -10,6 +10,10 @@ from typing import Any, cast
 
 import httpx2
 import pytest
+from mcp_protogen.runtime.core import recent_names
+from mcp_protogen.runtime.http.client import request as http_request
+from mcp_protogen.runtime.http.client.client_state import ClientState
+from mcp_protogen.runtime.http.client.outgoing import request_of
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.json_types import Json, JsonObject
@@ -38,7 +42,6 @@ from support.sessions.talking import (
     named,
     pkg,
     run,
-    runtime,
 )
 from support.tables import case
 
@@ -268,7 +271,7 @@ class TestArguments:
     def test_of_a_list_without_end_the_newest_are_remembered(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("core.recent_names"), "_MOST", 800)
+        monkeypatch.setattr(recent_names, "_MOST", 800)
         tools = [tool(name, a=marked()) for name in "xyz"]
 
         async def use(ours: Any) -> None:
@@ -321,18 +324,18 @@ class TestCorrection:
     def test_list_may_have_as_many_pages_as_any(
         self, last: int, pages: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        module = runtime("http.client.request")
         asked: list[str] = []
 
         async def ask(_: object, method: str, params: object) -> Any:
             asked.append(method)
             return {"nextCursor": str(min(len(asked), last))}
 
-        monkeypatch.setattr(module, "ask", ask)
+        monkeypatch.setattr(http_request, "ask", ask)
         log = logging.getLogger("test")
-        state = SimpleNamespace(protocol=SimpleNamespace(post_headers=str), log=log)
-        call = module.request_of("2", "tools/call", {"_meta": {}})
-        assert not asyncio.run(module.relearn(state, call))
+        protocol = SimpleNamespace(post_headers=str)
+        state = cast(ClientState, SimpleNamespace(protocol=protocol, log=log))
+        call = request_of("2", "tools/call", {"_meta": {}})
+        assert not asyncio.run(http_request.relearn(state, call))
         assert asked == ["tools/list"] * pages
 
     @staticmethod

@@ -1,9 +1,14 @@
 """Streams that are resumed, and the one that a server may use without being asked."""
 
 import asyncio
+from types import ModuleType
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.client import request as http_request
+from mcp_protogen.runtime.http.client import transport as http_transport
+from mcp_protogen.runtime.http.client.client_state import Cursor
+from mcp_protogen.runtime.http.sse import Event
 from mcp_revisions.v2025_11_25.models import ElicitRequestParams, NotificationParams
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
@@ -24,12 +29,12 @@ from support.sessions.odd_servers import (
     odd_server,
     over,
 )
-from support.sessions.talking import client, models, named, notification, pkg, runtime
+from support.sessions.talking import client, models, named, notification, pkg
 from support.sessions.talking import request as request_as_json
 from support.tables import case
 
 
-def noted(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
+def noted(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[float]:
     """How long this module would have waited, had it not been kept from it."""
     waited: list[float] = []
 
@@ -37,7 +42,7 @@ def noted(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
         waited.append(seconds)
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(runtime(f"http.client.{module}"), "sleep", sleep)
+    monkeypatch.setattr(module, "sleep", sleep)
     return waited
 
 
@@ -82,7 +87,7 @@ class TestResumption:
     def test_it_waits_as_long_as_it_was_told_within_bounds(
         self, retry: int | None, seconds: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "request")
+        waited = noted(monkeypatch, http_request)
         calls: list[Request] = []
 
         async def primed(request: Request, reply: Reply) -> None:
@@ -134,7 +139,7 @@ class TestResumption:
     def test_a_stream_that_brings_no_message_is_given_up(
         self, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        waited = noted(monkeypatch, "request")
+        waited = noted(monkeypatch, http_request)
         caplog.set_level("INFO", "mcp_protogen.runtime")
 
         async def resumed(request: Request, reply: Reply) -> None:
@@ -162,24 +167,23 @@ class TestResumption:
         assert len(logged) == (5 if how in ("503", "hang up") else 0)
 
     def test_a_stream_that_brings_no_message_but_lasts_may_be_resumed_as_often(self) -> None:
-        streams, times = runtime("http.client.client_state"), iter(range(0, 1000, 10))
-        cursor = streams.Cursor(pkg.Reconnection(), lambda: next(times))
+        times = iter(range(0, 1000, 10))
+        cursor = Cursor(pkg.Reconnection(), lambda: next(times))
         for _ in range(20):
             cursor.opens()
             cursor.broke()
             assert (cursor.wait, cursor.is_given_up) == (1.0, False)
 
     def test_no_wait_is_longer_than_the_longest(self) -> None:
-        streams = runtime("http.client.client_state")
-        cursor = streams.Cursor(pkg.Reconnection(max_wait=1.5))
+        cursor = Cursor(pkg.Reconnection(max_wait=1.5))
         waits: list[float] = []
         for _ in range(3):
             cursor.broke()
             waits.append(cursor.wait)
         assert waits == [1.0, 1.5, 1.5]
         for asked, waited in ((599_000, 599.0), (600_000, 600.0), (601_000, 600.0)):
-            cursor = streams.Cursor(pkg.Reconnection())
-            cursor.passed(runtime("http.sse").Event(None, "message", "", asked))
+            cursor = Cursor(pkg.Reconnection())
+            cursor.passed(Event(None, "message", "", asked))
             cursor.broke()
             assert cursor.wait == waited
 
@@ -284,7 +288,7 @@ class TestListener:
     async def test_it_waits_longer_and_longer_while_that_fails(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "transport")
+        waited = noted(monkeypatch, http_transport)
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.send(503 if len(waited) < 8 else 405)
@@ -297,7 +301,7 @@ class TestListener:
     async def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "transport")
+        waited = noted(monkeypatch, http_transport)
         come: list[Request] = []
 
         async def listen(request: Request, reply: Reply) -> None:

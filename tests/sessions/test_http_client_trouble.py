@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.errors import RemoteError
+from mcp_protogen.runtime.http.client import client_state, http_client
+from mcp_protogen.runtime.http.client import request as http_request
+from mcp_protogen.runtime.http.client import transport as http_transport
+from mcp_protogen.runtime.http.client.connect import open_http
+from mcp_protogen.runtime.transports.base import Received
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
@@ -33,7 +38,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    runtime,
     welcome,
 )
 
@@ -44,7 +48,7 @@ class TestStreams:
     async def test_one_that_goes_on_after_the_answer_is_closed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.request"), "_LAST_WORDS", 0.01)
+        monkeypatch.setattr(http_request, "_LAST_WORDS", 0.01)
         closed = asyncio.Event()
 
         async def call(request: Request, reply: Reply) -> None:
@@ -133,7 +137,7 @@ class TestStreams:
     def test_a_server_that_does_not_say_whether_it_has_one_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.transport"), "_LISTENING", 0.01)
+        monkeypatch.setattr(http_transport, "_LISTENING", 0.01)
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.gone()
@@ -161,7 +165,7 @@ class TestMessages:
     def test_a_notification_that_is_not_answered_is_not_waited_for_forever(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.transport"), "_ARRIVAL", 0.01)
+        monkeypatch.setattr(http_transport, "_ARRIVAL", 0.01)
 
         class Stuck(Handshaking):
             async def __call__(self, request: Request, reply: Reply) -> None:
@@ -266,7 +270,7 @@ class TestTransport:
 
     @staticmethod
     async def opened(url: str) -> Any:
-        return await runtime("http.client.connect").open_http(url)()
+        return await open_http(url)()
 
     async def test_closing_it_twice_ends_the_session_once(self) -> None:
         async with odd_server(Handshaking(session="s")) as server:
@@ -293,13 +297,13 @@ class TestTransport:
             await transport.close()
 
     async def test_what_came_first_is_handed_over_first(self) -> None:
-        taken: list[bytes] = []
+        taken: list[Received] = []
 
-        def take(received: bytes) -> bool:
+        def take(received: Received) -> bool:
             taken.append(received)
             return len(taken) < 2
 
-        inbox = runtime("http.client.client_state").Inbox()
+        inbox = client_state.Inbox()
         inbox.put(b"1")
         inbox.hand_over(take)
         inbox.put(b"2")
@@ -340,8 +344,8 @@ class TestTransport:
     async def test_nobody_reads_more_bytes_than_can_be_taken_in(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.client_state"), "_LARGEST", 10)
-        inbox = runtime("http.client.client_state").Inbox()
+        monkeypatch.setattr(client_state, "_LARGEST", 10)
+        inbox = client_state.Inbox()
         inbox.put(b"12345")
         await inbox.room()
         inbox.put(b"67890")
@@ -354,7 +358,7 @@ class TestTransport:
     async def test_what_a_refusal_says_without_end_is_not_read_to_its_end(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.http_client"), "_LARGEST_REFUSAL", 1000)
+        monkeypatch.setattr(http_client, "_LARGEST_REFUSAL", 1000)
 
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(500, b"too bad" * 200, "text/plain", content_length="1000000")
@@ -378,7 +382,7 @@ class TestTransport:
                 await ours.call_tool(named(OLD, "gzip, gzip"))
 
     async def test_comments_without_end_keep_nobody_waiting(self) -> None:
-        done: list[str] = []
+        done: list[object] = []
 
         async def chunks() -> AsyncGenerator[bytes, None]:
             for _ in range(3):
@@ -392,7 +396,7 @@ class TestTransport:
             """There is always some."""
 
         made = SimpleNamespace(status_code=200, headers={}, aiter_bytes=chunks)
-        reply = runtime("http.client.http_client").HttpReply(made, "GET x", 100)
+        reply = http_client.HttpReply(made, "GET x", 100)
         working = asyncio.create_task(other())
         await reply.read_events(done.append, room)
         await working

@@ -11,12 +11,14 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.vectors.responder_protocol import read_hello
 from mcp_protogen.pipeline.inputs import descriptions, facts
+from mcp_protogen.runtime.connection import Connection, Refusal
+from mcp_protogen.runtime.transports.streams import LineReader
 from pydantic import ValidationError
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.runtime.receiving import received
 from support.sessions.odd_servers import Handshaking, Reply, Request, connecting, odd_server
-from support.sessions.talking import hello, models, named, pkg, request, runtime, server
+from support.sessions.talking import hello, models, named, pkg, request, server
 
 Read = Callable[[bytes], object]
 """Reads a text that holds a value; raises an error, or returns what it made of it."""
@@ -36,10 +38,11 @@ RESULT: JsonObject = {"content": [], "resultType": "complete"}
 
 def line_of_stdio(value: bytes) -> object:
     """A line, and what the connection that it comes to says of it."""
-    (line,) = runtime("transports.streams").LineReader().feed(with_value(PING, value) + b"\n")
-    connection = runtime("connection").Connection(HANDSHAKE.TABLE, "server", {})
+    (line,) = LineReader().feed(with_value(PING, value) + b"\n")
+    connection = Connection(HANDSHAKE.TABLE, "server", {})
+    assert isinstance(line, bytes)
     event = received(connection, line)
-    if isinstance(event, runtime("connection").Refusal):
+    if isinstance(event, Refusal):
         raise event.error
     return event
 

@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core import recent_names
+from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -24,7 +26,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    runtime,
     served,
     server,
     shaken,
@@ -33,7 +34,6 @@ from support.sessions.talking import (
 )
 from support.tables import case
 
-KEPT = runtime("core.recent_names")
 UPDATED = "notifications/resources/updated"
 LONG: JsonObject = {"x": {"text": "z" * 2000}}
 MANY: JsonObject = {"x": {"lists": [[]] * 100}}
@@ -99,7 +99,7 @@ async def test_what_is_kept_of_a_client_is_text_and_handlers_know_all_of_it() ->
 
 
 async def test_a_bridge_keeps_no_more_of_a_client_than_a_server_does() -> None:
-    ours, theirs = runtime("transports.memory").memory_pair()
+    ours, theirs = memory_pair()
     opened = Accepting(lambda hand: hand.take())
     bridge = pkg.Bridge(theirs, opened, options=pkg.Options(max_client=1000))
     carrying = asyncio.create_task(bridge.run())
@@ -214,9 +214,9 @@ async def test_a_server_that_says_too_much_of_itself_is_no_server(revision: str)
 def test_what_was_listed_last_is_remembered_and_takes_no_more_than_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(KEPT, "_MOST", 40_000)
-    newest = KEPT.RecentNames()
-    large = "x" * (KEPT._MOST // 4)
+    monkeypatch.setattr(recent_names, "_MOST", 40_000)
+    newest = recent_names.RecentNames[str | None]()
+    large = "x" * 10_000
     for name in "abcd":
         newest.learn(name, name.upper(), large)
     assert [newest.get(name) for name in "abcd"] == [None, "B", "C", "D"]

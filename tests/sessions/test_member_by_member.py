@@ -26,14 +26,13 @@ from mcp_revisions import (
 from mcp_revisions import v2025_11_25 as handshake
 from mcp_revisions import v2026_07_28 as stateless
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from support.generated.golden_package import load, runtime
+from support.generated.golden_package import load
 from support.revisions import ERAS, REVISIONS
-from support.sessions.echoing import flat_signatures, members_of, split
+from support.sessions.echoing import classes_of, flat_signatures, members_of, split
 from support.tables import case
 from support.vectors.made import vectors
 
 m = handshake.models
-spellings_of = runtime("rpc.peer")._spellings
 
 
 class Sent(Exception):
@@ -90,7 +89,7 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
         spec, nothing, _ = await sent(stub, params=None)
         assert nothing is None
         tried = set[int]()
-        for cls in spellings_of(spec).classes:
+        for cls in classes_of(spec):
             values: list[Any] = [*valid[cls.__name__], *valid[spec.method], {}]
             for value in values:
                 try:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import is_object
+from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.servers.connect.traffic import tapped
 from support.json_types import Json, JsonObject
 from support.sessions.odd_servers import (
@@ -32,7 +33,7 @@ from support.sessions.probe_answers import (
     Http,
     Row,
 )
-from support.sessions.talking import Accepting, Hand, client, pkg, runtime, welcome
+from support.sessions.talking import Accepting, Hand, client, pkg, welcome
 from support.tables import case
 
 PROBE = "server/discover"
@@ -97,7 +98,7 @@ async def test_probe_answers_over_http_lead_where_the_page_says(
         if seconds:
             waits.append(seconds)
 
-    monkeypatch.setattr(runtime("http.client.request"), "sleep", sleep)
+    monkeypatch.setattr(http_request, "sleep", sleep)
     for row, example in examples(OVER_HTTP):
         with case((row.answer, example)):
             waits.clear()

@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.testing import in_memory
+from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.revisions import ERAS, OLD
@@ -15,7 +17,6 @@ from support.sessions.talking import (
     named,
     pkg,
     request,
-    runtime,
     shaken,
     tools,
     welcome,
@@ -55,7 +56,7 @@ class Broken:
 
 def half_open(server: Any, **options: Any) -> tuple[Hand, Any, asyncio.Task[None]]:
     """A connection whose client can stop sending and still read."""
-    ours, theirs = runtime("transports.memory").memory_pair()
+    ours, theirs = memory_pair()
     serving = asyncio.create_task(pkg.serve(server, theirs, options=pkg.Options(**options)))
     return Hand(ours), theirs, serving
 
@@ -159,7 +160,7 @@ async def test_leaving_ends_calls_and_handlers(revision: str) -> None:
 
 
 async def test_a_transport_that_cannot_be_written_to_ends_the_session() -> None:
-    ours, theirs = runtime("transports.memory").memory_pair()
+    ours, theirs = memory_pair()
     broken = Broken(theirs, sends=1)
     serving = asyncio.create_task(pkg.serve(tools(OLD, slow), broken))
     hand = Hand(ours)
@@ -172,7 +173,7 @@ async def test_a_transport_that_cannot_be_written_to_ends_the_session() -> None:
 
 async def test_a_client_whose_transport_breaks_says_so() -> None:
     async def open() -> Any:
-        inner = await runtime("testing").in_memory(tools(OLD, slow))()
+        inner = await in_memory(tools(OLD, slow))()
         return Broken(inner, sends=1)
 
     async with pkg.connect(open, client(OLD)) as ours:
@@ -182,7 +183,7 @@ async def test_a_client_whose_transport_breaks_says_so() -> None:
 
 async def test_a_call_that_waits_ends_when_the_transport_fails_at_another_message() -> None:
     async def open() -> Any:
-        inner = await runtime("testing").in_memory(tools(OLD, slow))()
+        inner = await in_memory(tools(OLD, slow))()
         # The cancellation of the second call is one message too many.
         return Broken(inner, sends=3, error=ValueError)
 

@@ -1,28 +1,36 @@
 """Two connected cores and a bad line between them: whatever happens, they keep their promises."""
 
 import json
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from mcp_protogen.runtime.connection import (
+    Cancellation,
+    Connection,
+    Failure,
+    Ignored,
+    Progressed,
+    Refusal,
+)
+from mcp_protogen.runtime.core.errors import McpError
+from mcp_protogen.runtime.core.options import Patience
+from mcp_protogen.runtime.core.spec import Role
+from mcp_protogen.runtime.messages.method_table import Error, Notification, Request, Result
 from support.json_types import JsonObject
 from support.runtime.receiving import received
-from support.sessions.talking import models, pkg, runtime
+from support.sessions.talking import models, pkg
 from support.tables import count
 
 REVISION = "2025-03-26"
 methods = pkg.load(REVISION).methods
 m = models(REVISION)
-events, dispatch, errors = (
-    runtime(name) for name in ("connection", "messages.method_table", "core.errors")
-)
-Connection = events.Connection
-Patience = runtime("core.options").Patience
 
 SIDES = st.sampled_from(["client", "server"])
-OTHER = {"client": "server", "server": "client"}
-DECLARED: JsonObject = {
+OTHER: dict[Role, Role] = {"client": "server", "server": "client"}
+DECLARED: dict[Role, JsonObject] = {
     "client": {"roots": {}},
     "server": {"tools": {"listChanged": True}, "resources": {}},
 }
@@ -41,8 +49,8 @@ RESULTS = {
     "ping": m.EmptyResult(),
 }
 KNOWN = (
-    *(dispatch.Request, dispatch.Notification, dispatch.Result, dispatch.Error),
-    *(events.Refusal, events.Failure, events.Ignored, events.Cancellation, events.Progressed),
+    *(Request, Notification, Result, Error),
+    *(Refusal, Failure, Ignored, Cancellation, Progressed),
 )
 GARBAGE = st.one_of(
     st.binary(max_size=20),
@@ -69,19 +77,21 @@ class TwoCores(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cores = {side: Connection(methods.TABLE, side, DECLARED) for side in OTHER}
+        self.cores: dict[Role, Connection] = {
+            side: Connection(methods.TABLE, side, DECLARED) for side in OTHER
+        }
         # What is under way to a side, and what it still has to answer.
-        self.coming: dict[str, list[bytes]] = {side: [] for side in OTHER}
-        self.open: dict[str, dict[Any, Any]] = {side: {} for side in OTHER}
-        self.seen: dict[str, set[Any]] = {side: set() for side in OTHER}
+        self.coming: dict[Role, list[bytes]] = {side: [] for side in OTHER}
+        self.open: dict[Role, dict[Any, Any]] = {side: {} for side in OTHER}
+        self.seen: dict[Role, set[Any]] = {side: set() for side in OTHER}
         # What a side waits for, and how often the other one has answered it.
-        self.asked: dict[str, set[Any]] = {side: set() for side in OTHER}
+        self.asked: dict[Role, set[Any]] = {side: set() for side in OTHER}
         self.answered: dict[tuple[str, Any], int] = {}
         self.now = 0.0
         self.clean = True
 
     @rule(side=SIDES, choice=st.integers(0, 2), seconds=st.integers(1, 9))
-    def ask(self, side: str, choice: int, seconds: int) -> None:
+    def ask(self, side: Role, choice: int, seconds: int) -> None:
         spec, params = CALLS[side][choice % len(CALLS[side])]
         patience = Patience(seconds, 20, renewed_by_progress=True)
         id, data = self.cores[side].request(spec, params, patience, self.now, progress=True)
@@ -97,13 +107,13 @@ class TwoCores(RuleBasedStateMachine):
             self.take(side, self.coming[side].pop(0))
 
     @staticmethod
-    def one_with(things: JsonObject, which: int) -> str:
+    def one_with(things: Mapping[Role, Sized], which: int) -> Role:
         """A side that has some of the things."""
-        sides = [side for side, some in things.items() if some]
+        sides: list[Role] = [side for side, some in things.items() if some]
         return sides[which % len(sides)]
 
     @rule(side=SIDES, data=GARBAGE)
-    def disturb(self, side: str, data: bytes) -> None:
+    def disturb(self, side: Role, data: bytes) -> None:
         self.clean = False
         self.take(side, data)
 
@@ -130,7 +140,7 @@ class TwoCores(RuleBasedStateMachine):
         if well:
             data = core.answer(request, RESULTS[request.spec.method])
         else:
-            data = core.refuse(request, errors.McpError(1, "no"))
+            data = core.refuse(request, McpError(1, "no"))
         assert not core.is_open(id)
         self.send_answer(side, id, data)
 
@@ -165,26 +175,26 @@ class TwoCores(RuleBasedStateMachine):
                 self.coming[OTHER[side]].append(data)
             assert core.deadline() > self.now
 
-    def take(self, side: str, data: bytes) -> None:
+    def take(self, side: Role, data: bytes) -> None:
         """Let a side have a message, and do what every side has to do."""
         heard = as_list(received(self.cores[side], data, self.now))
         for event in heard:
             assert isinstance(event, KNOWN)
-            if isinstance(event, dispatch.Request):
+            if isinstance(event, Request):
                 assert event.id not in self.open[side]
                 # An id that was answered may be used again once the answer is out.
                 self.answered.pop((side, event.id), None)
                 self.open[side][event.id] = event
                 self.seen[side].add(event.id)
-            elif isinstance(event, events.Cancellation):
+            elif isinstance(event, Cancellation):
                 del self.open[side][event.id]
-            elif isinstance(event, (dispatch.Result, dispatch.Error, events.Failure)):
+            elif isinstance(event, (Result, Error, Failure)):
                 assert event.id in self.asked[side]
                 self.asked[side].discard(event.id)
-            elif isinstance(event, events.Refusal) and event.id is not None:
+            elif isinstance(event, Refusal) and event.id is not None:
                 self.send_answer(side, event.id, self.cores[side].reject(event.id, event.error))
 
-    def send_answer(self, side: str, id: object, data: bytes | None) -> None:
+    def send_answer(self, side: Role, id: object, data: bytes | None) -> None:
         if data is not None:
             if self.clean:
                 assert (side, id) not in self.answered

@@ -5,12 +5,14 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from mcp_protogen.runtime.http.server.sessions.record import Choices
+from mcp_protogen.runtime.sharing.engine import Change
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.fire import quiet, until
 from support.http.serving import Events, Session, Site, outcome, serving
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import models, pkg, request, runtime, tools
+from support.sessions.talking import models, pkg, request, tools
 from support.sharing.faults import Engine, shared_by
 from support.tables import case
 
@@ -19,8 +21,6 @@ PROMPTS = "notifications/prompts/list_changed"
 UPDATED = "notifications/resources/updated"
 URI = "file:///a"
 ALL = frozenset({TOOLS, PROMPTS, "notifications/resources/list_changed", UPDATED})
-
-sharing = runtime("sharing.engine")
 
 
 async def echo(session: object, params: CallToolRequestParams) -> str:
@@ -291,7 +291,7 @@ async def test_nonsense_on_the_bus_is_ignored() -> None:
         for one in nonsense:
             with case(one):
                 for receive in engine.receivers:
-                    receive(sharing.Change(one))
+                    receive(Change(one))
         await server.prompts_list_changed()
         for events in streams:
             assert await heard(events) == [PROMPTS]
@@ -433,11 +433,10 @@ async def test_a_client_hears_of_a_switch_when_all_workers_know() -> None:
 
 
 async def test_switches_of_two_workers_come_together() -> None:
-    choices = runtime("http.server.sessions.record").Choices
 
     def chosen(*switched: tuple[str, bool]) -> Any:
         entries = tuple(("", name, False, on) for name, on in switched)
-        return choices(True, "info", frozenset(), entries)
+        return Choices(True, "info", frozenset(), entries)
 
     a, b, c, off = ("a", True), ("b", True), ("c", True), ("a", False)
     for own, base, stored, expected in (

@@ -6,11 +6,12 @@ before: it answers a question, gives a call up, subscribes, or comes back to a b
 
 from typing import Any, Final
 
+import mcp_revisions as pkg
 import pytest
 from support.engines import RedisServer
 from support.json_types import JsonObject
 from support.peers.features import Use, client_of, outcome
-from support.peers.http_peers import our_server, pkg
+from support.peers.http_peers import our_server
 from support.peers.http_visits import CANCELLED, check_session, check_stateless, seen_by
 from support.peers.http_wire import wire_to
 from support.peers.spoken import GENERATION_1, NEWEST

@@ -9,6 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
+from mcp_protogen.runtime.http.server.sessions import peers
+from mcp_protogen.runtime.sharing.engine import GAP, Change, Letter
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -29,7 +32,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    runtime,
     server,
     tools,
     whose,
@@ -40,8 +42,6 @@ from support.tables import case
 UPDATED = "notifications/resources/updated"
 TOLD = frozenset({UPDATED, "notifications/message"})
 URI = "file:///a"
-
-peers = runtime("http.server.sessions.peers")
 
 
 @asynccontextmanager
@@ -255,7 +255,7 @@ class TestAnswers:
                         assert (
                             await posted(at(first, sites[second]), answered(question, "no")) == 202
                         )
-                        late.receive(runtime("sharing.engine").GAP)
+                        late.receive(GAP)
                         assert said_in(await events.take()) == "asks: first"
 
     async def test_answer_that_waits_for_a_check_comes_after_the_one_that_was_stored(
@@ -274,9 +274,8 @@ class TestAnswers:
             workers(ours(), ours(), engine=engine) as (one, two),
             asking(one) as (first, events, question),
         ):
-            scopes = runtime("http.server.scope_check").ScopeCheck
-            monkeypatch.setattr(scopes, "asks", asks)
-            monkeypatch.setattr(scopes, "check", check)
+            monkeypatch.setattr(ScopeCheck, "asks", asks)
+            monkeypatch.setattr(ScopeCheck, "check", check)
             second = asyncio.create_task(posted(first, answered(question, "no")))
             await begun.wait()
             monkeypatch.undo()
@@ -754,7 +753,7 @@ class TestCopies:
             chosen = request("logging/setLevel", level="error")
             assert outcome(await session.post(chosen)) == (200, None)
             engine.workers[1].deaf = False
-            engine.workers[1].receive(runtime("sharing.engine").GAP)
+            engine.workers[1].receive(GAP)
             engine.calls.clear()
             assert await logged(second) == ["high"]
             assert engine.calls.count("sessions.open") == 1
@@ -792,7 +791,7 @@ class TestCopies:
             async with session.get() as events:
                 engine.workers[0].deaf = True
                 assert (await at(session, two).delete()).status_code == 204
-                engine.workers[0].receive(runtime("sharing.engine").GAP)
+                engine.workers[0].receive(GAP)
                 assert await events.take() is None
 
     async def test_a_session_goes_on_in_its_revision_at_any_worker(self) -> None:
@@ -961,8 +960,7 @@ class TestWhoseItIs:
             letter = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
             content = json.dumps({"sender": "s", "letter": letter}).encode()
             change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
-            sharing = runtime("sharing.engine")
-            for wrong in (sharing.Letter(content), sharing.Change(change)):
+            for wrong in (Letter(content), Change(change)):
                 engine.workers[0].receive(wrong)
             assert sum("sense" in one.getMessage() for one in caplog.records) == 2
             assert "alice" not in caplog.text

@@ -8,15 +8,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.server.sessions import peers
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Event, Events, Session, Site, outcome, serving
 from support.revisions import OLD
-from support.sessions.talking import notification, pkg, request, runtime, tools
+from support.sessions.talking import notification, pkg, request, tools
 from support.sharing.faults import Engine
 from support.tables import case
-
-peers = runtime("http.server.sessions.peers")
 
 CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"

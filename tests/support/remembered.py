@@ -7,24 +7,25 @@ import os
 from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from mcp_protogen.pipeline.derive import revision
+from mcp_protogen.pipeline.emit import formatting
+from mcp_protogen.pipeline.inputs import inputs
+
 _PURE: Final = (
-    ("pipeline.derive.revision", "derive_revision"),
-    ("pipeline.inputs.inputs", "_code_digest"),
-    ("pipeline.inputs.inputs", "_runtime_digest"),
+    (revision, "derive_revision"),
+    (inputs, "_code_digest"),
+    (inputs, "_runtime_digest"),
 )
 _kept: Final[dict[str, Any]] = {}
 
 
 def remember() -> None:
     """Put them in place, before other modules import them."""
-    for module, name in _PURE:
-        owner = import_module(f"mcp_protogen.{module}")
+    for owner, name in _PURE:
         setattr(owner, name, _remembered(getattr(owner, name)))
-    formatting: Any = import_module("mcp_protogen.pipeline.emit.formatting")
     formatting.formatted = _shared(formatting.formatted)
 
 

@@ -4,6 +4,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
+from mcp_protogen.runtime.rpc.tasks.task import Task
+from mcp_protogen.runtime.server.tasks.runner import TaskRunner
+from mcp_protogen.runtime.sharing.engine import EngineUnavailable
 from mcp_revisions import (
     REVISIONS,
     Accepted,
@@ -18,7 +23,7 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.json_types import JsonObject
 from support.revisions import OLD
-from support.sessions.talking import INITIALIZED, hello, request, runtime, served, shaken
+from support.sessions.talking import INITIALIZED, hello, request, served, shaken
 from support.tasks.asking import DECLARED, begun, got, told, until
 
 RUNS: list[str] = []
@@ -136,22 +141,22 @@ async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down(
 
 
 async def test_a_task_whose_worker_is_gone_without_a_word_fails() -> None:
-    store, running_in = MemoryTaskStore(), runtime("server.tasks.runner")
-    board = runtime("rpc.tasks.board").TaskBoard(store, of(store))
+    store = MemoryTaskStore()
+    board = TaskBoard(store, of(store))
     async with served(Outer(), tasks=of(store), drain=0) as hand:
         id = await begun(hand, "only_once")
         task = await board.find(id)
-        running = asyncio.create_task(_adopted(running_in, board, task))
+        running = asyncio.create_task(_adopted(board, task))
         found = await until(hand, id, "failed")
         assert "gone" in found["error"]["message"]
         await running
 
 
-async def _adopted(module: Any, board: Any, task: Any) -> None:
+async def _adopted(board: TaskBoard, task: Task) -> None:
     async def never(task: object) -> Any:
         raise AssertionError(task)
 
-    runner = module.TaskRunner(board, runtime("core.tasks").Tasks(), never)
+    runner = TaskRunner(board, Tasks(), never)
     await runner.adopt(task)
 
 
@@ -168,12 +173,12 @@ async def test_what_is_wrong_with_one_store_call_does_not_end_the_looking_after_
             return await super().take_overdue(lease, most)
 
     store = Failing()
-    board = runtime("rpc.tasks.board").TaskBoard(store, of(store))
+    board = TaskBoard(store, of(store))
     async with served(Outer(), tasks=TaskOptions(store=store, lease=2.0), drain=0) as hand:
         await hand.ask("server/discover", "discover", _meta=DECLARED)
         id = await begun(hand, "only_once")
         (held,) = [one.key for one in await store.page("", "", 9)]
-        task = runtime("rpc.tasks.task").Task(
+        task = Task(
             id="left",
             form="extension",
             revision="2026-07-28",
@@ -196,7 +201,7 @@ async def test_a_call_becomes_one_task_whose_handler_ends_if_nobody_can_hold_it(
         """A store that is away once a task was created."""
 
         async def replace(self, *given: Any, **named: Any) -> bool:
-            raise runtime("sharing.engine").EngineUnavailable("away")
+            raise EngineUnavailable("away")
 
     store, server = Away(), Deferred()
     async with served(server, tasks=of(store), drain=0) as hand:

@@ -4,8 +4,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.testing import in_memory
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import content_of, pkg, runtime
+from support.sessions.talking import content_of, pkg
 from support.sessions.wiretap import Wire
 from support.tasks.tools import CLIENTS, SERVERS
 
@@ -15,7 +16,7 @@ METHODS = {OLD: "tasks/result", STATELESS: "tasks/get"}
 def connected(own: str, wire: str, client: str, tap: Wire) -> AbstractAsyncContextManager[Any]:
     """A server and a client, each of its revision, which speak that of `wire`."""
     spoken = [one for one in pkg.REVISIONS if one.id == wire]
-    opener = runtime("testing").in_memory(SERVERS[own](), revisions=spoken, tap=tap)
+    opener = in_memory(SERVERS[own](), revisions=spoken, tap=tap)
     return pkg.connect(opener, CLIENTS[client](), revisions=spoken)
 
 

@@ -6,6 +6,8 @@ import sys
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core import recent_names
+from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -15,11 +17,8 @@ from mcp_revisions.v2025_11_25.models import (
 )
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import runtime
 from support.tables import case
 from support.toolkit.kits import CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
-
-in_memory: Any = runtime("testing").in_memory
 
 SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -82,7 +81,7 @@ async def test_a_result_that_does_not_fit_its_schema_is_an_error() -> None:
 async def test_of_a_list_without_end_the_newest_schemas_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runtime("core.recent_names"), "_MOST", 800)
+    monkeypatch.setattr(recent_names, "_MOST", 800)
     m = pkg.load(OLD).models
     results = {name: RESULTS[name] for name in ("good", "free", "failed", "bad")}
     async with pkg.connect_in_memory(checking(), serving(OLD, results, SCHEMAS)) as ours:

@@ -1,18 +1,22 @@
 """Values with very many mistakes: the first are named, and few errors are built."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
 from annotated_types import MinLen
+from mcp_protogen.runtime.client.tool_results import reader
+from mcp_protogen.runtime.core import many_errors
+from mcp_protogen.runtime.core.errors import InvalidAnswer
+from mcp_protogen.runtime.core.forms import problems_of
+from mcp_protogen.runtime.core.models.validation_errors import problems
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
-from support.sessions.talking import pkg, runtime
+from support.sessions.talking import pkg
 from support.tables import case
 from support.toolkit.kits import answers, call, kit, text_of, tool
 
-ERRORS = runtime("core.many_errors")
 MANY = 30_000
 
 
@@ -44,13 +48,12 @@ def take(
 def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of errors of each validation whose errors were built and listed."""
     numbers: list[int] = []
-    listed: Callable[..., Any] = ERRORS.problems
 
     def note(error: ValidationError, *rest: Any) -> Any:
         numbers.append(error.error_count())
-        return listed(error, *rest)
+        return problems(error, *rest)
 
-    monkeypatch.setattr(ERRORS, "problems", note)
+    monkeypatch.setattr(many_errors, "problems", note)
     return numbers
 
 
@@ -83,7 +86,7 @@ def test_first_of_very_many_mistakes_are_named(built: list[int]) -> None:
             assert lines[1].startswith(first)
             assert "and more" in lines[-1]
             assert len(lines) == 22
-            assert built and max(built) <= ERRORS.MANY
+            assert built and max(built) <= many_errors.MANY
 
 
 def test_mistakes_after_very_many_right_values_are_counted_and_not_named(built: list[int]) -> None:
@@ -129,7 +132,7 @@ def test_paths_count_for_all_values_below_them() -> None:
         ({name: 1}, False),
     ]
     for value, expected in rows:
-        assert ERRORS.has_long_paths(value) is expected
+        assert many_errors.has_long_paths(value) is expected
 
 
 def test_missing_rest_of_a_part_is_not_a_mistake() -> None:
@@ -145,7 +148,7 @@ def test_missing_rest_of_a_part_is_not_a_mistake() -> None:
         with case(first):
             with pytest.raises(ValidationError) as caught:
                 adapter.validate_python(value)
-            found = ERRORS.problems_within(caught.value, value, "", adapter.validate_python)
+            found = many_errors.problems_within(caught.value, value, "", adapter.validate_python)
             assert found[0].pointer == first
 
 
@@ -174,13 +177,12 @@ def prompt_lines(app: Any, arguments: JsonObject) -> Iterator[str]:
 
 def test_answer_with_very_many_unknown_members_is_refused_with_the_first() -> None:
     form: JsonObject = {"properties": {}, "additionalProperties": False}
-    found = runtime("core.forms").problems_of(unknown(), form, "/result")
+    found = problems_of(unknown(), form, "/result")
     assert len(found) == 1000
     assert found[0] == ("/result/m0", "The form has no such field")
 
 
 def test_client_names_the_first_of_very_many_mistakes(built: list[int]) -> None:
-    results = runtime("client.tool_results")
     result: Any = type(
         "R",
         (),
@@ -190,6 +192,6 @@ def test_client_names_the_first_of_very_many_mistakes(built: list[int]) -> None:
             "model_fields_set": {"structured_content"},
         },
     )()
-    with pytest.raises(runtime("core.errors").InvalidAnswer, match="does not fit"):
-        results._read("x", result, TypeAdapter(list[int]))
-    assert built and max(built) <= ERRORS.MANY
+    with pytest.raises(InvalidAnswer, match="does not fit"):
+        reader(pkg.load(OLD).methods.CALL_TOOL, None, list[int], None)(result)
+    assert built and max(built) <= many_errors.MANY

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from support.generated.golden_package import runtime
+from mcp_protogen.runtime.core.schema_validation import checker
 from support.tables import case
 
 ENDLESS = r"^(a+)+$"
@@ -15,7 +15,6 @@ Case = tuple[dict[str, Any], Any, list[str]]
 def checked(schema: Any, value: Any) -> tuple[list[str], list[str]]:
     """Return where a value is wrong by the schema of somebody else, and what is not checked."""
     said: list[str] = []
-    checker: Any = runtime("core.schema_validation").checker
     check = checker(schema, "the schema", of_objects=False, report=said.append)
     return [problem.pointer for problem in check(value)], said
 
@@ -107,7 +106,6 @@ def test_unevaluated_members_are_not_judged_by_patterns() -> None:
 
 
 def test_our_own_patterns_are_all_checked() -> None:
-    checker: Any = runtime("core.schema_validation").checker
     check = checker({"pattern": AHEAD}, "the schema", of_objects=False)
     assert [[one.pointer for one in check(text)] for text in ("x1", "x")] == [[], [""]]
     check = checker({"pattern": r"^\p{L}$"}, "the schema", of_objects=False)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.toolkit import middleware
 from mcp_revisions import McpError, MethodCall, RateLimit, ResultCache, Timing, ToolError
 from support.http.serving import outcome, serving
 from support.json_types import JsonObject
@@ -18,7 +19,6 @@ from support.sessions.talking import (
     modern,
     named,
     pkg,
-    runtime,
     served,
 )
 from support.tables import case
@@ -154,7 +154,7 @@ async def test_a_logger_that_takes_no_notice_costs_no_text() -> None:
 async def test_a_rate_limit_forgets_the_keys_that_were_used_longest_ago(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime("toolkit.middleware"), "_MOST", 2)
+    monkeypatch.setattr(middleware, "_MOST", 2)
 
     def key(call: MethodCall) -> str:
         return str(call.params.arguments["text"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core.middleware import MethodCall
 from mcp_protogen.runtime.server.base import SessionBase
 from mcp_revisions import Disconnected, McpError, Telemetry, ToolError
 from opentelemetry import baggage, context
@@ -21,7 +22,7 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from support.folders import GENERATED
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
-from support.sessions.talking import client, models, named, pkg, runtime
+from support.sessions.talking import client, models, named, pkg
 from support.tables import case
 from support.toolkit.kits import kit, prompt, resource, tool
 
@@ -163,9 +164,8 @@ async def test_traces_and_baggage_go_over_http_and_the_ambient_span_is_linked() 
 async def test_a_span_around_the_server_is_its_parent_or_linked() -> None:
     recorded = Recorded()
     tracer = recorded.tracers.get_tracer("around")
-    core = runtime("core.middleware")
     params = named(OLD, "echo")
-    call = core.MethodCall(
+    call = MethodCall(
         method="tools/call", params=params, revision=OLD, session=None, meta={}, request_id=1
     )
     remote = f"00-{1:032x}-{2:016x}-01"

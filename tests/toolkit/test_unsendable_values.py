@@ -7,6 +7,7 @@ from math import inf, nan
 from typing import Annotated, Any, cast
 
 import pytest
+from mcp_protogen.runtime.core import sendable, throttle
 from mcp_revisions import ToolError, Toolkit, prompt, resource, tool
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
@@ -19,7 +20,6 @@ from support.sessions.talking import (
     models,
     named,
     pkg,
-    runtime,
     server,
 )
 from support.tables import case
@@ -158,8 +158,8 @@ async def test_prompts_and_resources_send_replacement_too() -> None:
 async def test_replacement_is_logged_with_its_place(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = runtime("core.throttle").Throttle(logging.getLogger(__name__))
-    monkeypatch.setattr(runtime("core.sendable"), "_log", log)
+    log = throttle.Throttle(logging.getLogger(__name__))
+    monkeypatch.setattr(sendable, "_log", log)
 
     async def on_call_tool(self: object, session: Any, params: Any) -> object:
         await session.progress(1, 2, NAME)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from mcp_protogen.runtime.core.models.base import validator_of
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from support.generated import oracle
-from support.generated.golden_package import load, runtime
+from support.generated.golden_package import load
 from support.generated.json_values import is_array, is_object
 
 verdicts: Final[Counter[str]] = Counter()
@@ -32,7 +33,7 @@ class Reader:
 @cache
 def reader(revision: str, name: str) -> Reader:
     """The reader of the generated type `name`: a class, or an alias through the runtime."""
-    return reader_of(getattr(load(revision).models, name), runtime("core.models.base").validator_of)
+    return reader_of(getattr(load(revision).models, name), validator_of)
 
 
 def reader_of(kind: Any, validator_of: Callable[[Any], Callable[[Any], Any]]) -> Reader:

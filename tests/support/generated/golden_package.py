@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import mcp_revisions
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 
 from support import missing
@@ -18,7 +19,7 @@ from support.folders import GENERATED
 
 PACKAGE = GENERATED / "mcp_revisions"
 
-REVISIONS: tuple[str, ...] = tuple(known.id for known in import_module("mcp_revisions").REVISIONS)
+REVISIONS: tuple[str, ...] = tuple(known.id for known in mcp_revisions.REVISIONS)
 
 EXTENSIONS = MappingProxyType(dict.fromkeys(extension_names()))
 """All that are pinned, as the options of a generation name them."""
@@ -34,13 +35,8 @@ EXTENDED: tuple[str, ...] = tuple(
 def load(revision: str) -> Any:
     """The generated code of one revision, or of one of its extensions."""
     core, _, extension = revision.partition("+")
-    package = import_module("mcp_revisions").load(core)
+    package = mcp_revisions.load(core)
     return import_module(f"{package.__name__}.ext.{extension}") if extension else package
-
-
-def runtime(module: str) -> Any:
-    """A module of the runtime that came with the package."""
-    return import_module(f"mcp_protogen.runtime.{module}")
 
 
 def read_json(path: Path) -> Any:

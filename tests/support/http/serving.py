@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 import httpx2
+import pytest
 import uvicorn
 
 from support import folders
@@ -55,6 +56,17 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
         http=pkg.HttpOptions(**http),
         routes=routes,
     )
+
+
+def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
+    """With what `run_http` would serve, which it does not from now on."""
+    chosen: list[uvicorn.Config] = []
+
+    def run(server: uvicorn.Server, sockets: object = None) -> None:
+        chosen.append(server.config)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    return chosen
 
 
 @asynccontextmanager

@@ -7,10 +7,9 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from support.folders import TESTS, environment
 from support.http.behind import NUMBER, together
@@ -18,8 +17,6 @@ from support.http.forwarding import forwarding
 from support.patience import PATIENCE
 from support.peers.places import PROGRAMS, Command
 from support.ports import free_port
-
-pkg: Final[Any] = import_module("mcp_revisions")
 
 # Seconds after which a peer is given up.
 

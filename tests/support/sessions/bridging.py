@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.server.base import ServerBase
+from mcp_protogen.runtime.testing import in_memory
+from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions.v2025_11_25 import Server
 from mcp_revisions.v2025_11_25.models import ElicitRequestFormParams
 
@@ -20,7 +21,6 @@ from support.sessions.talking import (
     models,
     modern,
     pkg,
-    runtime,
 )
 from support.sessions.wiretap import FORM, ClientT
 
@@ -32,8 +32,8 @@ async def bridged(
     theirs: pkg.Opener | Server, server_revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a bridge to a server, which has ended when this has."""
-    ours, middle = runtime("transports.memory").memory_pair()
-    opener = runtime("testing").in_memory(theirs) if isinstance(theirs, ServerBase) else theirs
+    ours, middle = memory_pair()
+    opener = theirs if callable(theirs) else in_memory(theirs)
     chosen = pkg.Options(**options)
     bridge = pkg.Bridge(middle, opener, server_revisions=server_revisions, options=chosen)
     running = asyncio.create_task(bridge.run())

@@ -9,12 +9,14 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_overloads
+from typing import Any, NamedTuple, cast, get_args, get_overloads
+
+from mcp_protogen.runtime.core.models.base import WireModel
+from mcp_protogen.runtime.core.spec import CallSpec
+from mcp_protogen.runtime.rules.capabilities import declare
 
 from support.json_types import JsonObject
-from support.sessions.talking import AnyServer, models, pkg, runtime, stub
-
-capabilities = runtime("rules.capabilities")
+from support.sessions.talking import AnyServer, models, pkg, stub
 
 Results = Mapping[str, JsonObject]
 """A valid result for each method."""
@@ -39,6 +41,12 @@ def flat_signatures(function: Callable[..., Any]) -> list[inspect.Signature]:
     overloads = [inspect.signature(one) for one in get_overloads(function)]
     # The rest takes params as a whole, or types to read answers as.
     return [one for one in overloads if not one.parameters.keys() & {"params", "as_", "form"}]
+
+
+def classes_of(spec: CallSpec[Any]) -> list[type[WireModel]]:
+    """The classes of the params that a message may have."""
+    params = getattr(spec.params, "__value__", spec.params)
+    return [one for one in get_args(params) or [params] if isinstance(one, type)]
 
 
 def members_of(params: Any) -> dict[str, Any]:
@@ -127,7 +135,7 @@ def _declaring(base: Any, role: str) -> dict[str, Any]:
     specs = (*table.requests.values(), *table.input_requests.values())
     sent = {method: one for method, one in table.notifications.items() if role in one.senders}
     needs = {need.capability for one in (*specs, *sent.values()) for need in one.requires}
-    declared = capabilities.declare(one for one in needs if one.role == role)
+    declared = declare(one for one in needs if one.role == role)
     return {"SENDS": frozenset(sent), "DECLARES": declared}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 import pytest
+from mcp_protogen.runtime.http.sse import written
 from mcp_revisions.v2025_11_25 import Client
 
 from support.json_types import Json, JsonObject
@@ -20,7 +21,6 @@ from support.sessions.talking import (
     named,
     pkg,
     run,
-    runtime,
     welcome,
 )
 
@@ -88,7 +88,7 @@ class Reply:
     async def event(self, value: object = None, **given: Any) -> None:
         """One event; without a value its data is empty."""
         data = b"" if value is None else json.dumps(value).encode()
-        await self.raw(runtime("http.sse").written(data, **given))
+        await self.raw(written(data, **given))
 
     async def raw(self, data: bytes) -> None:
         """Bytes as they are."""

@@ -4,13 +4,13 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
 import mcp_revisions
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.server.base import ServerBase
+from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
@@ -37,11 +37,6 @@ META: JsonObject = {VERSION: STATELESS, CAPABILITIES: {}}
 def whose(session: Any) -> str | None:
     """The id of who makes a request."""
     return None if session.principal is None else str(session.principal.id)
-
-
-def runtime(module: str) -> ModuleType:
-    """A module of the runtime that came with the package."""
-    return import_module(f"mcp_protogen.runtime.{module}")
 
 
 def models(revision: str) -> ModuleType:
@@ -161,7 +156,7 @@ async def served(
     servers: Servers, *, revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a connection to servers, before anything was said."""
-    ours, theirs = runtime("transports.memory").memory_pair()
+    ours, theirs = memory_pair()
     chosen = pkg.Options(**options)
     serving = asyncio.create_task(pkg.serve(servers, theirs, revisions=revisions, options=chosen))
     try:
@@ -191,7 +186,7 @@ class Accepting:
         self.opened = 0
 
     async def __call__(self) -> pkg.Transport:
-        ours, theirs = runtime("transports.memory").memory_pair()
+        ours, theirs = memory_pair()
         self.opened += 1
 
         async def playing() -> None:

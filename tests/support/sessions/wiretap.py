@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
+from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server
 
@@ -19,7 +20,6 @@ from support.sessions.talking import (
     models,
     notification,
     pkg,
-    runtime,
     welcome,
 )
 
@@ -50,9 +50,7 @@ def over(
     ours: ClientT, theirs: Accepting | Server, wire: Wire | None = None, **options: Any
 ) -> AbstractAsyncContextManager[ClientT]:
     """A connection on which `theirs` speaks its own revision only; all that is to do is ours."""
-    opener = (
-        theirs if isinstance(theirs, Accepting) else runtime("testing").in_memory(theirs, tap=wire)
-    )
+    opener = theirs if isinstance(theirs, Accepting) else in_memory(theirs, tap=wire)
     return pkg.connect(opener, ours, revisions=pkg.REVISIONS, options=pkg.Options(**options))
 
 

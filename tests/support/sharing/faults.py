@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-from support.sessions.talking import pkg, runtime
-from support.sharing.parts import Part
+from mcp_protogen.runtime.sharing.engine import GAP
 
-sharing = runtime("sharing.engine")
+from support.sessions.talking import pkg
+from support.sharing.parts import Part
 
 
 class Engine:
@@ -58,7 +58,7 @@ class Engine:
     def lose(self) -> None:
         """Tell all workers that something may have been lost."""
         for receive in self.receivers:
-            receive(sharing.GAP)
+            receive(GAP)
 
     def hold(self, call: str) -> asyncio.Event:
         """Have calls wait until the event is set that is returned."""
@@ -111,7 +111,7 @@ class Connection:
         self.killed, self.lapsed = False, not notices
         self._engine.memory.workers[self.name] = self.take
         if notices:
-            self.receive(sharing.GAP)
+            self.receive(GAP)
 
     async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         name, engine = f"{part}.{method}", self._engine

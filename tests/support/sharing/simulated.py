@@ -12,12 +12,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from random import Random
 from typing import Any, Final
 
-from support.sessions.talking import pkg, runtime
+from mcp_protogen.runtime.sharing.engine import GAP
+from mcp_protogen.runtime.sharing.memory import MemoryConnection
+
+from support.sessions.talking import pkg
 from support.sharing.parts import Part
 from support.sharing.scripted import Hooks, app_of
 from support.sharing.witness import Witness
-
-sharing = runtime("sharing.engine")
 
 _TIMEOUT: Final = 0.4
 """Seconds after which a call to an engine that does not answer is given up."""
@@ -150,7 +151,7 @@ class Connection:
                     self.missed = False
                     # An engine may go on with what comes next.
                     self.coming.clear()
-                    self._receive(sharing.GAP)
+                    self._receive(GAP)
                 self.leased, self.renewed = _now(), asked
             await asyncio.sleep(self.engine.lease / 3)
 
@@ -213,7 +214,7 @@ class Connection:
             given = [[one for one in given[0] if one[0] not in gone]]
         self.before(method)
         await self._reach()
-        memory = runtime("sharing.memory").MemoryConnection(engine.memory)
+        memory = MemoryConnection(engine.memory)
         outcome = await getattr(getattr(memory, part), method)(*given, **named)
         self.after(method)
         return gone if method == "send" else outcome

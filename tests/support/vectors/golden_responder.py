@@ -10,6 +10,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from mcp_protogen.runtime.core.models.base import validator_of
+from mcp_protogen.runtime.messages.extended_table import ExtendedTable
+from mcp_revisions import load
+
 Json = dict[str, Any]
 
 # Python's own name would be hidden by the first revision's.
@@ -22,15 +26,13 @@ class Responder:
     """Reads and writes values of one revision, or of an extension in it."""
 
     def __init__(self, revision: str, extension: str | None) -> None:
-        loaded: Any = import_module("mcp_revisions").load(revision)
+        loaded: Any = load(revision)
         self._models: Any = loaded.models
         self._table: Any = loaded.methods.TABLE
         if extension is not None:
             own: Any = import_module(f"{loaded.__name__}.ext.{extension.replace('-', '_')}")
-            tables: Any = import_module("mcp_protogen.runtime.messages.extended_table")
             self._models = own.models
-            self._table = tables.ExtendedTable(self._table, (own.EXTENSION,))
-        self._model: Any = import_module("mcp_protogen.runtime.core.models.base")
+            self._table = ExtendedTable(self._table, (own.EXTENSION,))
 
     def answer(self, asked: Json) -> Json:
         """The answer to one line."""
@@ -79,7 +81,7 @@ class Responder:
         if isinstance(kind, type):
             model: Any = kind
             return lambda value: model.from_wire(value).to_wire()
-        validate = self._model.validator_of(kind)
+        validate = validator_of(kind)
         return lambda value: _plain(validate(value))
 
 
