@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("golden")]
 
 @pytest.fixture(scope="module")
 def package() -> Package:
-    return generate(GenerationOptions(REVISIONS, parts=tuple(PARTS), extensions=EXTENSIONS))
+    options = GenerationOptions(REVISIONS, parts=tuple(PARTS), extensions=EXTENSIONS)
+    return generate(options._replace(runtime="mcp_protogen.runtime"))
 
 
 def test_it_holds_every_pinned_revision() -> None:

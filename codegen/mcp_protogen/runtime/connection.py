@@ -1,12 +1,12 @@
 """One end of one connection in one revision: messages in, events out; calls in, bytes out.
 
-A connection never awaits, opens nothing and has no clock: whoever drives it passes the time, in
-seconds of any clock that does not go back. It remembers
+A connection never awaits, opens nothing and has no clock: its driver passes the time, in seconds of
+a clock that does not go back. It remembers
 
 * the requests it sent: what they ask, until when an answer is awaited, who wants their progress;
 * the requests it received and has not answered: an id is answered once, and not at all after it
   was cancelled (basic/utilities/cancellation, "Behavior Requirements");
-* the state of the lifecycle, what each role has declared, and who it said it is.
+* the state of the lifecycle, what each role has declared, and who it is.
 
 Which role it plays is a value. In the stateless era the same class serves: its requests carry an
 envelope, its state never changes, and what a client declares is looked up for each request.

@@ -194,11 +194,10 @@ class Rules(NamedTuple):
     """The differences between revisions that no schema has: how and when messages are sent.
 
     With `batching` an array of messages may be received, with `polling` a server may close a stream
-    over HTTP for the client to come back to it, and with `unnamed_over_http` the requests of a
-    session over HTTP name no revision. `bad_arguments` says what arguments that do not fit a tool
-    are: an error, or a result that a model reads. `resource_not_found` is an error code,
-    `result_types` are the values of `resultType`, and `leniency` is what a receiver forgives that
-    the schema does not.
+    over HTTP until the client returns, with `unnamed_over_http` requests of a session name no
+    revision. `bad_arguments`: arguments that do not fit a tool are an error, or a result that a
+    model reads. `resource_not_found` is an error code, `result_types` are values of `resultType`,
+    `leniency` is what a receiver forgives that the schema does not.
     """
 
     era: EraName = "handshake"

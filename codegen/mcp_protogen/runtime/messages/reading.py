@@ -1,8 +1,7 @@
 """JSON values from the bytes of a peer, also where its text is not strict JSON.
 
-Strict JSON is read at once. A text that the strict reader refuses is repaired if its meaning is
-clear, and each repair is reported. Any other is a `ParseError` with the reason and its place, and,
-if they can be found in the broken text, the id and the kind of the message.
+Strict JSON is read at once. Other text is repaired if its meaning is clear, and each repair is
+reported. Else a `ParseError` has the reason, its place, and what is known of the message.
 
 A message is JSON in UTF-8 (2025-11-25, basic/transports). RFC 8259, section 8.1, lets a reader
 ignore a byte order mark. Half of a surrogate pair is valid in its grammar (section 8.2), and

@@ -1,11 +1,10 @@
 """A connection driven by asyncio: calls are awaited, and what the peer sends is handled.
 
-All requests of the peer take the same way: a connection understands one, the limits are checked,
-and a job has it served and answered. Where messages come one after the other, `Endpoint.receive`
-starts a task for each job, so that a slow or failing one harms no other and may call back to the
-peer that waits for it. Where each message brings a way for its answer along, as over HTTP,
-`Endpoint.attend` answers it in the task of the caller. Notifications are handled in the order in
-which they came, and before the answers that came after them.
+All requests of the peer take the same way: a connection reads one, the limits are checked, and a
+job has it served and answered. Where messages come one after the other, `Endpoint.receive` starts a
+task for each job, so that a slow or failing one harms no other and may call the peer that waits for
+it. Where each message has a way for its answer, as over HTTP, `Endpoint.attend` answers it in the
+task of the caller. Notifications are handled in order, before the answers that came after them.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,12 +1,12 @@
 """Questions with types: a Python type becomes a form, and the answer a value of the type.
 
-Pydantic says what the type looks like in JSON Schema. A form has less than that: flat members that
-are texts, numbers, yes or no, or choices (client/elicitation, "Requested Schema"). What it cannot
-show but Pydantic can check, such as a pattern, is left out of the form and checked in the answer.
-A type that is no object is asked for in a form with one member.
+Pydantic gives the JSON Schema of the type. A form has less: flat members that are texts, numbers,
+yes or no, or choices (client/elicitation, "Requested Schema"). What it cannot show but Pydantic can
+check, such as a pattern, is left out of the form and checked in the answer. A type other than an
+object is asked for in a form with one member.
 
-A form is made once for all revisions, and fitted to one by its models: they know which kinds of
-fields the revision has, and which keywords these have.
+A form is made once for all revisions, and fitted to one by its models, which know the kinds of
+fields of the revision and their keywords.
 """
 
 import math

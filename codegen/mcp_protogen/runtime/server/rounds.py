@@ -5,10 +5,10 @@ request again with the answer. The server remembers nothing between rounds: the 
 was asked, sealed, with the state of the handler, so that answers can be checked against their
 questions (2026-07-28, basic/patterns/mrtr).
 
-A handler asks in its result, or by awaiting. In the latter case it is stopped at the question and
-runs again from its beginning, and this time the question is answered at once: the answers of
-earlier rounds, and the results of what is done only once, are sealed, too. A question is known by
-what it asks, and one that is asked twice is two questions.
+A handler asks in its result, or by awaiting. Then it is stopped at the question and runs again from
+its beginning, where the question is answered at once: answers of earlier rounds, and results of
+what is done only once, are sealed, too. A question is known by what it asks, and one that is asked
+twice is two.
 """
 
 from asyncio import CancelledError, Future, Task, gather, get_running_loop, shield

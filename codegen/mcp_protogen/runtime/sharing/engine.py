@@ -1,11 +1,10 @@
 """The interfaces of what workers share, which may be processes on many machines.
 
-Whoever implements them keeps and finds, and decides nothing: what is kept, and what follows from
-it, is the business of who shares. Keys are digests of ids, so that what an engine keeps gives no
-session away. Records, letters and changes are bytes, and are read as suspiciously as any input.
+An engine stores and finds, and decides nothing. Keys are digests of ids, so that stored keys give
+no session away. Records, letters and changes are bytes, validated like any input.
 
-All methods raise `EngineUnavailable` while the engine is away, or does not answer in time. Then it
-is unknown whether a write was made: each can be made again, and finds out.
+All methods raise `EngineUnavailable` while the engine is away, or does not answer in time. Whether
+a write was made is unknown then: each can be repeated, and finds out.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

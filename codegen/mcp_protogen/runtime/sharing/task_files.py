@@ -4,9 +4,8 @@
     tasks/KEY           a task: a line of JSON with what the store has to know, and the record
     owners/OWNER/KEY    an empty file: this owner has a task of that key, or had one
 
-Names are hexadecimal, since a file system may not tell large letters from small ones. The time of
-the last change of a task's file is that at which something has to be done with it: its lease has
-lapsed, or it has itself. So renewing a lease writes no file.
+Names are hexadecimal, since a file system may ignore case. The time of the last change of a task's
+file is when its lease or the task itself lapses. So renewing a lease writes no file.
 """
 
 import asyncio

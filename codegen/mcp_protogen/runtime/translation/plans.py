@@ -1,7 +1,7 @@
 """The rows of the generated tables, which say how values of one revision become those of another.
 
-There is a plan for every type that changes. What a plan does not name stays as it is. A value is
-valid in the source before the translation, and in the target after it.
+Every type that changes has a plan; what a plan does not name stays. A value is valid in the source
+before, and in the target after.
 """
 
 from collections.abc import Mapping
@@ -72,9 +72,9 @@ class Members:
     """The plan for an object; `becomes` is the name of its type in the target.
 
     First, the functions of `apply` return another value of the source. Then members are dropped,
-    moved and translated, required members of the target are added, and the functions of `finish`
-    come last. Members of `target_only` are dropped, because the source does not define them, and
-    those of `emptied` if nothing is left in them.
+    moved and translated, required members of the target added; the functions of `finish` come last.
+    Members of `target_only` are dropped, as the source does not define them, those of `emptied` if
+    they are empty.
     """
 
     becomes: str
@@ -128,9 +128,9 @@ class Method:
 class Direction:
     """Everything needed to translate in one direction.
 
-    `methods` are those that both revisions have, `plans` the types that change. `same` has the
-    other types, by their names in source and target. `errors` maps a method, or "" for all, and an
-    error code to the code of the target and the reason.
+    `methods` are those of both revisions, `plans` the types that change, `same` the others, by
+    names in source and target. `errors` maps a method, or "" for all, and an error code to the
+    target's code and the reason.
     """
 
     source: str

@@ -1,8 +1,8 @@
 """A method table whose wire carries another revision than its users speak.
 
 An incoming message is validated against the revision on the wire first, so that errors describe
-what the peer wrote, and is then translated. An outgoing message is translated last. A type that is
-the same in both revisions is not translated.
+what the peer wrote. An outgoing message is translated last. Types that are the same in both
+revisions are not translated.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -37,8 +37,8 @@ _CAPABILITIES: Final = ("ClientCapabilities", "ServerCapabilities")
 class TranslatingTable(MethodTable):
     """The method table of `own`, over a wire that carries the revision of `wire`.
 
-    What belongs to an extension, of either, is not translated: a method of the wire's extensions
-    keeps its types, even if `own` has one of the same name. Losses go to `losses`.
+    Extensions of either are not translated: a method of the wire's extensions keeps its types, even
+    if `own` has one of the same name. Losses go to `losses`.
 
     Raises `LookupError` if `package` has no translations between the two.
     """

@@ -1,8 +1,8 @@
 """Translation of decoded JSON from one revision to another, by the plans of a generated table.
 
-Plans are compiled into functions, each when it is first needed. Such a function takes a value, its
-place, and a report for losses. It never changes the value: it returns the same object if nothing
-has to change, or a copy of the parts that do.
+Plans are compiled into functions when first needed. Such a function takes a value, its place, and a
+report for losses. It returns the same object if nothing must change, or a copy of the parts that
+do.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -13,9 +13,8 @@ class Untranslated(NamedTuple):
     """What the runtime reads and writes on the wire, because only that revision has it.
 
     `unlost` are members, each with its method or type, whose absence after translation is no loss.
-    `kept` are members that stay as they are: of params that are sent, by method, or of a type that
-    comes, by its name. `written` completes results, translated already, and `read` is shown those
-    that come, by method.
+    `kept` are members that stay: of outgoing params, by method, or of an incoming type, by name.
+    `written` completes translated results, `read` is shown incoming ones, by method.
     """
 
     unlost: frozenset[tuple[str, str]] = frozenset()

@@ -22,7 +22,7 @@ from .event_stream import EventResponse
 from .http_state import HttpState
 from .response import HANDSHAKE, HttpResponse, single_request
 from .sessions.record import CHOICES
-from .sessions.registry import HttpSession, new_id
+from .sessions.registry import HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
 
 _log: Final = getLogger(__name__)
@@ -108,8 +108,10 @@ class StatefulHttp:
         try:
             connection, answer = bound_server.initialize(call, state.options)
             if state.http.sessions:
-                id, principal = new_id(), exchange.principal
-                await state.sessions.begin(id, principal, bound_server, connection)
+                id = new_id()
+                await state.sessions.begin(
+                    NewSession(id, exchange.principal, bound_server, connection)
+                )
                 fields.append((_SESSION, id.encode()))
         except EngineUnavailable as error:
             raise _away(error) from None

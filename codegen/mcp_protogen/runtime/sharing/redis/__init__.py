@@ -1,8 +1,8 @@
 """An engine that keeps what workers share in Redis from 6.2 on, or in Valkey.
 
-A worker has two connections, however many sessions it has: one for calls, of which those that are
-made in one turn of the event loop go out together, and one on which a task waits for letters and
-changes and renews the lease. So a lease that is good says that this worker hears.
+A worker has two connections: one for calls, of which those of one turn of the event loop go out
+together, and one on which a task waits for letters and changes and renews the lease. So a valid
+lease says that this worker hears.
 
 Keys of one session have one hash tag, and so do all keys of workers, and all of tasks:
 
@@ -17,9 +17,7 @@ Keys of one session have one hash tag, and so do all keys of workers, and all of
     mcp:{workers}:box:W      stream: letters to W
     mcp:{workers}:bus        stream: changes
 
-A list has a tenth of the size of a stream that has few entries. Entries of the two kinds of streams
-are numbered without gaps, from the time at which the stream was made: who reads them sees whether
-some are missing, or whether the stream was made anew.
-
-redis-py is imported when an engine is made: programs without it need not have it.
+A list has a tenth of the size of a short stream. Entries of both kinds of streams are
+numbered without gaps, from the time when the stream was made: a reader sees whether some are
+missing, or the stream was made anew.
 """

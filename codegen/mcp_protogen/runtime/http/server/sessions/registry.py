@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from logging import getLogger
 from secrets import token_urlsafe
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from ....connection import Connection
 from ....core.connection_errors import Disconnected
@@ -127,6 +127,15 @@ class HttpSession:
             _log.error("a session did not end well: %s", error, exc_info=error)
 
 
+class NewSession(NamedTuple):
+    """What a session begins with."""
+
+    id: str
+    principal: Principal | None
+    bound_server: BoundServer
+    connection: Connection
+
+
 class SessionRegistry:
     """The sessions of this worker, the one that was used last at the end."""
 
@@ -160,42 +169,25 @@ class SessionRegistry:
             session.used = self._time()
             self._sessions.move_to_end(session.id)
 
-    async def begin(
-        self,
-        id: str,
-        principal: Principal | None,
-        bound_server: BoundServer,
-        connection: Connection,
-    ) -> HttpSession:
+    async def begin(self, new: NewSession) -> HttpSession:
         """Begin a session.
 
         Raise `HttpRefusal` if there is no room for one more, or the server cannot begin.
         """
-        return await self._add(id, principal, bound_server, connection)
+        return await self._add(new)
 
-    async def _add(
-        self,
-        id: str,
-        principal: Principal | None,
-        bound_server: BoundServer,
-        connection: Connection,
-    ) -> HttpSession:
+    async def _add(self, new: NewSession) -> HttpSession:
         """Do as `begin`, or return the session if another request has begun it meanwhile."""
-        held = await self._servers.held(bound_server)
+        held = await self._servers.held(new.bound_server)
         async with held or nullcontext():
-            session = self._sessions.get(id)
+            session = self._sessions.get(new.id)
             if session is None:
-                session = self._added(id, principal, bound_server, connection)
+                session = self._added(new)
                 session.held = held and held.pop_all()
             return session
 
-    def _added(
-        self,
-        id: str,
-        principal: Principal | None,
-        bound_server: BoundServer,
-        connection: Connection,
-    ) -> HttpSession:
+    def _added(self, new: NewSession) -> HttpSession:
+        id, principal, bound_server, connection = new
         owner = id_of(principal)
         require_room(self._quota, owner, free=self._drop_idle, seconds=10)
         shared, table, now = self._servers.shared, connection.table, self._time()

@@ -1,11 +1,10 @@
 """Sessions that several workers serve: each has a copy of those that it is asked for.
 
-A copy is good without a look at the engine as long as this worker is heard by the others: who
-changes a session, or ends it, waits until all who have a copy know. After a gap in what was heard,
-each copy is read again before its next use, and what was stored for this worker meanwhile is taken
-in before anything that comes from then on. What a client has chosen is stored before it is
-answered, so that it holds wherever the client asks next. Messages of the client that are not for
-this worker, or not for it alone, are handed to those that they are for.
+A copy is valid without asking the engine as long as this worker hears the others: who changes or
+ends a session waits until all who have a copy know. After a gap, each copy is read again before its
+next use, and what was stored for this worker meanwhile is taken in before anything that comes
+later. A client's choices are stored before they are answered, so they hold wherever it asks
+next. Its messages for other workers are handed to them.
 """
 
 import re
@@ -17,7 +16,7 @@ from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
 
-from ....connection import CANCELLED, INITIALIZED, PROGRESS, Connection
+from ....connection import CANCELLED, INITIALIZED, PROGRESS
 from ....core.errors import InvalidAnswer, ProtocolError, RequestId
 from ....core.http_request import Principal
 from ....core.json import JSONObject, json_text
@@ -26,12 +25,11 @@ from ....messages import jsonrpc
 from ....messages.envelope import PROGRESS_TOKEN
 from ....messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ....rules.lifecycle import State
-from ....server.connection import BoundServer
 from ....sharing.engine import EngineUnavailable, Saved, StoredSession
 from ..asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
 from .record import CHOICES, SessionCopy, SessionRecord, read_record
-from .registry import HttpSession, SessionRegistry
+from .registry import HttpSession, NewSession, SessionRegistry
 from .servers import HttpServers
 
 _log: Final = getLogger(__name__)
@@ -165,7 +163,7 @@ class SharedSessions(SessionRegistry):
         bound_server.remember(connection, record.capabilities, record.info)
         # What its token allows, the request says that asks for it.
         known = None if record.principal_id is None else Principal(record.principal_id)
-        session = await self._add(id, known, bound_server, connection)
+        session = await self._add(NewSession(id, known, bound_server, connection))
         if not record.confirmed:
             connection.enter(State.OPEN_PENDING)
         self._adopt(session)
@@ -209,14 +207,8 @@ class SharedSessions(SessionRegistry):
 
     # How they begin and end.
 
-    async def begin(
-        self,
-        id: str,
-        principal: Principal | None,
-        bound_server: BoundServer,
-        connection: Connection,
-    ) -> HttpSession:
-        session = await self._add(id, principal, bound_server, connection)
+    async def begin(self, new: NewSession) -> HttpSession:
+        session = await self._add(new)
         self._adopt(session)
         try:
             await self._write(session)
