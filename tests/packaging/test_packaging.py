@@ -13,6 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 from support.folders import ROOT
+from support.generated.package_copy import copied_package
 
 from releasing.contents import DISTRIBUTIONS, wrong_contents
 from releasing.trying import SERVER
@@ -30,6 +31,8 @@ LOWEST = (
     "referencing==0.35.0",
     "typer==0.18.0",
 )
+
+LOWEST_PYDANTIC = next(one for one in LOWEST if one.startswith("pydantic=="))
 
 # What the runtime needs: Pydantic, and what that needs.
 NEEDED = (
@@ -259,6 +262,24 @@ def test_editable_install_sees_the_checkout(
     )
     found = run(binaries / "python", "-c", asked, cwd=site).split()
     assert [Path(one).parent for one in found] == [ROOT / "codegen" / "mcp_protogen", GOLDEN]
+
+
+IMPORT_ALL = """
+from importlib import import_module
+from pkgutil import walk_packages
+
+import pkg
+
+for module in walk_packages(pkg.__path__, "pkg."):
+    import_module(module.name)
+"""
+
+
+def test_copied_package_is_imported_with_the_lowest_pydantic_alone(tmp_path: Path) -> None:
+    binaries = environment(tmp_path / "venv", LOWEST_PYDANTIC)
+    (tmp_path / "pkg").symlink_to(copied_package())
+    run(binaries / "python", "-c", IMPORT_ALL, cwd=tmp_path)
+    assert run(binaries / "python", "-c", CALL, cwd=tmp_path) == "{'result': 3}\n"
 
 
 def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path: Path) -> None:

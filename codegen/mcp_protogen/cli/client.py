@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import emit, fail, say, show_problems
+from mcp_protogen.cli.console import emit, judge, say, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import FailOn, Force
@@ -96,14 +96,16 @@ def client(
     A later run without TARGET, or with --check in a CI, goes through all clients of the project.
     With --check, the exit code is 1 for any difference, or for those that --fail-on names.
     """
-    try:
+
+    def work() -> bool:
         settings = load_settings(Path.cwd(), only={"clients", "out"})
         jobs = tuple(_jobs(said, server, settings, offline=offline, timeout=timeout))
         if check:
-            _check(jobs, fail_on, format)
+            return _check(jobs, fail_on, format)
         _make(jobs, settings, format, force=force)
-    except ProblemError as error:
-        fail(error, "client", format)
+        return False
+
+    judge(work, "client", format)
 
 
 def _jobs(
@@ -149,9 +151,7 @@ def _wrong(message: str) -> ProblemError:
     return ProblemError(Problem("wrong-usage", message, hint="mcp-gen client --help"))
 
 
-def _make(
-    jobs: "Sequence[ClientJob]", settings: Settings, form: Format, *, force: bool
-) -> NoReturn:
+def _make(jobs: "Sequence[ClientJob]", settings: Settings, form: Format, *, force: bool) -> None:
     from mcp_protogen.servers.clients.run import make
 
     found = [make(job, settings, _generate, force=force) for job in jobs]
@@ -160,7 +160,6 @@ def _make(
     )
     problems = tuple(problem for one in found for problem in one.problems)
     emit(Report("client", Status.FINE, lines, problems=problems), form)
-    raise SystemExit(0)
 
 
 def _generate(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
@@ -176,7 +175,8 @@ def _generate(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
     return write(settings).problems
 
 
-def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoReturn:
+def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> bool:
+    """Show what differs, and return whether a check fails."""
     from mcp_protogen.servers.clients.run import check
 
     found = [check(job) for job in jobs]
@@ -195,7 +195,7 @@ def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoRetu
         causes = tuple(cause for one in found for cause in one.causes)
         status = Status.DIFFERS if failed else Status.FINE
         emit(Report("client", status, lines, drift=causes), form)
-    raise SystemExit(1 if failed else 0)
+    return bool(failed)
 
 
 def _differs(comparison: Comparison | None, fail_on: FailOn) -> bool:
