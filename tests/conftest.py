@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator
 from inspect import iscoroutinefunction, signature
+from logging import NOTSET, getLogger
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -139,6 +140,13 @@ def each_schema_checked_once() -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("mcp_protogen.pipeline.inputs.metacheck.check", made_once.checked_once)
         yield
+
+
+@pytest.fixture(autouse=True)
+def losses_are_logged() -> Generator[None, None, None]:
+    """Commands show losses themselves, and have a process log none."""
+    yield
+    getLogger("mcp_protogen.runtime.core.losses").setLevel(NOTSET)
 
 
 @pytest.fixture(scope="session")

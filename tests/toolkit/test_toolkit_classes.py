@@ -3,11 +3,12 @@
 import subprocess
 import sys
 from functools import partial, wraps
+from importlib import import_module
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.toolkit import decorators as other_package
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -16,6 +17,7 @@ from mcp_revisions.v2025_11_25.models import (
     ListToolsResult,
     PaginatedRequestParams,
 )
+from support.generated.package_copy import copied_package
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, modern
@@ -72,7 +74,13 @@ CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "pro
 CHANGES = {"listChanged": True}
 
 
-def test_servers_of_several_packages_may_offer_the_same_function() -> None:
+def test_servers_of_several_packages_may_offer_the_same_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other_package").symlink_to(copied_package())
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    other_package = import_module("other_package")
+
     def add(self: object, a: int, b: int) -> int:
         return a + b
 
