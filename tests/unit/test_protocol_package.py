@@ -40,6 +40,8 @@ WORKING = (
     "new clock --revision 2024-11-05",
     "sync clock --check",
     "schema draft-facts 2025-11-25 --check",
+    "schema verify",
+    "extensions",
     "vectors --revision 2024-11-05 --out vectors",
     "audit clock/src/clock --revision 2024-11-05 --no-vectors",
     "revisions",

@@ -15,7 +15,7 @@ from mcp.client.client import Client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
-from mcp_protogen.runtime.transports.memory import memory_pair
+from mcp_revisions._runtime.transports.memory import memory_pair
 from mcp_types import jsonrpc_message_adapter
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
