@@ -1,8 +1,8 @@
 """Patterns of JSON Schemas, matched in a time that grows with the text and not beyond.
 
 A pattern of a few characters can keep Python's `re` busy for years (CWE-1333), and a schema may
-come from an untrusted server. The crate regex of Pydantic takes linear time and knows
-neither look-around nor references back. With `re` only our own patterns are matched.
+come from an untrusted server. The crate regex of Pydantic takes linear time and knows neither
+look-around nor back-references. With `re` only our own patterns are matched.
 
 Patterns are those of ECMA 262 (JSON Schema 2020-12, core, section 6.4). Where the crate means
 something else by the same text, they are written for it in another way, or are not checked.

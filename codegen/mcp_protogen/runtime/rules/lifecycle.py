@@ -1,8 +1,8 @@
 """The opening of a connection, as a table.
 
-Up to 2025-11-25 a connection begins with a handshake: the client offers a
-revision, the server answers with one, the client confirms. Each side keeps a state; the answer and
-the confirmation lead on, for who sends them and for who receives them. No other message changes it.
+Up to 2025-11-25 a connection begins with a handshake: the client offers a revision, the server
+answers with one, the client confirms. Each side keeps a state, which answer and confirmation change
+at the sender and at the receiver. No other message changes it.
 From 2026-07-28 on there is nothing to agree on: every request says all that is needed to understand
 it (basic, "Statelessness").
 

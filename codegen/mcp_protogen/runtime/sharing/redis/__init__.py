@@ -17,7 +17,7 @@ Keys of one session have one hash tag, and so do all keys of workers, and all of
     mcp:{workers}:box:W      stream: letters to W
     mcp:{workers}:bus        stream: changes
 
-A list has a tenth of the size of a short stream. Entries of both kinds of streams are
-numbered without gaps, from the time when the stream was made: a reader sees whether some are
-missing, or the stream was made anew.
+A list has a tenth of the size of a short stream. Entries of both kinds of streams are numbered
+without gaps, from the time when the stream was made: a reader sees whether some are missing, or the
+stream was made anew.
 """
