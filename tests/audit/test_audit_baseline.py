@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.audit.severities import AuditFinding, rated
-from mcp_protogen.instep.compare.baseline import (
+from mcp_protogen.pipeline.reports.baseline import (
     Baseline,
     BaselineEntry,
     ignore_rule,

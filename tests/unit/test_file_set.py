@@ -18,7 +18,6 @@ from mcp_protogen.base import file_set
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import finish, holding, work_folder, write_files
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.compare.baseline import write_baseline
 from mcp_protogen.instep.drafts import drafting
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.vectors import folder as vectors
@@ -26,6 +25,7 @@ from mcp_protogen.pipeline import templates
 from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, written_statement
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.package import Package
+from mcp_protogen.pipeline.reports.baseline import write_baseline
 from mcp_protogen.scaffold import create as scaffold
 from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import project_name

@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.pipeline.reports.pages.workflow_commands import log_line
 
 if TYPE_CHECKING:
-    from mcp_protogen.instep.compare.baseline import SortedFindings
+    from mcp_protogen.pipeline.reports.baseline import SortedFindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,12 @@ class BaselineOptions:
 
     def compared(self, found: Comparison) -> "BaselineResult":
         """Return what was found, compared with what is known."""
-        from mcp_protogen.instep.compare.baseline import Baseline, ignore_rule, read_baseline, sort
+        from mcp_protogen.pipeline.reports.baseline import (
+            Baseline,
+            ignore_rule,
+            read_baseline,
+            sort,
+        )
 
         known = Baseline(found.before, {})
         if self.baseline is not None and not self.write:
@@ -71,7 +76,7 @@ class BaselineResult:
         """Write the findings into the baseline if that was asked for; return whether it was."""
         if not self.known.write or self.known.baseline is None:
             return False
-        from mcp_protogen.instep.compare.baseline import write_baseline
+        from mcp_protogen.pipeline.reports.baseline import write_baseline
 
         write_baseline(self.known.baseline, self.found.before, self.sorted.new)
         written = f"{self.known.baseline}: {counted(len(self.sorted.new), self.known.noun)} written"
