@@ -81,7 +81,7 @@ def test_only_its_user_can_read_a_new_recording(
     def inspect(*_: object) -> object:
         return sessions
 
-    monkeypatch.setattr("mcp_protogen.servers.inspect.inspecting.inspect", inspect)
+    monkeypatch.setattr("mcp_protogen.servers.inspect.inspection_page.inspect", inspect)
     file = tmp_path / "record.jsonl"
     for before in (None, 0o644):
         with case(str(before)):

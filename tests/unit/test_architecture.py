@@ -107,6 +107,17 @@ def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
     assert all(any(one.startswith(room) for one in folders) for room in GENERATING)
 
 
+def test_commands_end_in_one_place_each_for_reports_and_conversations() -> None:
+    # The others end a run that is no command's: a reader that went away, wrong use, a fault.
+    found = {
+        path.stem
+        for path in (CODE / "cli").glob("*.py")
+        for node in ast.walk(trees()[path])
+        if isinstance(node, ast.Name) and node.id == "SystemExit"
+    }
+    assert found == {"conversation", "outcome"} | {"console", "usage"}
+
+
 def test_file_stem_stands_once_in_a_room() -> None:
     rooms = [*CODE.glob("*/"), *RUNTIME.glob("*/")]
     twice = {

@@ -708,7 +708,7 @@ def test_usual_command_lines_are_read_as_by_the_library(
     (tmp_path / "pkg").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "access", refuse)
-    monkeypatch.setattr("mcp_protogen.cli.app.run", run)
+    monkeypatch.setattr("mcp_protogen.cli.generate.run", run)
     for arguments in PLAIN:
         monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
         with tables.case(arguments), pytest.raises(SystemExit):

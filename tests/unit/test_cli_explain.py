@@ -7,7 +7,7 @@ from pathlib import Path
 import mcp_protogen
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.explain import explain, explanations, overview
+from mcp_protogen.cli.explanations import explanation, explanations, overview
 from mcp_protogen.instep.audit.severities import SEVERITIES
 from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
 from mcp_protogen.pipeline.output.drift import DriftKind
@@ -80,7 +80,7 @@ def test_nothing_is_explained_that_cannot_happen() -> None:
 
 def test_a_code_of_two_commands_is_explained_for_both() -> None:
     for code in severities().keys() & SEVERITIES.keys():
-        text = explain(code)
+        text = explanation(code)
         assert "mcp-gen diff" in text and "mcp-gen audit" in text
 
 
@@ -96,12 +96,12 @@ def test_without_a_code_each_is_listed_with_what_it_means() -> None:
 
 def test_a_code_that_nothing_is_like_is_no_reason_to_list_hundreds() -> None:
     with pytest.raises(ProblemError) as caught:
-        explain("zzz")
+        explanation("zzz")
     assert caught.value.problems[0].hint == "mcp-gen explain lists all codes"
 
 
 def test_an_explanation_is_text_for_a_terminal() -> None:
     for code in explanations():
-        text = explain(code)
+        text = explanation(code)
         assert text.endswith("."), code
         assert max(map(len, text.splitlines())) <= 100, code

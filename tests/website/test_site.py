@@ -7,7 +7,7 @@ from pathlib import Path
 import mcp_revisions as pkg
 import pytest
 from markdown_it import MarkdownIt
-from mcp_protogen.cli.explain import explanations
+from mcp_protogen.cli.explanations import explanations
 from mcp_protogen.pipeline.config import setting_names
 from support.folders import ROOT
 from support.tables import case

@@ -1,5 +1,7 @@
 """The command line: it turns arguments into calls, and results into output and exit codes.
 
+A command is a module that has its options and calls a function of another room; `outcome` shows
+what that returns and ends the process, and `conversation` does so for what is asked of a server.
 Only `console` prints, and makes safe what it prints. Reports go to stdout, problems to stderr; with
 `--format json` or `github` both go to stdout, in one document. Exit codes: 0 fine, 1 something
 differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted, 141 the reader of

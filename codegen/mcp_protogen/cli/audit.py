@@ -1,25 +1,17 @@
 """`mcp-gen audit`: compare an SDK with a revision."""
 
-import json
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import judge, show_problems
 from mcp_protogen.cli.destination import Destination
-from mcp_protogen.cli.known import BaselineOptions, BaselineResult
-from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
-from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
+from mcp_protogen.cli.option_groups import with_groups
+from mcp_protogen.cli.options import FindingChoice, Output
+from mcp_protogen.cli.outcome import show
 from mcp_protogen.pipeline.reports.pages import PageFormat
-
-if TYPE_CHECKING:
-    from mcp_protogen.instep.audit.run_audit import Audit
-
-FORMAT = 1
 
 
 class Written(StrEnum):
@@ -33,6 +25,7 @@ class Written(StrEnum):
     """Nothing is left out."""
 
 
+@with_groups
 def audit(
     target: Annotated[
         str,
@@ -66,15 +59,8 @@ def audit(
             metavar="FILE", help="Says which class stands for which type, if names do not."
         ),
     ] = None,
-    baseline: BaselineFile = None,
-    write_baseline: WriteBaseline = False,
-    ignore: Ignore = None,
-    reader: Annotated[
-        Reader | None, typer.Option("--for", help="Show the severities for this reader.")
-    ] = None,
-    only: Annotated[
-        LeastSeverity | None, typer.Option(help="Leave out less severe findings.")
-    ] = None,
+    *,
+    choice: FindingChoice,
     no_vectors: Annotated[
         bool, typer.Option("--no-vectors", help="Compare types only; try no messages.")
     ] = False,
@@ -93,53 +79,14 @@ def audit(
     The target is imported in its own process. Exit code 1 means that there are findings; with
     --baseline, that there are new ones.
     """
-    from mcp_protogen.instep.audit.run_audit import AuditOptions, audit
-    from mcp_protogen.instep.audit.severities import SEVERITIES
-    from mcp_protogen.instep.audit.target import find
-    from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
+    from mcp_protogen.instep.audit.audit_page import AuditRequest, audit_page
+    from mcp_protogen.instep.audit.run_audit import AuditOptions
 
+    request = AuditRequest(target, python, revision)
     options = AuditOptions(extension or "", mapping, not no_vectors, written, timeout)
-    known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
-
-    def work() -> bool:
-        known.check({*SEVERITIES, *OF_VECTORS})
-        found = audit(find(target, python), revision, options)
-        result = known.compared(found.comparison)
-        if result.keep(found.summary):
-            return False
-        shown = result.new.narrowed(reader, Severity(only) if only else None)
-        _show(found, result, shown, reader, Destination(format, output))
-        return bool(shown.changes)
-
-    judge(work, "audit", format)
-
-
-def _show(
-    found: "Audit",
-    result: BaselineResult,
-    shown: Comparison,
-    reader: Reader | None,
-    place: Destination,
-) -> None:
-    if place.form == PageFormat.TEXT:
-        show_problems(shown.notes)
-    page = place.page(shown, reader)
-    if place.form == PageFormat.JSON:
-        page = _document(found, json.loads(page), result)
-    else:
-        page = result.closed(page, PageFormat(place.form), found.summary)
-    place.deliver(page)
-
-
-def _document(found: "Audit", comparison: Any, result: BaselineResult) -> str:
-    document = {
-        "format": FORMAT,
-        "target": found.comparison.after,
-        "revision": found.revision,
-        **({"extension": found.extension} if found.extension else {}),
-        "summary": found.summary,
-        "matched": [asdict(row) for row in found.matched],
-        **result.as_json(),
-        "comparison": comparison,
-    }
-    return json.dumps(document, indent=2) + "\n"
+    findings = choice.options("finding")
+    show(
+        lambda view: audit_page(request, options, findings, view),
+        "audit",
+        Destination(format, output),
+    )

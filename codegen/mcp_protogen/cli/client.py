@@ -1,31 +1,22 @@
 """`mcp-gen client`: write a typed client of a server, or see whether it still fits."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import emit, judge, say, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import FailOn, Force
-from mcp_protogen.cli.server_options import (
-    A_SERVER,
-    ServerOptions,
-    Timeout,
-    pairs,
-)
+from mcp_protogen.cli.outcome import attempt, finish, show
+from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, Timeout, pairs
 from mcp_protogen.pipeline.config import ClientSettings, Format, Settings, load_settings
-from mcp_protogen.pipeline.reports.change import Comparison, Severity
-from mcp_protogen.pipeline.reports.pages import PageFormat
-from mcp_protogen.pipeline.reports.report import Report, Status
 
 if TYPE_CHECKING:
-    from mcp_protogen.servers.clients.run import Checked, ClientJob
+    from mcp_protogen.servers.clients.run import ClientJob
     from mcp_protogen.servers.connect.server_target import ServerTarget
 
 
@@ -97,15 +88,17 @@ def client(
     With --check, the exit code is 1 for any difference, or for those that --fail-on names.
     """
 
-    def work() -> bool:
-        settings = load_settings(Path.cwd(), only={"clients", "out"})
-        jobs = tuple(_jobs(said, server, settings, offline=offline, timeout=timeout))
-        if check:
-            return _check(jobs, fail_on, format)
-        _make(jobs, settings, format, force=force)
-        return False
+    from mcp_protogen.servers.clients.client_page import check_page, written_report
 
-    judge(work, "client", format)
+    def settled() -> "tuple[tuple[ClientJob, ...], Settings]":
+        settings = load_settings(Path.cwd(), only={"clients", "out"})
+        return tuple(_jobs(said, server, settings, offline=offline, timeout=timeout)), settings
+
+    jobs, settings = attempt(settled, "client", format)
+    if check:
+        least = None if fail_on is FailOn.ANY else fail_on.severity
+        show(lambda view: check_page(jobs, least, view), "client", Destination(format))
+    finish(lambda: written_report(jobs, settings, force=force), "client", format)
 
 
 def _jobs(
@@ -149,72 +142,6 @@ def _target_of(client: ClientSettings) -> "ServerTarget":
 
 def _wrong(message: str) -> ProblemError:
     return ProblemError(Problem("wrong-usage", message, hint="mcp-gen client --help"))
-
-
-def _make(jobs: "Sequence[ClientJob]", settings: Settings, form: Format, *, force: bool) -> None:
-    from mcp_protogen.servers.clients.run import make
-
-    found = [make(job, settings, _generate, force=force) for job in jobs]
-    lines = tuple(
-        f"{one.module}: {one.counts}, {'written' if one.changed else 'unchanged'}" for one in found
-    )
-    problems = tuple(problem for one in found for problem in one.problems)
-    emit(Report("client", Status.FINE, lines, problems=problems), form)
-
-
-def _generate(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
-    """Generate a package for clients of all revisions if the folder has none."""
-    from mcp_protogen.pipeline.commands import write
-    from mcp_protogen.pipeline.output.lock import read_lock
-
-    if read_lock(folder) is not None:
-        return ()
-    extensions = ("tasks",) if tasks else ()
-    parts = ("auth", "http-client", "stdio", "tool-client", *extensions)
-    settings = Settings(revisions=("all",), out=folder, parts=parts, extensions=extensions or None)
-    return write(settings).problems
-
-
-def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> bool:
-    """Show what differs, and return whether a check fails."""
-    from mcp_protogen.servers.clients.run import check
-
-    found = [check(job) for job in jobs]
-    failed = [one for one in found if one.causes or _differs(one.comparison, fail_on)]
-    if form is Format.JSON:
-        say(json.dumps({"format": 1, "clients": [*map(_document, found)]}, indent=2) + "\n", form)
-    else:
-        for one in found:
-            if one.comparison is not None and form is Format.TEXT:
-                show_problems(one.comparison.notes)
-            if one.comparison is not None and one.comparison.changes:
-                place = Destination(PageFormat(form.value))
-                place.deliver(place.page(one.comparison.narrowed(None), None))
-        lines = tuple(f"{one.module} is up to date" for one in found if one not in failed)
-        lines += tuple(f"{one.module} is not up to date" for one in failed)
-        causes = tuple(cause for one in found for cause in one.causes)
-        status = Status.DIFFERS if failed else Status.FINE
-        emit(Report("client", status, lines, drift=causes), form)
-    return bool(failed)
-
-
-def _differs(comparison: Comparison | None, fail_on: FailOn) -> bool:
-    """Return whether a contract has changed so much that a check fails."""
-    from mcp_protogen.servers.clients.differences import differs
-
-    if comparison is None or not differs(comparison):
-        return False
-    return fail_on is FailOn.ANY or comparison.reaches(None, Severity(fail_on.value))
-
-
-def _document(one: "Checked") -> dict[str, Any]:
-    from mcp_protogen.pipeline.reports.pages.as_json import as_json
-
-    return {
-        "module": str(one.module),
-        "drift": [cause._asdict() for cause in one.causes],
-        "comparison": as_json(one.comparison, None) if one.comparison is not None else None,
-    }
 
 
 def methods_of(given: list[str] | None) -> dict[str, str]:

@@ -11,51 +11,22 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import one_line, page
 from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
 from mcp_protogen.pipeline.config import Format
-from mcp_protogen.pipeline.reports.report import Report, failure, render
+from mcp_protogen.pipeline.reports.report import Report, render
+
+if TYPE_CHECKING:
+    from mcp_protogen.scaffold.start import Ask
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
 _JSON_ESCAPES = "mcp-gen-json-escapes"
 _ESCAPED_FORMS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcharrefreplace"}
 """How forms that programs read are written in ASCII."""
-_DOING = {"inspect": "inspecting"}
-
-
-def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
-    """Do `work`, show its report or that of its failure, and end the process."""
-    try:
-        report = work()
-    except ProblemError as error:
-        report = failure(command, error.problems)
-    emit(report, form)
-    raise SystemExit(report.status.exit_code)
-
-
-def judge(work: Callable[[], bool], command: str, form: str) -> NoReturn:
-    """Do `work`, which shows what it finds, and end the process: with 1 if it returns true.
-
-    Show the problems of its failure in the form that was asked for, and end with 2.
-    """
-    try:
-        found = work()
-    except ProblemError as error:
-        fail(error, command, form)
-    raise SystemExit(int(found))
-
-
-def fail(error: ProblemError, command: str, form: str) -> NoReturn:
-    """Show problems in the form that was asked for, and end the process with 2."""
-    if form in (Format.JSON, Format.GITHUB):
-        say(render(failure(command, error.problems), Format(form)), form)
-    else:
-        show_problems(error.problems)
-    raise SystemExit(2)
 
 
 def emit(report: Report, form: Format, *, quiet: bool = False) -> None:
@@ -150,11 +121,11 @@ def crash(error: Exception, *, debug: bool) -> None:
 
 
 @contextmanager
-def progress(mode: str, *, shown: bool) -> Generator[None, None, None]:
-    """Show on a terminal that something slow is running, and remove that again."""
-    shown = shown and mode != "check" and _interactive(sys.stderr)
+def progress(doing: str) -> Generator[None, None, None]:
+    """Show on a terminal what is being done, if that is named, and remove it again."""
+    shown = bool(doing) and _interactive(sys.stderr)
     if shown:
-        print(f"{_DOING.get(mode, 'generating')} ...", end="\r", file=sys.stderr, flush=True)
+        print(f"{doing} ...", end="\r", file=sys.stderr, flush=True)
     try:
         yield
     finally:
@@ -194,13 +165,14 @@ def _interactive(stream: TextIO) -> bool:
 T = TypeVar("T")
 
 
-def can_ask() -> bool:
-    """Return whether somebody can answer: input and output are a terminal, and not recorded."""
+def asker() -> "Ask | None":
+    """Return what asks on a terminal; None where nobody can answer, or where that is recorded."""
     # A stream that was closed before the start is None.
-    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return _ask if all(stream and stream.isatty() for stream in streams) else None
 
 
-def ask(question: str, default: str, read: Callable[[str], T]) -> T:
+def _ask(question: str, default: str, read: Callable[[str], T], /) -> T:
     """Return what `read` makes of the answer; ask again as long as it raises `ProblemError`.
 
     Raise `KeyboardInterrupt` when input ends.

@@ -6,14 +6,11 @@ from errno import EISDIR, ENOENT
 from os import strerror
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
 
 from mcp_protogen.base.printable import page as safe_page
 from mcp_protogen.cli.console import colourful, say
 from mcp_protogen.pipeline.config import Format
-
-if TYPE_CHECKING:
-    from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader
+from mcp_protogen.pipeline.reports.view import View
 
 _WIDTH = 100
 
@@ -26,25 +23,14 @@ class Destination:
     output: Path | None = None
 
     @property
-    def coloured(self) -> bool:
-        """Return whether text has colours; in a file it has none."""
-        return self.output is None and colourful(sys.stdout)
+    def view(self) -> View:
+        """Return how a page is shown there: no wider than the terminal, and not too wide to read.
 
-    @property
-    def width(self) -> int:
-        """Return the columns of a line: those of the terminal, or as many as are easy to read."""
+        In a file it has no colours.
+        """
         narrow = self.output is None and sys.stdout.isatty()
-        return min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
-
-    def page(
-        self, comparison: "Comparison", reader: "Reader | None", matrix: "Matrix | None" = None
-    ) -> str:
-        """Return a comparison in this form, no wider than the terminal, or than is easy to read."""
-        from mcp_protogen.pipeline.reports.pages import PageFormat, render
-
-        form: PageFormat = PageFormat(self.form)
-        colour, width = self.coloured, self.width
-        return render(form, comparison, matrix, reader=reader, colour=colour, width=width)
+        width = min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
+        return View(self.form, self.output is None and colourful(sys.stdout), width)
 
     def deliver(self, page: str) -> None:
         """Write a page to its place; a failure leaves the old file as it was."""

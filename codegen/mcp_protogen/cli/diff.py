@@ -1,38 +1,18 @@
 """`mcp-gen diff`: compare two revisions, and say to whom each difference matters."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.comparing import DiffOptions, compare
 from mcp_protogen.cli.destination import Destination
-from mcp_protogen.cli.known import BaselineOptions
 from mcp_protogen.cli.option_groups import with_groups
-from mcp_protogen.cli.options import (
-    BaselineFile,
-    FailOn,
-    Ignore,
-    LeastSeverity,
-    Output,
-    WriteBaseline,
-)
-from mcp_protogen.cli.server_options import (
-    A_SERVER,
-    ServerOptions,
-    Timeout,
-)
-from mcp_protogen.pipeline.reports.change import Reader, Severity
+from mcp_protogen.cli.options import FailOn, FindingChoice, Output
+from mcp_protogen.cli.outcome import show
+from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, Timeout
 from mcp_protogen.pipeline.reports.pages import PageFormat
-
-_LEAST: Mapping[str, Severity] = {
-    "breaking": Severity.BREAKING,
-    "warning": Severity.WARNING,
-    "info": Severity.INFO,
-    "any": Severity.INFO,
-}
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 
 @with_groups
@@ -65,12 +45,6 @@ def diff(
     *,
     known: ServerOptions,
     timeout: Timeout = 30.0,
-    reader: Annotated[
-        Reader | None, typer.Option("--for", help="Show the severities for these authors.")
-    ] = None,
-    only: Annotated[
-        LeastSeverity | None, typer.Option(help="Leave out less severe changes.")
-    ] = None,
     fail_on: Annotated[
         FailOn | None,
         typer.Option(
@@ -78,9 +52,7 @@ def diff(
             show_default="exit with 0 whatever has changed",
         ),
     ] = None,
-    baseline: BaselineFile = None,
-    write_baseline: WriteBaseline = False,
-    ignore: Ignore = None,
+    choice: FindingChoice,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Compare the types without our patches.")
     ] = False,
@@ -111,17 +83,23 @@ def diff(
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
     if server is None and known != ServerOptions():
         raise ProblemError(Problem("conflicting-options", "options for a server need --server"))
-    options = DiffOptions(
-        before,
-        after or "",
-        source,
-        as_published,
-        reader,
-        _LEAST[only] if only else None,
-        _LEAST[fail_on] if fail_on else None,
-        known.target(server) if server else None,
-        timeout,
-        BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
-        Destination(format, output),
-    )
-    compare(options)
+    from mcp_protogen.servers.clients.lock import is_client_lock
+
+    place, findings = Destination(format, output), choice.options("change")
+    least = fail_on.severity if fail_on else None
+
+    def work(view: View) -> FindingsPage:
+        if server is None and not is_client_lock(before):
+            from mcp_protogen.instep.compare.comparison_page import (
+                ComparisonRequest,
+                comparison_page,
+            )
+
+            request = ComparisonRequest(before, after or "", source, as_published, least)
+            return comparison_page(request, findings, view)
+        from mcp_protogen.servers.clients.contract_page import ContractRequest, contract_page
+
+        other = known.target(server) if server else after or ""
+        return contract_page(ContractRequest(before, other, timeout, least), findings, view)
+
+    show(work, "diff", place)

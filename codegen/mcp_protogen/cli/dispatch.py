@@ -5,8 +5,11 @@ import sys
 import warnings
 
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.console import crash, prepare_streams, show_problems
+from mcp_protogen.cli.console import asker, crash, prepare_streams, show_problems
+from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.outcome import finish, show
 from mcp_protogen.cli.run import is_value, plain, run
+from mcp_protogen.pipeline.config import Format
 
 _INTERRUPTED = 130  # 128 + SIGINT
 _COMPLETING = "_MCP_GEN_COMPLETE"
@@ -42,16 +45,28 @@ def _run(arguments: list[str]) -> None:
     if usual and (said := plain(arguments)) is not None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
     match arguments:
-        case ["diff", before, after] if usual and is_value(before) and is_value(after):
-            from mcp_protogen.cli.comparing import DiffOptions, compare
+        case ["diff", before, after] if usual and _are_revisions(before, after):
+            from mcp_protogen.instep.compare.comparison_page import (
+                ComparisonRequest,
+                comparison_page,
+            )
+            from mcp_protogen.pipeline.reports.findings import FindingOptions
 
-            compare(DiffOptions(before, after))
+            request, changes = ComparisonRequest(before, after), FindingOptions("change")
+            place = Destination(Format.TEXT)
+            show(lambda view: comparison_page(request, changes, view), "diff", place)
         case ["new", name] if usual and is_value(name):
-            from mcp_protogen.cli.starting import NewOptions, start
+            from mcp_protogen.scaffold.start import NewOptions, start
 
-            start(NewOptions(name))
+            options = NewOptions(name)
+            finish(lambda: start(options, asker()), "new", doing="generating")
         case _:
             from mcp_protogen.cli.app import app
             from mcp_protogen.cli.usage import run_app
 
             run_app(app, arguments)
+
+
+def _are_revisions(*names: str) -> bool:
+    """Return whether names can be those of revisions, and not of options or locks of clients."""
+    return all(is_value(name) and not name.endswith(".lock") for name in names)

@@ -1,160 +1,19 @@
-"""The codes that commands print, each with one line and a longer text.
+"""`mcp-gen explain`: what a code means that a command has printed."""
 
-Problems and causes of drift have their own texts. The texts of changes and findings come from the
-tables that set their severities.
-"""
+from typing import Annotated
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from textwrap import fill, shorten
+import typer
 
-from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.pipeline.reports.severities import SeverityRow
-
-_TEXTS = Path(__file__).with_name("explanations.md")
-_SECTION = re.compile(
-    r"^## (?P<code>[a-z-]+): (?P<summary>[^\n]+)\n\n(?P<text>.*?)\n*(?=^## |\Z)",
-    re.MULTILINE | re.DOTALL,
-)
-_WIDTH = 100
-# The summaries of those codes of test vectors that are not keywords of JSON Schema.
-_VECTORS: Mapping[str, str] = {
-    "additional": "a member is not declared, and the object is closed",
-    "any": "any JSON value is allowed there",
-    "full": "every declared member is given",
-    "minimal": "only required members are given",
-    "null": "null is given where it is not allowed",
-    "present": "one optional member is given",
-    "undeclared": "a member is not declared, and the object is open",
-    "union": "the value is one of the alternatives, or none of them",
-}
-# The readers that a command judges findings for, by the column of its table.
-_READERS: Mapping[str, Mapping[str, str]] = {
-    "diff": {
-        "sender": "who sends it",
-        "receiver": "who receives it",
-        "sdk": "libraries",
-        "gateway": "gateways",
-    },
-    "audit": {
-        "sdk": "the SDK",
-        "sender": "who builds on it and sends such values",
-        "receiver": "who reads them",
-        "gateway": "gateways",
-    },
-    "inspect": {
-        "sender": "the author of the server",
-        "receiver": "clients",
-        "sdk": "the library that it is made with",
-        "gateway": "gateways",
-    },
-    "audit, vectors": {
-        "receiver": "who builds on it",
-        "sdk": "who maintains it",
-        "gateway": "who passes on what it writes",
-    },
-}
+from mcp_protogen.cli.console import say
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """The explanation of a code of one command: on one line, and in full."""
+def explain(
+    code: Annotated[
+        str | None,
+        typer.Argument(metavar="CODE", help="A code that a command has printed; all if left out."),
+    ] = None,
+) -> None:
+    """Explain a problem, a change or a finding: what it means, why it matters and what to do."""
+    from mcp_protogen.cli.explanations import explanation, overview
 
-    code: str
-    summary: str
-    text: str
-
-
-def explanations() -> dict[str, str]:
-    """Return every code with its text; the text of a code of two commands has both texts."""
-    texts: dict[str, list[str]] = {}
-    for entry in _entries():
-        texts.setdefault(entry.code, []).append(entry.text)
-    return {code: "\n\n".join(found) for code, found in texts.items()}
-
-
-def overview() -> str:
-    """Return every code with its summary, one on each line, sorted."""
-    entries = sorted(_entries(), key=lambda entry: entry.code)
-    width = max(len(entry.code) for entry in entries)
-    left = _WIDTH - width - 2
-    return "\n".join(
-        f"{entry.code:<{width}}  {shorten(entry.summary, left, placeholder=' …')}"
-        for entry in entries
-    )
-
-
-def explain(code: str) -> str:
-    """Return the text for one code; raise `ProblemError` (`unknown-code`) with a suggestion."""
-    texts = explanations()
-    if code in texts:
-        return texts[code]
-    hint = did_you_mean(code, texts, "mcp-gen explain lists all codes")
-    raise ProblemError(Problem("unknown-code", f"no command prints the code {code!r}", hint=hint))
-
-
-@cache
-def _entries() -> tuple[_Entry, ...]:
-    from mcp_protogen.instep.audit.severities import SEVERITIES
-    from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
-    from mcp_protogen.pipeline.reports.severities import severities
-
-    tables = (("diff", severities()), ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS))
-    findings = (_finding(name, row) for name, table in tables for row in table.values())
-    others = (*_of_inspections(), *_of_tools(), *_vector_codes())
-    return (*_problems(), *findings, *others)
-
-
-def _of_inspections() -> Iterator[_Entry]:
-    from mcp_protogen.servers.inspect.rules import SEVERITIES, rules
-
-    for rule in rules().values():
-        row = SEVERITIES[rule.code]
-        last = max(rule.pages)
-        told = f"{rule.level} ({rule.span}): {rule.text} {row.why}"
-        found = _finding("inspect", replace(row, why=told))
-        where = f"Page: {rule.pages[last]} ({last})."
-        yield replace(found, summary=f"inspect: {rule.text}", text=f"{found.text}\n{where}")
-
-
-def _problems() -> Iterator[_Entry]:
-    for found in _SECTION.finditer(_TEXTS.read_text(encoding="utf-8")):
-        yield _Entry(found["code"], found["summary"], found["text"])
-
-
-def _finding(commands: str, row: SeverityRow) -> _Entry:
-    summary = f"{row.category}: {row.message or row.why}"
-    said = f"{summary[:1].upper()}{summary[1:]}. " if row.message else ""
-    listed = (f"{getattr(row, end)} for {reader}" for end, reader in _READERS[commands].items())
-    text = f"{fill(f'Found by mcp-gen {commands}. {said}{row.why}', _WIDTH)}\n\n"
-    return _Entry(
-        row.code, f"{commands}: {summary}", text + fill(f"Severity: {', '.join(listed)}.", _WIDTH)
-    )
-
-
-def _of_tools() -> Iterator[_Entry]:
-    from mcp_protogen.servers.clients.severities import severities as of_tools
-
-    for row in of_tools().values():
-        summary = f"{row.category}: {row.message}"
-        text = (
-            f"Found by mcp-gen diff --server and mcp-gen client. {summary.capitalize()}. {row.why}"
-        )
-        listed = (f"{level} for {reader}s" for reader, level in row.severity.items())
-        severity = fill(f"Severity: {', '.join(listed)}.", _WIDTH)
-        yield _Entry(row.code, f"client: {summary}", f"{fill(text, _WIDTH)}\n\n{severity}")
-
-
-def _vector_codes() -> Iterator[_Entry]:
-    file = schema_folder() / "formats" / "vectors.schema.json"
-    form = parse_json(file.read_bytes(), file.name)
-    for code in form["$defs"]["code"]["enum"]:
-        summary = _VECTORS.get(code, f"the value keeps or breaks {code} of its schema")
-        text = f"A code of test vectors (mcp-gen vectors): {summary}. Each says why in its reason."
-        yield _Entry(code, f"vectors: {summary}", fill(text, _WIDTH))
+    say(f"{overview() if code is None else explanation(code)}\n")

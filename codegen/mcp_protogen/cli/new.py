@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.cli import completion
+from mcp_protogen.cli.console import asker
 from mcp_protogen.cli.options import NoCache
-from mcp_protogen.cli.starting import NewOptions, start
+from mcp_protogen.cli.outcome import finish
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind, ProjectTransport
 
@@ -64,6 +65,8 @@ def new(
     On a terminal, it asks for what no option says; elsewhere it takes the defaults. It writes only
     into a folder that is new or empty.
     """
+    from mcp_protogen.scaffold.start import NewOptions, start
+
     revisions = tuple(revision) if revision else None
     options = NewOptions(
         name,
@@ -73,7 +76,11 @@ def new(
         shared,
         tuple(extension or ()),
         out,
-        asking=not yes,
         cached=not no_cache,
     )
-    start(options, format)
+    finish(
+        lambda: start(options, None if yes else asker()),
+        "new",
+        format,
+        doing="generating",
+    )

@@ -1,5 +1,6 @@
 """The options that several commands have, declared with Typer."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,8 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.pipeline.config import Docstrings, Format
+from mcp_protogen.pipeline.reports.change import Reader, Severity
+from mcp_protogen.pipeline.reports.findings import FindingOptions
 
 
 class FailOn(StrEnum):
@@ -15,6 +18,11 @@ class FailOn(StrEnum):
     BREAKING = "breaking"
     WARNING = "warning"
     ANY = "any"
+
+    @property
+    def severity(self) -> Severity:
+        """The severity from which on the command fails."""
+        return Severity.INFO if self is FailOn.ANY else Severity(self)
 
 
 class LeastSeverity(StrEnum):
@@ -81,20 +89,43 @@ Templates = Annotated[
         "--templates", metavar="DIR", help="Folder of templates that replace built-in ones."
     ),
 ]
-BaselineFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--baseline", metavar="FILE", help="File of known findings; only others fail the run."
-    ),
-]
-WriteBaseline = Annotated[
-    bool, typer.Option("--write-baseline", help="Write everything found into the baseline.")
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="CODE[:ITEM]",
-        help="Leave out what has this code and this item; * stands for anything.",
-    ),
-]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingChoice:
+    """The options that say which findings are shown, and which are known or not wanted."""
+
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline", metavar="FILE", help="File of known findings; only others fail the run."
+        ),
+    ] = None
+    write_baseline: Annotated[
+        bool, typer.Option("--write-baseline", help="Write everything found into the baseline.")
+    ] = False
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore",
+            metavar="CODE[:ITEM]",
+            help="Leave out what has this code and this item; * stands for anything.",
+        ),
+    ] = None
+    reader: Annotated[
+        Reader | None, typer.Option("--for", help="Show the severities for this reader.")
+    ] = None
+    only: Annotated[
+        LeastSeverity | None, typer.Option("--only", help="Leave out less severe findings.")
+    ] = None
+
+    def options(self, noun: str) -> FindingOptions:
+        """Return the choice; `noun` is the word of a command for what it finds."""
+        return FindingOptions(
+            noun,
+            self.baseline,
+            self.write_baseline,
+            tuple(self.ignore or ()),
+            self.reader,
+            Severity(self.only) if self.only else None,
+        )

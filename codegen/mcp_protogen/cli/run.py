@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.console import emit, progress
-from mcp_protogen.pipeline.config import Format, Settings, load_settings
-from mcp_protogen.pipeline.reports.report import Report, failure
+from mcp_protogen.cli.outcome import attempt, finish
+from mcp_protogen.pipeline.config import Settings, load_settings
 
 _SWITCHES = frozenset({"--check", "--force", "--no-cache"})
 
@@ -19,16 +17,23 @@ def run(
 
     A mode is "generate", "check", "regenerate" (a check that generates), "diff" or "dry-run".
     """
-    settings = flags
-    try:
-        settings = flags.over(load_settings(Path.cwd(), flags))
-        with progress(mode, shown=not quiet):
-            report = _perform(mode, settings, force=force, cached=cached)
-    except ProblemError as error:
-        command = "check" if mode == "regenerate" else mode
-        report = failure(command, error.problems, str(settings.out or ""))
-    emit(report, settings.format or Format.TEXT, quiet=quiet)
-    raise SystemExit(report.status.exit_code)
+    from mcp_protogen.pipeline.commands import perform
+
+    command = "check" if mode == "regenerate" else mode
+    settings = attempt(
+        lambda: flags.over(load_settings(Path.cwd(), flags)),
+        command,
+        flags.format,
+        place=str(flags.out or ""),
+    )
+    finish(
+        lambda: perform(mode, settings, force=force, cached=cached),
+        command,
+        settings.format,
+        place=str(settings.out or ""),
+        quiet=quiet,
+        doing="" if mode == "check" else "generating",
+    )
 
 
 class Plain(NamedTuple):
@@ -69,15 +74,3 @@ def plain(arguments: Sequence[str]) -> Plain | None:
 def is_value(argument: str) -> bool:
     """Return whether an argument is a value: neither empty nor an option."""
     return bool(argument) and not argument.startswith("-")
-
-
-def _perform(mode: str, settings: Settings, *, force: bool, cached: bool) -> Report:
-    from mcp_protogen.pipeline import commands
-
-    if mode in ("check", "regenerate"):
-        return commands.check(settings, regenerate=mode == "regenerate")
-    if mode == "diff":
-        return commands.diff(settings)
-    if mode == "dry-run":
-        return commands.dry_run(settings, force=force)
-    return commands.write(settings, force=force, cached=cached)

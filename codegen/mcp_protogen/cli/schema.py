@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import finish
 from mcp_protogen.cli.options import SchemaFolder
+from mcp_protogen.cli.outcome import finish
 from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.report import Report

@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.console import emit, progress
 from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Templates
-from mcp_protogen.pipeline.config import Format, Settings, load_settings
-from mcp_protogen.pipeline.reports.report import failure
+from mcp_protogen.cli.outcome import attempt, finish
+from mcp_protogen.pipeline.config import Settings, load_settings
+from mcp_protogen.pipeline.reports.report import Report
 
 
 def sync(
@@ -42,21 +41,14 @@ def sync(
     from mcp_protogen.pipeline.sync import locate
     from mcp_protogen.pipeline.sync import sync as bring_in_step
 
-    place, form = "", format
-    try:
-        package = out or locate(folder)
-        flags = Settings(templates=templates, format=format, out=out)
-        form = (
-            format or load_settings((folder if out else package).resolve(), only=("format",)).format
-        )
-        place = str(package)
-        with progress("sync", shown=not quiet):
-            report = (
-                look(package, flags, folder)
-                if check
-                else bring_in_step(package, flags, folder, force=force, cached=not no_cache)
-            )
-    except ProblemError as error:
-        report = failure("sync", error.problems, place)
-    emit(report, form or Format.TEXT, quiet=quiet)
-    raise SystemExit(report.status.exit_code)
+    package = out or attempt(lambda: locate(folder), "sync", format)
+    flags = Settings(templates=templates, format=format, out=out)
+    start = (folder if out else package).resolve()
+    form = format or attempt(lambda: load_settings(start, only=("format",)), "sync").format
+
+    def work() -> Report:
+        if check:
+            return look(package, flags, folder)
+        return bring_in_step(package, flags, folder, force=force, cached=not no_cache)
+
+    finish(work, "sync", form, place=str(package), quiet=quiet, doing="generating")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import finish
+from mcp_protogen.cli.outcome import finish
 from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.pipeline.config import Format
 

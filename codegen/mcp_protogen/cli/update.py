@@ -1,20 +1,19 @@
 """`mcp-gen update`: see whether the specification has moved, and move a pin."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import fail, say, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, SchemaFolder
+from mcp_protogen.cli.outcome import show
 from mcp_protogen.instep.update.pages import UpdateFormat
 
 if TYPE_CHECKING:
     from mcp_protogen.instep.update.candidates import Wanted
-    from mcp_protogen.instep.update.updating import UpdateOptions
 
 
 def update(
@@ -83,22 +82,23 @@ def update(
 
     The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
     """
+    from mcp_protogen.instep.update.pages.as_json import render_failure
+    from mcp_protogen.instep.update.update_page import update_page
     from mcp_protogen.instep.update.updating import UpdateOptions
 
-    _finish(
-        UpdateOptions(
-            wanted=_wanted(revision, extension, ignore),
-            source=source,
-            ref=ref,
-            accept=accept,
-            note=note,
-            packages=tuple(package or ()),
-            cache=cache,
-            folder=folder,
-        ),
-        format,
-        output,
+    wanted = _wanted(revision, extension, ignore)
+    options = UpdateOptions(
+        wanted=wanted,
+        source=source,
+        ref=ref,
+        accept=accept,
+        note=note,
+        packages=tuple(package or ()),
+        cache=cache,
+        folder=folder,
     )
+    place = Destination(format, output)
+    show(lambda view: update_page(options, view), "update", place, failed=render_failure)
 
 
 def _wanted(
@@ -113,41 +113,3 @@ def _wanted(
         message = "--extension is looked at by itself, without revisions and --ignore"
         raise ProblemError(Problem("conflicting-options", message))
     return Wanted((extension,), kind=EXTENSION)
-
-
-def _finish(options: "UpdateOptions", form: UpdateFormat, output: Path | None) -> None:
-    from mcp_protogen.instep.update.pages import render as render_outcome
-    from mcp_protogen.instep.update.updating import update as look
-
-    try:
-        _refuse_conflicts(options)
-        outcome = look(options)
-        if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
-            show_problems(outcome.notices)
-        place = Destination(form, output)
-        place.deliver(render_outcome(form, outcome, colour=place.coloured))
-    except ProblemError as error:
-        _stop(error, form)
-    raise SystemExit(1 if outcome.news and outcome.accepted is None else 0)
-
-
-def _stop(error: ProblemError, form: UpdateFormat) -> NoReturn:
-    if form is not UpdateFormat.JSON:
-        fail(error, "update", form)
-    # JSON has a document of its own, with and without news.
-    from mcp_protogen.instep.update.pages.as_json import render_failure
-
-    say(render_failure(error.problems))
-    raise SystemExit(2)
-
-
-def _refuse_conflicts(options: "UpdateOptions") -> None:
-    wanted = options.wanted
-    both = sorted({*wanted.revisions} & {*wanted.ignored})
-    if both:
-        message = f"{both[0]} is both named and ignored"
-        raise ProblemError(Problem("conflicting-options", message))
-    if options.note and options.accept is None:
-        hint = "the note is kept with the pin that --accept moves"
-        message = "--note needs --accept"
-        raise ProblemError(Problem("conflicting-options", message, hint=hint))

@@ -66,6 +66,17 @@ class PackageState(NamedTuple):
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
 
 
+def perform(mode: str, settings: Settings, *, force: bool = False, cached: bool = True) -> Report:
+    """Do what `mode` says: "generate", "check", "regenerate", "diff" or "dry-run"."""
+    if mode in ("check", "regenerate"):
+        return check(settings, regenerate=mode == "regenerate")
+    if mode == "diff":
+        return diff(settings)
+    if mode == "dry-run":
+        return dry_run(settings, force=force)
+    return write(settings, force=force, cached=cached)
+
+
 def check(settings: Settings, *, regenerate: bool = False) -> Report:
     """Return a report of whether the package is up to date, and if not, why."""
     found = package_state(settings.as_listed(), regenerate=regenerate)

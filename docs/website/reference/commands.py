@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mcp_protogen.cli.explain import explanations
+from mcp_protogen.cli.explanations import explanations
 from mcp_protogen.pipeline.config import setting_names
 
 from website.markdown import cell, code, table

@@ -7,9 +7,11 @@ from typing import Final
 
 from mcp_protogen.base.names import UnsafeName, installed_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.config import PROJECT
+from mcp_protogen.pipeline import commands
+from mcp_protogen.pipeline.config import PROJECT, Settings
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.lock import read_lock
+from mcp_protogen.pipeline.parts import ALL
 
 PART: Final = "tool-client"
 """The part of a package on which typed clients rest."""
@@ -69,6 +71,16 @@ def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
         return module, Tasks.NONE
     has_extension = f"{module}/ext/tasks/client.py" in lock.files
     return module, Tasks.EXTENSION if has_extension else Tasks.CORE
+
+
+def ensure(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
+    """Generate a package for clients of all revisions if the folder has none; return warnings."""
+    if read_lock(folder) is not None:
+        return ()
+    extensions = (TASKS_PART,) if tasks else ()
+    parts = ("auth", "http-client", "stdio", PART, *extensions)
+    settings = Settings(revisions=(ALL,), out=folder, parts=parts, extensions=extensions or None)
+    return commands.write(settings).problems
 
 
 def _place(package: str) -> Path | None:

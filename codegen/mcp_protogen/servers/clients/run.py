@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -19,12 +18,6 @@ from mcp_protogen.servers.clients.module import class_of
 from mcp_protogen.servers.clients.naming import RESERVED_METHODS
 from mcp_protogen.servers.clients.server_contract import listed_contract
 from mcp_protogen.servers.connect.server_target import ServerTarget
-
-
-class Generate(Protocol):
-    """Generates a package for clients in a folder that has none, and returns the problems."""
-
-    def __call__(self, folder: Path, *, tasks: bool) -> tuple[Problem, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +87,13 @@ class Made:
     problems: tuple[Problem, ...]
 
 
-def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool) -> Made:
-    """Write a module and its lock, and by `generate` a package if that was asked for."""
+def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
+    """Write a module and its lock, and a package for clients if that was asked for."""
     before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
     tasks = contract.calls_tasks
-    problems = generate(job.with_package, tasks=tasks) if job.with_package is not None else ()
+    problems = packages.ensure(job.with_package, tasks=tasks) if job.with_package else ()
     revision_module, tasks_there = packages.revision_and_tasks(package, folder)
     lock = ClientLock(
         contract=contract,

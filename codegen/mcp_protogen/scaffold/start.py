@@ -1,24 +1,28 @@
-"""The run of `mcp-gen new`, from options to exit code."""
+"""The start of a project, from what a user says and answers to a report."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import NoReturn, TypeVar
+from typing import Protocol, TypeVar
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import ask, can_ask, finish, progress
-from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 from mcp_protogen.scaffold.choices import Choices, ProjectEngine, ProjectKind, ProjectTransport
-from mcp_protogen.scaffold.project_name import ProjectName
+from mcp_protogen.scaffold.create import create, refuse_occupied
+from mcp_protogen.scaffold.extensions import project_extensions
+from mcp_protogen.scaffold.project_name import ProjectName, project_name
+from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
+
+T = TypeVar("T")
 
 Chosen = TypeVar("Chosen", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
 class NewOptions:
-    """The arguments of one start; None is asked for, or has a default."""
+    """What a user says of a project; None is asked for, or has a default."""
 
     name: str
     kind: ProjectKind | None = None
@@ -27,27 +31,28 @@ class NewOptions:
     shared: ProjectEngine | None = None
     extensions: tuple[str, ...] = ()
     out: Path | None = None
-    asking: bool = True
     cached: bool = True
 
 
-def start(options: NewOptions, form: Format = Format.TEXT) -> NoReturn:
-    """Start a project, show the report, and end the process."""
-    finish(lambda: _started(options), "new", form)
+class Ask(Protocol):
+    """Return what `read` makes of the answer to a question; ask again if that raises a problem."""
+
+    def __call__(self, question: str, default: str, read: Callable[[str], T], /) -> T: ...
 
 
-def _started(options: NewOptions) -> Report:
-    from mcp_protogen.scaffold.create import create, refuse_occupied
-    from mcp_protogen.scaffold.project_name import project_name
+def start(options: NewOptions, ask: Ask | None = None) -> Report:
+    """Start a project, and return what was made.
 
+    `ask` is for what the options do not say; without it, that has its default. Raise
+    `ProblemError`: for a name or a choice that is wrong, and as `create` does.
+    """
     name = project_name(options.name)
     if options.shared is not None:
         options = _sharing(options)
     folder = options.out or Path(name.distribution)
     refuse_occupied(folder)
-    choices = _choices(name, options)
-    with progress("new", shown=True):
-        created = create(choices, folder, cached=options.cached)
+    choices = _choices(name, options, ask)
+    created = create(choices, folder, cached=options.cached)
     return Report(
         "new",
         Status.FINE,
@@ -70,15 +75,11 @@ def _sharing(options: NewOptions) -> NewOptions:
     return replace(options, kind=kind, transport=transport)
 
 
-def _choices(name: ProjectName, options: NewOptions) -> Choices:
+def _choices(name: ProjectName, options: NewOptions, ask: Ask | None) -> Choices:
     """Return the choices that options say, answers give if somebody can, or defaults make."""
-    from mcp_protogen.scaffold.extensions import project_extensions
-    from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
-
-    asking = options.asking and can_ask()
-    kind = options.kind or _one_of("kind", ProjectKind.SERVER, asking)
-    transport = options.transport or _one_of("transport", ProjectTransport.STDIO, asking)
-    if options.revisions is None and asking:
+    kind = options.kind or _one_of("kind", ProjectKind.SERVER, ask)
+    transport = options.transport or _one_of("transport", ProjectTransport.STDIO, ask)
+    if options.revisions is None and ask is not None:
         written, every = ask(
             "revisions, first the one to write in",
             ",".join(default_revisions()),
@@ -90,7 +91,7 @@ def _choices(name: ProjectName, options: NewOptions) -> Choices:
     return Choices(name, kind, transport, written, every, options.shared, extensions)
 
 
-def _one_of(question: str, default: Chosen, asking: bool) -> Chosen:
+def _one_of(question: str, default: Chosen, ask: Ask | None) -> Chosen:
     names = ", ".join(type(default))
 
     def read(answer: str) -> Chosen:
@@ -100,7 +101,7 @@ def _one_of(question: str, default: Chosen, asking: bool) -> Chosen:
             message = f"{answer!r:.40} is not one of {names}"
             raise ProblemError(Problem("wrong-usage", message, question)) from None
 
-    return ask(f"{question} ({names})", default, read) if asking else default
+    return default if ask is None else ask(f"{question} ({names})", default, read)
 
 
 def _summary(choices: Choices, folder: Path) -> str:

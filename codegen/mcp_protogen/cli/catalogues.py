@@ -1,0 +1,24 @@
+"""`mcp-gen revisions` and `mcp-gen extensions`: what can be generated."""
+
+from typing import Annotated
+
+import typer
+
+from mcp_protogen.cli.outcome import finish
+from mcp_protogen.pipeline.config import Format
+
+_Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+
+
+def revisions(form: _Form = Format.TEXT) -> None:
+    """List the revisions that can be generated, and what each is pinned to."""
+    from mcp_protogen.instep.schemas import catalogue
+
+    finish(catalogue, "revisions", form)
+
+
+def extensions(form: _Form = Format.TEXT) -> None:
+    """List the extensions that can be generated, and the revisions that each extends."""
+    from mcp_protogen.instep.schemas import extensions as catalogue
+
+    finish(catalogue, "extensions", form)

@@ -1,0 +1,77 @@
+"""The end of every command: its report or page, its problems, and its exit code."""
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli.console import emit, progress, say, show_problems
+from mcp_protogen.cli.destination import Destination
+from mcp_protogen.pipeline.config import Format
+from mcp_protogen.pipeline.reports.report import Report, failure
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
+
+T = TypeVar("T")
+
+
+def finish(
+    work: Callable[[], Report],
+    command: str,
+    form: Format | None = None,
+    *,
+    place: str = "",
+    quiet: bool = False,
+    doing: str = "",
+) -> NoReturn:
+    """Do `work`, show its report or that of its failure, and end the process.
+
+    `place` is the folder that a report of a failure names; `doing`, what a terminal shows
+    meanwhile.
+    """
+    with progress("" if quiet else doing):
+        report = attempt(work, command, form, place=place)
+    _end(report, form, quiet=quiet)
+
+
+def attempt(
+    step: Callable[[], T], command: str, form: Format | None = None, *, place: str = ""
+) -> T:
+    """Return what `step` returns; end the process with a report if it raises `ProblemError`."""
+    try:
+        return step()
+    except ProblemError as error:
+        _end(failure(command, error.problems, place), form)
+
+
+def show(
+    work: Callable[[View], FindingsPage],
+    command: str,
+    place: Destination,
+    *,
+    doing: str = "",
+    failed: Callable[[tuple[Problem, ...]], str] | None = None,
+) -> NoReturn:
+    """Do `work`, show its page, and end the process: with 1 if the page says so.
+
+    Show the problems of its failure in the same form, and end with 2. `failed` makes their
+    document, of a command whose JSON form is not that of reports.
+    """
+    form = Format(place.form) if place.form in [*Format] else Format.TEXT
+    try:
+        with progress(doing):
+            page = work(place.view)
+        show_problems(page.notes)
+        if page.saved:
+            say(page.text)
+        else:
+            place.deliver(page.text)
+    except ProblemError as error:
+        if failed is None or form is not Format.JSON:
+            _end(failure(command, error.problems), form)
+        say(failed(error.problems), form)
+        raise SystemExit(2) from None
+    raise SystemExit(int(page.failed))
+
+
+def _end(report: Report, form: Format | None, *, quiet: bool = False) -> NoReturn:
+    emit(report, form or Format.TEXT, quiet=quiet)
+    raise SystemExit(report.status.exit_code)

@@ -1,0 +1,33 @@
+"""The page of `mcp-gen update`, from options to what has moved."""
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.instep.update.pages import UpdateFormat, render
+from mcp_protogen.instep.update.updating import UpdateOptions, update
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
+
+_WITH_NOTICES = (UpdateFormat.JSON, UpdateFormat.GITHUB)
+"""The forms of which notices are a part."""
+
+
+def update_page(options: UpdateOptions, view: View) -> FindingsPage:
+    """Look at published schemas, and return the page of what has moved.
+
+    A command fails if something has moved and is not accepted. Raise `ProblemError`.
+    """
+    _refuse_conflicts(options)
+    outcome, form = update(options), UpdateFormat(view.form)
+    notes = () if form in _WITH_NOTICES else tuple(outcome.notices)
+    failed = bool(outcome.news) and outcome.accepted is None
+    return FindingsPage(render(form, outcome, colour=view.colour), failed, notes)
+
+
+def _refuse_conflicts(options: UpdateOptions) -> None:
+    wanted = options.wanted
+    both = sorted({*wanted.revisions} & {*wanted.ignored})
+    if both:
+        message = f"{both[0]} is both named and ignored"
+        raise ProblemError(Problem("conflicting-options", message))
+    if options.note and options.accept is None:
+        hint = "the note is kept with the pin that --accept moves"
+        message = "--note needs --accept"
+        raise ProblemError(Problem("conflicting-options", message, hint=hint))

@@ -1,0 +1,163 @@
+"""Findings as the user wants to see them: new ones, severe ones, for a reader.
+
+All commands that report findings share this.
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp_protogen.base.printable import counted, one_line
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat, render
+from mcp_protogen.pipeline.reports.pages.workflow_commands import log_line
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
+
+if TYPE_CHECKING:
+    from mcp_protogen.pipeline.reports.baseline import SortedFindings
+
+
+@dataclass(frozen=True, slots=True)
+class FindingOptions:
+    """The options for findings; `noun` is the word of a command for what it finds.
+
+    `reader` and `least` say what is shown; the baseline and `ignore`, what is known or not wanted.
+    """
+
+    noun: str
+    baseline: Path | None = None
+    write: bool = False
+    ignore: tuple[str, ...] = ()
+    reader: Reader | None = None
+    least: Severity | None = None
+
+    def check(self, codes: Collection[str]) -> None:
+        """Raise `ProblemError` if an option has no effect; `codes` are the codes that exist."""
+        if self.write and self.baseline is None:
+            message = "--write-baseline needs --baseline FILE"
+            raise ProblemError(Problem("conflicting-options", message))
+        for one in self.ignore:
+            code = one.partition(":")[0]
+            if "*" not in code and code not in codes:
+                message = f"--ignore names {code!r}, but no {self.noun} has this code"
+                hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
+                raise ProblemError(Problem("unknown-code", message, hint=hint))
+
+    def sort(self, found: Comparison) -> "Findings":
+        """Return what was found, compared with what is known."""
+        from mcp_protogen.pipeline.reports.baseline import (
+            Baseline,
+            ignore_rule,
+            read_baseline,
+            sort,
+        )
+
+        known = Baseline(found.before, {})
+        if self.baseline is not None and not self.write:
+            known = read_baseline(self.baseline, found.before)
+        return Findings(self, found, sort(found.changes, known, map(ignore_rule, self.ignore)))
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The findings, compared with what is known."""
+
+    options: FindingOptions
+    found: Comparison
+    sorted: "SortedFindings"
+
+    @property
+    def new(self) -> Comparison:
+        """The findings that are not known; the others count as left out."""
+        left_out = self.found.left_out + len(self.sorted.known) + len(self.sorted.ignored)
+        return replace(self.found, changes=self.sorted.new, left_out=left_out)
+
+    @property
+    def shown(self) -> Comparison:
+        """The new findings that the user wants to see."""
+        return self.new.narrowed(self.options.reader, self.options.least)
+
+    def fails(self, least: Severity | None) -> bool:
+        """Return whether a new finding is at least so severe for the reader; none is for None."""
+        return least is not None and self.new.reaches(self.options.reader, least)
+
+    def save(self, *lines: str) -> FindingsPage | None:
+        """Write the findings into the baseline and return a page that says so, after other lines.
+
+        Return None if that was not asked for.
+        """
+        if not self.options.write or self.options.baseline is None:
+            return None
+        from mcp_protogen.pipeline.reports.baseline import write_baseline
+
+        write_baseline(self.options.baseline, self.found.before, self.sorted.new)
+        number = counted(len(self.sorted.new), self.options.noun)
+        written = f"{self.options.baseline}: {number} written"
+        return FindingsPage(
+            "".join(f"{one_line(line)}\n" for line in (*lines, written)), saved=True
+        )
+
+    def page(
+        self, view: View, *lines: str, matrix: Matrix | None = None, head: Any = None
+    ) -> FindingsPage:
+        """Return the page of the findings that are shown; any of them makes a command fail.
+
+        For people it ends with some more lines. As JSON, it is a member of a document that begins
+        with `head`, if there is one.
+        """
+        shown, form = self.shown, PageFormat(view.form)
+        text = render(
+            form,
+            shown,
+            matrix,
+            reader=self.options.reader,
+            colour=view.colour,
+            width=view.width,
+        )
+        notes = shown.notes if form in (PageFormat.TEXT, PageFormat.HTML) else ()
+        if form is PageFormat.JSON:
+            text = self._document(text, head)
+        return FindingsPage(self.close(text, form, *lines), bool(shown.changes), notes)
+
+    def _document(self, comparison: str, head: Any) -> str:
+        if head is not None:
+            document = {**head, **self._as_json(), "comparison": json.loads(comparison)}
+        elif self.options.baseline is not None:
+            document = {**json.loads(comparison), **self._as_json()}
+        else:
+            return comparison
+        return json.dumps(document, indent=2) + "\n"
+
+    def close(self, page: str, form: PageFormat, *lines: str) -> str:
+        """Return a page for people with some more lines, and what was left out of it and why."""
+        closing = [*self._fixed(), *lines, *self._left_out()]
+        if form in (PageFormat.TEXT, PageFormat.GITHUB):
+            return page + "".join(f"{log_line(line)}\n" for line in closing)
+        if form is PageFormat.MARKDOWN and closing:
+            from mcp_protogen.pipeline.reports.pages.markdown import prose
+
+            return page + "\n" + "".join(f"- {prose(line)}\n" for line in closing)
+        return page
+
+    def _as_json(self) -> dict[str, Any]:
+        return {
+            "known": [_entry(change.code, change.item) for change in self.sorted.known],
+            "fixed": [_entry(*key) for key in self.sorted.fixed],
+        }
+
+    def _fixed(self) -> Iterator[str]:
+        yield from (f"fixed: {code}: {item}" for code, item in self.sorted.fixed)
+
+    def _left_out(self) -> Iterator[str]:
+        if self.sorted.known:
+            yield f"{counted(len(self.sorted.known), self.options.noun)} known from the baseline"
+        if self.sorted.ignored:
+            yield f"{counted(len(self.sorted.ignored), self.options.noun)} ignored"
+
+
+def _entry(code: str, item: str) -> dict[str, str]:
+    return {"code": code, "item": item}

@@ -1,0 +1,75 @@
+"""The reports of `mcp-gen client`: of modules that were written, and of a check of modules."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mcp_protogen.pipeline.config import Format, Settings
+from mcp_protogen.pipeline.reports.change import Severity
+from mcp_protogen.pipeline.reports.pages import PageFormat
+from mcp_protogen.pipeline.reports.pages import render as render_comparison
+from mcp_protogen.pipeline.reports.pages.as_json import as_json
+from mcp_protogen.pipeline.reports.report import Report, Status, render
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
+from mcp_protogen.servers.clients.differences import differs
+from mcp_protogen.servers.clients.run import Checked, ClientJob, check, make
+
+
+def written_report(jobs: Iterable[ClientJob], settings: Settings, *, force: bool) -> Report:
+    """Write a module for each job, and return a report of them."""
+    found = [make(job, settings, force=force) for job in jobs]
+    lines = tuple(
+        f"{one.module}: {one.counts}, {'written' if one.changed else 'unchanged'}" for one in found
+    )
+    problems = tuple(problem for one in found for problem in one.problems)
+    return Report("client", Status.FINE, lines, problems=problems)
+
+
+def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) -> FindingsPage:
+    """Compare modules with their locks and servers, and return the page of what differs.
+
+    The command fails for a module that is not as its lock says, and for a contract with a change
+    that is at least so severe; for any difference if `least` is None.
+    """
+    found = [check(job) for job in jobs]
+    failed = [one for one in found if one.causes or _fails(one, least)]
+    if view.form == Format.JSON:
+        document = {"format": 1, "clients": [*map(_document, found)]}
+        return FindingsPage(json.dumps(document, indent=2) + "\n", bool(failed))
+    compared = [one.comparison for one in found if one.comparison is not None]
+    pages = [
+        render_comparison(
+            PageFormat(view.form), comparison.narrowed(None), colour=view.colour, width=view.width
+        )
+        for comparison in compared
+        if comparison.changes
+    ]
+    is_text = view.form == Format.TEXT
+    notes = tuple(note for comparison in compared for note in comparison.notes if is_text)
+    report = render(_report(found, failed), Format(view.form), colour=view.colour)
+    return FindingsPage("".join((*pages, report)), bool(failed), notes)
+
+
+def _report(found: Sequence[Checked], failed: Sequence[Checked]) -> Report:
+    lines = tuple(f"{one.module} is up to date" for one in found if one not in failed)
+    lines += tuple(f"{one.module} is not up to date" for one in failed)
+    causes = tuple(cause for one in found for cause in one.causes)
+    status = Status.DIFFERS if failed else Status.FINE
+    return Report("client", status, lines, drift=causes)
+
+
+def _fails(checked: Checked, least: Severity | None) -> bool:
+    """Return whether a contract has changed so much that a check fails."""
+    comparison = checked.comparison
+    if comparison is None or not differs(comparison):
+        return False
+    return least is None or comparison.reaches(None, least)
+
+
+def _document(checked: Checked) -> dict[str, Any]:
+    comparison = checked.comparison
+    return {
+        "module": str(checked.module),
+        "drift": [cause._asdict() for cause in checked.causes],
+        "comparison": as_json(comparison, None) if comparison is not None else None,
+    }

@@ -1,0 +1,121 @@
+"""The page of an inspection, from what a user names to the findings."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from logging import NullHandler, getLogger
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.file_set import write_files
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.reports.findings import FindingOptions, Findings
+from mcp_protogen.pipeline.reports.pages import PageFormat
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
+from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.traffic import bad_recording
+from mcp_protogen.servers.inspect import recording
+from mcp_protogen.servers.inspect.comparison import comparison_of
+from mcp_protogen.servers.inspect.conversation import InspectOptions
+from mcp_protogen.servers.inspect.inspecting import inspect
+from mcp_protogen.servers.inspect.profile import Profile, profile_of
+from mcp_protogen.servers.inspect.revision_facts import inspected, is_inspected
+from mcp_protogen.servers.inspect.rules import SEVERITIES, Breach, judged
+from mcp_protogen.servers.inspect.server import server_of
+from mcp_protogen.servers.inspect.text import render, verdict
+from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
+
+FORMAT = 1
+_RECORDING = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class InspectRequest:
+    """The server or the recording of one, the revisions to try, none for all, and how.
+
+    What passes is written into the file `record`, if there is one.
+    """
+
+    target: ServerTarget
+    revisions: tuple[str, ...]
+    options: InspectOptions
+    record: Path | None = None
+
+
+def inspection_page(request: InspectRequest, findings: FindingOptions, view: View) -> FindingsPage:
+    """Inspect a server or a recording, and return the page of the findings.
+
+    Raise `ProblemError`: `unknown-revision`, `bad-recording`, as `inspect` does, and for options or
+    a baseline that are wrong.
+    """
+    findings.check(SEVERITIES)
+    _refuse_unknown(request.revisions)
+    name, sessions = _sessions(request)
+    profile, breaches = profile_of(sessions), judged(sessions)
+    result = findings.sort(comparison_of(name, profile, breaches))
+    closing = verdict(profile, breaches)
+    saved = result.save(closing)
+    if saved is not None:
+        return saved
+    shown = _shown(breaches, result)
+    if view.form == PageFormat.TEXT:
+        page = render(name, profile, shown, colour=view.colour, width=view.width)
+        return FindingsPage(result.close(page, PageFormat.TEXT), bool(shown))
+    return result.page(view, closing, head=_head(name, profile, shown))
+
+
+def _refuse_unknown(revisions: Sequence[str]) -> None:
+    for one in revisions:
+        if not is_inspected(one):
+            hint = f"known: {', '.join(inspected())}"
+            message = f"no revision is {one!r:.40}"
+            raise ProblemError(Problem("unknown-revision", message, hint=hint))
+
+
+def _sessions(request: InspectRequest) -> tuple[str, tuple[Session, ...]]:
+    """Return the name of the server and the sessions with it, held now or read from a recording."""
+    target = request.target
+    if target.config is None and target.name.endswith(_RECORDING):
+        about, sessions = recording.read(Path(target.name))
+        for one in sessions:
+            if not is_inspected(one.revision) and one.revision != UNKNOWN_REVISION:
+                raise bad_recording(Path(target.name), 0, f"no revision is {one.revision!r:.40}")
+        return str(about.get("target", target.name)), sessions
+    # The findings have all that the transports would log.
+    getLogger("mcp_protogen.runtime").addHandler(NullHandler())
+    sessions = inspect(server_of(target), request.options, request.revisions, target.shown)
+    if request.record is not None:
+        lines = "".join(recording.written(sessions, {"target": target.shown}))
+        content = {request.record: lines.encode("utf-8", "backslashreplace")}
+        # It may have tokens.
+        write_files(content, hint="name a file in a folder that exists", mode=0o600)
+    return target.shown, sessions
+
+
+def _shown(breaches: Sequence[Breach], result: Findings) -> list[Breach]:
+    keys = {(change.code, change.item) for change in result.shown.changes}
+    return [one for one in breaches if (one.rule.code, one.example.item) in keys]
+
+
+def _head(name: str, profile: Profile, shown: Sequence[Breach]) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "target": name,
+        "server": asdict(profile),
+        "findings": [_finding(one) for one in shown],
+    }
+
+
+def _finding(breach: Breach) -> dict[str, Any]:
+    rule = breach.rule
+    return {
+        "code": rule.code,
+        "level": breach.level,
+        "rule": rule.text,
+        "page": breach.page,
+        "rows": list(rule.rows),
+        **{name: getattr(breach.example, name) for name in ("item", "message", "pointer")},
+        "sent": breach.example.sent,
+        "got": breach.example.got,
+        "sessions": list(breach.sessions),
+        "times": breach.number,
+    }
