@@ -56,11 +56,14 @@ def test_what_annotates_alternatives_leaves_them_alternatives() -> None:
 def test_intersections_of_all_definitions_together_have_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    parts = {name: {"allOf": [ref("Base"), record(y=STRING)]} for name in "ABC"}
-    definitions = {"Base": BASE, **parts}
     monkeypatch.setattr(flatten, "_MOST_SCHEMAS", 0)
+    large = record(**{f"x{number}": STRING for number in range(50)})
+    # As many plain ones as anybody writes are no intersections.
+    plain = {f"Plain{number}": large for number in range(50)}
+    assert flattened(plain, "x.json")[0] == plain
+    parts = {name: {"allOf": [ref("Base"), record(y=STRING)]} for name in "ABC"}
     with pytest.raises(ProblemError) as raised:
-        flattened(definitions, "x.json")
+        flattened({"Base": large, **parts}, "x.json")
     (problem,) = raised.value.problems
     assert problem.code == "unsupported-schema"
     assert "multiply into too many schemas" in problem.message

@@ -7,6 +7,7 @@ from mcp_protogen.base import graph, jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Level, Problem, raise_errors
+from mcp_protogen.base.subschemas import subschemas
 from mcp_protogen.pipeline.normalise.intersection import (
     NOTHING,
     Intersection,
@@ -28,6 +29,8 @@ _BOUNDS = frozenset(
     | {"exclusiveMaximum", "exclusiveMinimum"}
 )
 _MOST_SCHEMAS = 30_000
+_MOST_FOR_EACH = 3
+"""How many schemas all definitions may become, beside those for each schema as it is written."""
 _ENDLESS: Mapping[type[Exception], str] = {
     RecursionError: "refer to themselves without end",
     TooLarge: "multiply into too many schemas",
@@ -43,6 +46,8 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
     problems: dict[Problem, None] = {}
     impossible: list[Problem] = []
     sizes: dict[str, int] = {}
+    written = sum(1 for _ in subschemas([*definitions.values()]))
+    left = _MOST_SCHEMAS + _MOST_FOR_EACH * written
     done: Json = {}
     # The definitions that this one extends come first, so that they are joined already.
     joined = dict(definitions)
@@ -57,7 +62,8 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
             elif "allOf" in schema:
                 joined[name] = flattening.intersection.joined(schema)
             sizes[name] = flattening.intersection.schemas
-            if sum(sizes.values()) > _MOST_SCHEMAS:
+            left -= sizes[name]
+            if left < 0:
                 pointer = jsonpointer.join("$defs", max(sizes, key=sizes.__getitem__))
                 raise TooLarge
         except (RecursionError, TooLarge) as error:
