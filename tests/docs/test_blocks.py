@@ -137,7 +137,7 @@ def test_a_block_that_nobody_takes_is_found() -> None:
 
 def test_commands_that_cannot_be_typed_are_found() -> None:
     rows = {
-        "mcp-gen --revison all": "mcp-gen has no --revison",
+        "mcp-gen --revison all": "mcp-gen generate has no --revison",
         "mcp-gen dif a b": "mcp-gen has no dif",
         "mcp-gen new": "MissingParameter: ",
         "mcp-gen new a --kind sever": "is not one of",
