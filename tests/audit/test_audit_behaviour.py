@@ -48,9 +48,19 @@ def behaviour(folder: Path, source: str) -> dict[tuple[str, str], str]:
 
 
 def test_null_for_what_may_be_absent_is_one_finding(tmp_path: Path) -> None:
-    found = behaviour(tmp_path, ICON)
+    source = f"""{ICON}
+    class Annotations(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        audience: list[Literal["user", "assistant"]] | None = None
+        lastModified: str | None = None
+        priority: float | None = Field(None, ge=0, le=1, strict=True)
+    """
+    found = behaviour(tmp_path, source)
     assert set(found) == {("accepts-invalid", "null")}
-    assert "Icon.mimeType" in found["accepts-invalid", "null"]
+    annotations = (f"Annotations.{name}" for name in ("audience", "lastModified", "priority"))
+    shown = ", ".join([*annotations, "Icon.mimeType", "Icon.sizes"])
+    said = found["accepts-invalid", "null"]
+    assert said.startswith(f"accepted in {shown} and 1 more (6 vectors, ")
 
 
 def test_a_lenient_reader_is_one_finding_for_each_mistake(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.instep.audit.probe.importing import Imported, last_line, take
 from mcp_protogen.instep.audit.run_audit import AuditOptions, audit
 from mcp_protogen.instep.audit.target import find
 from support import tables
@@ -31,6 +32,21 @@ def test_a_module_that_raises_is_named_with_the_last_line_and_its_place(tmp_path
     assert found.code == "target-fails"
     assert "ValueError: no such thing" in found.message
     assert "sdk.py, line 2" in found.message
+
+
+def test_last_line_of_an_error_has_the_file_and_line_where_it_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "raises_when_imported.py"
+    module.write_text("x = 1\nraise ValueError('no such thing')")
+    found = Imported([], [])
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    take(("no_such_sdk", module.stem), found)
+    assert [entry["error"] for entry in found.skipped] == [
+        "ModuleNotFoundError: No module named 'no_such_sdk'",
+        f"ValueError: no such thing ({module}, line 2)",
+    ]
+    assert last_line(ValueError("never raised")) == "ValueError: never raised"
 
 
 def test_a_module_that_exits_is_no_end_of_the_audit(tmp_path: Path) -> None:
@@ -98,7 +114,7 @@ def test_a_revision_that_is_not_pinned_is_refused_before_anything_is_imported(
     assert not marked.exists()
 
 
-def test_what_a_target_prints_and_leaves_running_does_no_harm(tmp_path: Path) -> None:
+def test_stdout_is_protected_from_what_a_target_prints_and_leaves_running(tmp_path: Path) -> None:
     source = """
         import dataclasses, os, sys, threading
         print("{ not what you expect")

@@ -225,8 +225,12 @@ async def test_a_token_that_is_too_long_is_not_asked_about() -> None:
     assert not issuer.asked
 
 
-def test_the_secret_is_not_shown() -> None:
-    assert SECRET not in repr(introspection(Issuer()))
+def test_options_are_shown_without_the_secret_and_what_follows_from_them() -> None:
+    assert SECRET not in repr(CLIENT)
+    assert repr(introspection(Issuer())) == (
+        f"Introspection(issuer={ISSUER!r}, audience={RESOURCE!r}, client={CLIENT!r}, endpoint=None,"
+        " scope_claims=('scope', 'scp'), leeway=60.0, max_requests=32, timeout=10.0)"
+    )
 
 
 @pytest.mark.skips_time

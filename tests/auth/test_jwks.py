@@ -95,8 +95,10 @@ async def test_a_page_for_people_is_no_metadata() -> None:
 async def test_a_request_that_never_ends_is_given_up() -> None:
     issuer = Issuer(gate=asyncio.Event())
     keys = keys_at(issuer)
+    begun = asyncio.get_running_loop().time()
     with pytest.raises(VerifierUnavailable):
         await kids(keys)
+    assert asyncio.get_running_loop().time() - begun == pytest.approx(20, abs=0.1)
     issuer.gate = None
     issuer.clock.now += 5
     assert await kids(keys) == ["first"]

@@ -279,6 +279,25 @@ def test_bounds_of_one_member_in_two_params_are_both_reported() -> None:
     }
 
 
+def test_change_that_a_member_has_in_all_params_is_reported_once() -> None:
+    def version(requiring: str) -> ComparedRevision:
+        types = {
+            name: record(("v",) if name in requiring else (), **{name: STRING}, v=STRING)
+            for name in "AB"
+        }
+        return side({**types, "AskRequestParams": {"anyOf": [ref("A"), ref("B")]}})
+
+    for before, after, code in (
+        ("", "AB", "field-now-required"),
+        ("AB", "", "field-now-optional"),
+        ("A", "AB", "field-now-required"),
+        ("", "A", "field-now-required"),
+    ):
+        with tables.case((before, after)):
+            (change,) = compare_revisions(version(before), version(after)).changes
+            assert (change.code, change.item) == (code, "AskRequest.params.v")
+
+
 def test_new_member_that_one_of_several_params_requires_breaks_the_sender() -> None:
     def version(*required: str, **more: Any) -> ComparedRevision:
         types = {"A": record(a=STRING), "B": record(required, b=STRING, **more)}

@@ -1,7 +1,7 @@
 """What conversions change, and what they report as lost."""
 
 from mcp_protogen.runtime.core.json import JSONObject
-from mcp_protogen.runtime.core.losses import Loss, Report
+from mcp_protogen.runtime.core.losses import Loss, LossReport, Report
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS, Here
 from support import tables
 
@@ -58,3 +58,14 @@ def test_titled_choices_of_a_text_get_their_titles_beside_them() -> None:
             report = Report([])
             assert CONVERSIONS["plain_fields"](field, Here(None, report, "why")) == expected
             assert report.losses == losses
+
+
+def test_report_of_a_connection_takes_a_thousand_kinds_of_losses_once() -> None:
+    for number in (999, 1000, 1001):
+        told = list[Loss]()
+        report = LossReport("own", "wire", told.append)
+        losses = [Loss(f"/name{at}/{at}", "dropped", "why") for at in range(number)]
+        for _ in range(2):
+            report.take("tools/call", losses)
+        with tables.case(number):
+            assert [one.pointer for one in told] == [one.pointer for one in losses[:1000]]

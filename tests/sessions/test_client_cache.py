@@ -104,6 +104,32 @@ async def test_results_are_kept_as_long_as_the_server_says_and_only_with_a_cache
             assert len(server.asked) == asked_so_far
 
 
+async def test_cache_keeps_8_mib_unless_it_is_told_another_size() -> None:
+    cache, asked = pkg.Cache(), list[str]()
+    spec = mcp.Client.TABLE.requests["resources/read"]
+
+    def found(uri: str, text: str) -> m.ReadResourceResult:
+        one = m.TextResourceContents(uri=uri, text=text)
+        return m.ReadResourceResult(contents=[one], ttl_ms=MINUTE, cache_scope="public")
+
+    async def read(uri: str, size: int) -> None:
+        async def request() -> m.ReadResourceResult:
+            asked.append(uri)
+            rest = size - len(reading(uri).to_json()) - len(found(uri, "").to_json())
+            return found(uri, "x" * rest)
+
+        await cache.request(None, spec, reading(uri), request)
+
+    uris = [f"a://{number}" for number in range(8)]
+    for uri in uris * 2:
+        await read(uri, 2**20)
+    assert asked == uris
+    await read("a://more", 200)
+    for uri in (*uris[1:], uris[0]):
+        await read(uri, 2**20)
+    assert asked == [*uris, "a://more", uris[0]]
+
+
 async def test_what_is_kept_is_not_what_the_caller_changes() -> None:
     async with pkg.connect(Library()) as client:
         client.cache = pkg.Cache()

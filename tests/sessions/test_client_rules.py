@@ -163,6 +163,21 @@ class TestHandshake:
         # Nothing is said about the notification.
         assert [message.get("method") for message in heard] == ["notifications/initialized"]
 
+    async def test_a_ping_is_answered_and_what_has_no_handler_is_refused(self) -> None:
+        heard: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"]))
+            await hand.send(request("ping", 5), request("roots/list", 6))
+            heard.extend(await to_the_end(hand))
+
+        async with connect(Accepting(play), OLD):
+            await asyncio.sleep(0.02)
+        said = {one["id"]: one for one in heard if "id" in one}
+        assert said.keys() == {5, 6}
+        assert said[5] == {"jsonrpc": "2.0", "id": 5, "result": {}}
+        assert said[6]["error"]["code"] == -32601
+
     async def test_what_comes_with_the_answer_is_not_lost(self) -> None:
         heard: list[Any] = []
 

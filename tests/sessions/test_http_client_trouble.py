@@ -40,6 +40,7 @@ from support.sessions.talking import (
     request,
     welcome,
 )
+from support.tables import case
 
 CHANGED = notification("notifications/tools/list_changed")
 
@@ -341,19 +342,25 @@ class TestTransport:
                 taken += len(await transport.receive())
             await transport.close()
 
-    async def test_nobody_reads_more_bytes_than_can_be_taken_in(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(client_state, "_LARGEST", 10)
-        inbox = client_state.Inbox()
-        inbox.put(b"12345")
-        await inbox.room()
-        inbox.put(b"67890")
-        waiting = asyncio.create_task(inbox.room())
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        assert await inbox.receive() == [b"12345", b"67890"]
-        await waiting
+    async def test_inbox_has_room_for_a_thousand_messages_and_for_64_mib(self) -> None:
+        whole = bytes(2**20)
+        for name, messages in (
+            ("messages", [b"x"] * 1000),
+            ("bytes", [*[whole] * 63, whole[1:], b"x"]),
+        ):
+            inbox = client_state.Inbox()
+            for message in messages[:-1]:
+                inbox.put(message)
+            with case(name):
+                before = asyncio.create_task(inbox.room())
+                await asyncio.sleep(0)
+                assert before.done()
+                inbox.put(messages[-1])
+                waiting = asyncio.create_task(inbox.room())
+                await asyncio.sleep(0)
+                assert not waiting.done()
+                assert await inbox.receive() == messages
+                await waiting
 
     async def test_what_a_refusal_says_without_end_is_not_read_to_its_end(
         self, monkeypatch: pytest.MonkeyPatch

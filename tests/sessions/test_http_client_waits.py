@@ -145,19 +145,22 @@ def test_handshake_waits_as_well(waits: list[float]) -> None:
     assert waits == [2]
 
 
-def test_notification_is_sent_again(waits: list[float]) -> None:
+@pytest.mark.parametrize(("seconds", "is_again"), [(2, True), (9.9, True), (10, False)])
+def test_notification_is_sent_again_after_less_than_ten_seconds(
+    seconds: float, is_again: bool, waits: list[float]
+) -> None:
     left = [1]
 
     async def play(request: Request, reply: Reply) -> None:
         if request.method == "notifications/initialized" and left:
             left.clear()
-            await reply.send(429, retry_after="2")
+            await reply.send(429, retry_after=str(seconds))
         else:
             await Handshaking()(request, reply)
 
     requests = calling(play)
-    assert [request.method for request in requests].count("notifications/initialized") == 2
-    assert waits == [2]
+    sent = [request.method for request in requests].count("notifications/initialized")
+    assert (sent, waits) == ((2, [seconds]) if is_again else (1, []))
 
 
 async def test_call_that_is_cancelled_is_not_sent_again() -> None:

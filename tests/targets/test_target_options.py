@@ -152,11 +152,14 @@ REFUSED = (
     ("wrong-usage", ("--only", "models", "--layout", "flat")),
     ("conflicting-options", ("--layout", "single")),
 )
-BESIDE = {
+OF_PACKAGES = {
     "--with": "stdio",
     "--runtime": "mcp_protogen_runtime",
     "--extension": "tasks",
     "--templates": ".",
+}
+BESIDE = {
+    **OF_PACKAGES,
     "--base-class": "own:Base",
     "--extra": "allow",
     "--quotes": "single",
@@ -175,6 +178,17 @@ def test_what_cannot_be_is_one_clear_error(mcp_gen: Run) -> None:
             assert (ran.code, ran.err.count("error[")) == (2, 1)
             assert "error[conflicting-options]" in ran.err and flag in ran.err
     assert not Path("pkg").exists()
+
+
+def test_folder_of_a_target_takes_no_option_of_packages(mcp_gen: Run) -> None:
+    assert mcp_gen(*ALONE).code == 0
+    before = {path: Path("pkg", path).read_bytes() for path in _paths()}
+    for flag, value in OF_PACKAGES.items():
+        with case(flag):
+            ran = mcp_gen("--out", "pkg", flag, value)
+            assert (ran.code, ran.err.count("error[")) == (2, 1)
+            assert f"error[conflicting-options]: {flag} is for a whole package" in ran.err
+    assert {path: Path("pkg", path).read_bytes() for path in _paths()} == before
 
 
 def test_a_folder_with_a_whole_package_keeps_it(mcp_gen: Run, little: None) -> None:

@@ -19,6 +19,7 @@ from mcp_protogen.targets.typescript.text import comment, data, single_quoted
 from mcp_protogen.targets.typescript.types import definition, hint
 from mcp_protogen.targets.typescript.typescript_tables import types
 from support.revisions import REVISIONS
+from support.tables import case
 from support.targets import made
 from support.targets.typescript import (
     compile_project,
@@ -129,6 +130,14 @@ def test_types_alone_are_without_the_validator_and_its_tables() -> None:
     assert "import " not in text and "AnyCallToolResult" not in text
     assert "export interface Tool " in text and "export interface Types" not in text
     assert "export const INVALID_PARAMS = -32602;" in text
+
+
+def test_types_alone_are_those_of_the_published_file_and_others_are_corrected() -> None:
+    for types_only, schema in ((True, "ToolInputSchema"), (False, "{ [member: string]: unknown }")):
+        options = TargetOptions("typescript", types_only=types_only)
+        file, *_ = generate(GenerationOptions((REVISION,), target=options)).files
+        with case(types_only):
+            assert f"  inputSchema: {schema};" in file.content.decode()
 
 
 def test_member_declared_as_json_value_has_that_type() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base import cache_entries as entries
-from mcp_protogen.base import file_set
+from mcp_protogen.base import file_set, private_files
 from mcp_protogen.base.cache_entries import keep_entry, read_entry, user_cache
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline import package_cache as packages
@@ -145,6 +145,15 @@ def test_what_is_no_file_of_ones_own_is_no_entry(
         assert read_entry("a") is None
     os.mkfifo(cache / "b")
     assert read_entry("b") is None
+
+
+def test_entry_is_read_where_names_in_a_folder_cannot_be_opened(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_files, "_BY_NAME", True)
+    assert read_entry("a") is None
+    keep_entry("a", b"x")
+    assert read_entry("a") == b"x"
 
 
 @pytest.mark.skipif(os.open not in os.supports_dir_fd, reason="opens names in a folder")

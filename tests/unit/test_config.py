@@ -101,7 +101,9 @@ def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_
     for flags, listed in ((Settings(), True), (Settings(extensions=("apps",)), False)):
         assert flags.over(extensions).as_listed().only_extensions == listed
     assert not Settings().over(parts).only_parts
-    assert Settings(parts=("bridge",), prune=True).over(parts).only_parts
+    pruned = Settings(parts=("bridge",), extensions=("apps",), prune=True).over(parts)
+    for one in (pruned, pruned.as_listed()):
+        assert one.only_parts and one.only_extensions
     assert Settings(prune=True).over(parts).only is None
     assert Settings().over(found).only is None
     assert Settings(prune=True).over(found).only == ("2025-11-25",)

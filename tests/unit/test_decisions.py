@@ -13,6 +13,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.instep import schemas
 from mcp_protogen.instep.drafts.drafting import Draft, draft
 from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.instep.update.adoption import Origin, add
@@ -452,6 +453,22 @@ def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
     assert contents(schema) == before
     decide(schema)
     assert mcp_gen(*arguments, "--check").code == 0
+    # What can be filled in has to be there, too.
+    facts = read(schema / NEXT / "facts.json")
+    del facts["methods"]["gadgets/list"]["traits"]
+    put(schema, "facts", facts)
+    ran = mcp_gen(*arguments, "--check")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out == f"change: {NEXT}/facts.json\n{NEXT}: nothing is left to decide\n"
+
+
+def test_schema_folder_is_our_own_unless_another_is_given(
+    schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schemas, "schema_folder", lambda: schema)
+    assert check(NEXT) == check(NEXT, schema)
+    assert len(write(NEXT).files) == 4
+    assert (schema / NEXT / "facts.json").exists()
 
 
 def decide(schema: Path) -> None:

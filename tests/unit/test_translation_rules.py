@@ -278,6 +278,23 @@ def test_a_rule_of_an_earlier_step_is_found_under_the_later_name() -> None:
     assert pair_tables(older, newer, steps).up.plans["Old"] == Members("New", apply=FUNCTION)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirection) -> None:
+    def answering(id_: str, *results: ir.ObjectIR) -> ir.RevisionIR:
+        made = revision(id_, a("Params"), *results)
+        say = replace(made.methods[0], results=tuple(one.name for one in results))
+        return replace(made, methods=(say,))
+
+    step = options(given(became={"Old": "New"}))
+    steps = rules.between(schema_folder(), OLDEST, MIDDLE, step)
+    older = answering(OLDEST, a("Done"), a("Same", X), a("Old", X), a("Gone", X))
+    newer = answering(MIDDLE, a("Done"), a("Same"), a("New"), a("Come"))
+    made = getattr(pair_tables(older, newer, steps), way)
+    assert {name: plan.becomes for name, plan in made.plans.items()} == (
+        {"Same": "Same", "Old": "New"} if way == "up" else {"Same": "Same", "New": "Old"}
+    )
+
+
 # Our own rules, and those of a user.
 
 

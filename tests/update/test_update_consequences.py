@@ -157,6 +157,10 @@ def test_what_a_package_is_made_from_is_told(spec: Spec, package: Path) -> None:
         locked(package, **members)
         (one,) = dependents(finding(spec, OLDER), packages_in([package]), pins)
         assert (one.folder, one.basis, one.would_change) == (str(package), basis, changes)
+    # Another mcp-gen may pin what is not pinned here.
+    locked(package, published=pin.published.sha256, source="pinned")
+    (one,) = dependents(finding(spec, OLDER), packages_in([package]), {})
+    assert (one.basis, one.would_change) == (Basis.EARLIER, True)
 
 
 def test_a_package_without_the_revision_is_not_concerned(spec: Spec, package: Path) -> None:

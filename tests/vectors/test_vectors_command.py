@@ -76,6 +76,14 @@ def test_a_draft_that_is_no_schema_is_one_problem(mcp_gen: Run) -> None:
     assert "no-message-unions" in ran.err
 
 
+def test_draft_is_not_tried_as_the_newest_revision_unless_it_is_named(mcp_gen: Run) -> None:
+    Path("draft.json").write_text(json.dumps(dict(document(NEWEST).schema)))
+    for tried in ((), ("--run-command", "x")):
+        ran = mcp_gen("vectors", *tried, "--schema", "draft.json")
+        assert (ran.code, ran.out) == (2, "")
+        assert "error[ambiguous-schema]: draft.json: " in ran.err
+
+
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)],

@@ -125,6 +125,20 @@ def test_lengths_of_lists_are_met_and_exceeded() -> None:
     assert found["invalid 0/null"] == [None, "text"]
 
 
+def test_array_is_smallest_with_the_fewest_items_and_full_with_one_at_least() -> None:
+    for fewest, smallest, full in (
+        (0, [], ["text"]),
+        (1, ["text"], ["text"]),
+        (2, ["text", "text"], ["text", "text"]),
+    ):
+        array = {"type": "array", "items": TEXT, "minItems": fewest}
+        members = {"it": array, "other": TEXT}
+        found = made({"type": "object", "properties": members, "required": ["it"]})
+        with tables.case(fewest):
+            assert found["valid/minimal"].value == {"it": smallest}
+            assert found["valid/full"].value == {"it": full, "other": "text"}
+
+
 def test_items_that_have_to_differ_do() -> None:
     found = verdicts({"type": "array", "items": TEXT, "uniqueItems": True})
     assert found["valid items-2"] == ["text", "text1"]

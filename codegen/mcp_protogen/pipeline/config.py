@@ -217,8 +217,8 @@ class Settings(NamedTuple):
         """Return these settings, with `prune` and its like where there are lists."""
         return self._replace(
             prune=self.prune or self.listed is not None,
-            prune_parts=self.prune or self.listed_parts is not None,
-            prune_extensions=self.prune or self.listed_extensions is not None,
+            prune_parts=self.listed_parts is not None,
+            prune_extensions=self.listed_extensions is not None,
         )
 
     def over(self, other: "Settings") -> "Settings":

@@ -183,15 +183,9 @@ class _SampleMaker:
         return shape.members.get(name) or shape.others or Node(())
 
     def _array(self, shape: ResolvedSchema) -> Any:
-        count = least_items(shape)
-        if count == 0:
-            return (
-                [found[0]]
-                if self.deep is not None and (found := self._optional(shape.items))
-                else []
-            )
-        item = self._inner(shape.items, self.member)
-        return several(shape, item, count)
+        if count := least_items(shape):
+            return several(shape, self._inner(shape.items, self.member), count)
+        return [*(self._optional(shape.items) or ())] if self.deep is not None else []
 
     def _optional(self, node: Node, member: str = "") -> tuple[Any] | None:
         """Return a value in a tuple, or None if it would have no end."""

@@ -110,7 +110,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
     return tuple(
         MetaKeyIR(
             key=key,
-            constant=names.constant("meta", key.rsplit("/", 1)[-1]),
+            constant=names.constant("meta", key.rpartition("/")[2]),
             on=tuple(fact["on"]),
             type=fact["type"],
             required=fact["required"],

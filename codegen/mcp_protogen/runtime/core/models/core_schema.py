@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from operator import is_
 from types import NoneType
-from typing import Any, Final, Literal, TypeAlias, cast, get_args, get_origin
+from typing import Any, Final, TypeAlias, cast, get_args
 
 from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
@@ -44,9 +44,8 @@ class Nullable:
 
 
 def is_constant(field: FieldInfo) -> bool:
-    return get_origin(field.annotation) is Literal and get_args(field.annotation) == (
-        field.default,
-    )
+    # Only a `Literal` has a value among its arguments.
+    return get_args(field.annotation) == (field.default,)
 
 
 def is_implied(field: FieldInfo) -> bool:

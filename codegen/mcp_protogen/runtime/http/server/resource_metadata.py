@@ -77,5 +77,5 @@ def metadata_app(*resources: ProtectedResource) -> MetadataApp:
     if not resources:
         raise ValueError("metadata_app needs at least one resource")
     if len(resources) == 1:
-        documents[WELL_KNOWN] = resources[0].to_json()
+        (documents[WELL_KNOWN],) = documents.values()
     return MetadataApp(documents)
