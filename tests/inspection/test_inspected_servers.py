@@ -16,7 +16,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.connect.authorization import Bearer
 from mcp_protogen.servers.connect.server_target import ServerTarget
-from mcp_protogen.servers.inspect import conversation, inspecting, profile, recording
+from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, Intake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
 from mcp_protogen.servers.inspect.rules import judged
@@ -364,6 +364,19 @@ async def test_answer_over_http_without_end_is_too_much() -> None:
                     inspecting.inspect, Server(url=url), PATIENT, ("2025-11-25",)
                 )
             assert ("too-much", "open") in found(sessions)
+
+
+async def test_answer_over_http_may_be_as_long_as_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body = json.dumps(AGREED).encode()
+    respond = always(b"200 OK\r\ncontent-type: application/json\r\n\r\n" + body)
+    for longest, is_too_much in ((len(body), False), (len(body) - 1, True)):
+        monkeypatch.setattr(http_tap, "LONGEST", longest)
+        with case(longest):
+            async with answering(respond) as url:
+                sessions = await quickly(Server(url=url), "2025-11-25")
+            assert (("too-much", "open") in found(sessions)) is is_too_much
 
 
 async def test_transports_log_nothing_beside_the_report() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -302,6 +303,15 @@ def test_only_what_is_asked_for_may_be_acknowledged() -> None:
 def test_a_method_of_tasks_that_is_missing_has_no_wrong_code() -> None:
     refused = asked("unknown task: tasks/get", "tasks/get", error(-32601))
     assert codes(session(refused)) == {"declared-method-missing"}
+
+
+def test_code_for_an_unknown_task_has_a_rule_by_the_method() -> None:
+    rows = {"tasks/get": "", "tasks/result": "", "tasks/cancel": "-changed"}
+    for (method, changed), revision in product({**rows, "tasks/update": "-changed"}.items(), ERAS):
+        with case((method, revision)):
+            refused = asked(f"unknown task: {method}", method, error(-32603))
+            code = f"unknown-task{changed if revision == STATELESS else ''}-code"
+            assert codes(session(refused, revision=revision)) == {code}
 
 
 def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:

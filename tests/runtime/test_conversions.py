@@ -1,9 +1,16 @@
 """What conversions change, and what they report as lost."""
 
+import json
+
 from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.core.losses import Loss, LossReport, Report
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS, Here
 from support import tables
+from support.json_types import Json
+
+
+def text_of(text: str) -> JSONObject:
+    return {"type": "text", "text": text}
 
 
 def test_suggestions_beyond_the_hundredth_are_dropped_and_reported() -> None:
@@ -26,6 +33,28 @@ def test_total_of_suggestions_stays_as_it_was_said() -> None:
     value = {"values": ["a"] * 101, "total": 5_000}
     found = CONVERSIONS["at_most_100_values"](value, Here(None, Report([]), "why"))
     assert found["total"] == 5_000
+
+
+def test_structured_content_is_shown_as_text_unless_a_text_has_the_same() -> None:
+    image = {"type": "image", "data": "", "mimeType": "image/png"}
+    rows: list[tuple[Json, list[JSONObject], bool]] = [
+        ({"a": 1}, [], True),
+        ({"a": 1}, [image], True),
+        ({"a": 1}, [text_of("a: 1")], True),
+        ({"a": 1}, [text_of('{"a": true}')], True),
+        ({"a": 1}, [image, text_of('{ "a": 1 }')], False),
+        ({"result": "x"}, [text_of("x")], False),
+        ({"result": 1}, [text_of("1")], False),
+        ({"result": 1, "a": 2}, [text_of("1")], True),
+    ]
+    for structured, content, added in rows:
+        with tables.case((structured, content)):
+            report = Report([])
+            result = {"structuredContent": structured, "content": content}
+            found = CONVERSIONS["structured_content_as_text"](result, Here(None, report, "why"))
+            text = text_of(json.dumps(structured, separators=(",", ":")))
+            assert found == {"content": [*content, *([text] if added else [])]}
+            assert report.losses == [Loss("/structuredContent", "replaced", "why", False)]
 
 
 def test_titled_choices_of_a_text_get_their_titles_beside_them() -> None:

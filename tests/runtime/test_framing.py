@@ -1,13 +1,16 @@
 """Messages as lines."""
 
+import asyncio
 import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import ParseError
-from mcp_protogen.runtime.transports.streams import LineReader, frame
+from mcp_protogen.runtime.transports.streams import LineProtocol, LineReader, frame
+from support.patience import PATIENCE
 from support.tables import case
 
 
@@ -69,3 +72,31 @@ def test_what_is_too_long_is_not_held() -> None:
 def test_what_is_framed_is_read(messages: list[bytes]) -> None:
     kept = [message for message in messages if not message.endswith(b"\r")]
     assert read([frame(kept)]) == kept
+
+
+class Pipe(asyncio.WriteTransport):
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += data
+
+
+async def test_sender_waits_while_the_peer_does_not_read() -> None:
+    for is_lost in (False, True):
+        with case(is_lost):
+            lines, pipe = LineProtocol(), Pipe()
+            lines.connection_made(pipe)
+            await lines.send([b"a"])
+            lines.pause_writing()
+            sending = asyncio.create_task(lines.send([b"b"]))
+            await asyncio.sleep(0)
+            assert (pipe.written, sending.done()) == (b"a\nb\n", False)
+            # Nobody would tell it more of a connection that is lost.
+            lines.connection_lost(None) if is_lost else lines.resume_writing()
+            await asyncio.wait_for(sending, PATIENCE)
+    with pytest.raises(Disconnected, match="the connection is closed"):
+        await lines.send([b"c"])

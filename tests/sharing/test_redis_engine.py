@@ -599,6 +599,28 @@ async def test_reason_of_a_failure_has_nothing_of_what_the_server_says() -> None
             assert str(raised.value) == reason
 
 
+async def test_pauses_between_attempts_to_connect_grow_to_one_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    time = 0.0
+    monkeypatch.setattr("mcp_protogen.runtime.sharing.redis.connection.now", lambda: time)
+    connection = Connection(partial(Failing, OSError("no server")), timeout=5.0)
+    tried = pytest.raises(EngineUnavailable, match="no server")
+    for pause in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0):
+        with tables.case(pause):
+            with tried:
+                await connection.run([])
+            time += pause - 0.01
+            with pytest.raises(EngineUnavailable, match=r"Redis is away$"):
+                await connection.run([])
+            time += 0.02
+    for _ in range(2):
+        # The server is said to be back.
+        connection.reopen()
+        with tried:
+            await connection.run([])
+
+
 def test_without_redis_py_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis.asyncio.connection", None)
     with pytest.raises(ImportError, match="pip install redis"):

@@ -21,6 +21,7 @@ from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.dataclasses import TARGET
 from mcp_protogen.targets.dataclasses.wire.objects import WireError
 from mcp_protogen.targets.python.aliases import alias_text
+from mcp_protogen.targets.python.docstrings import type_docstring
 from support.tables import case
 from support.unit import schemas
 
@@ -60,6 +61,16 @@ def test_attribute_has_the_value_for_a_member_that_is_not_given() -> None:
             )
             (file,) = TARGET.files((replace(ir, types=types),), TargetOptions("dataclasses"))
             assert f"\n    {text}\n" in file.text
+
+
+def test_description_of_a_type_is_indented_as_the_code_around_it() -> None:
+    ir = schemas.read(schemas.schema()).ir
+    found = next(type_ for type_ in ir.types if isinstance(type_, ObjectIR))
+    alias = AliasIR(ClassName("Tree"), Scalar("string"), "", "One.\n\nTwo.", False)
+    described = replace(found, doc="One.\n\nTwo.")
+    assert type_docstring(described) == '"""One.\n\n    Two.\n    """'
+    assert type_docstring(alias) == '"""One.\n\nTwo.\n"""'
+    assert type_docstring(replace(found, doc="")) == ""
 
 
 def test_alias_that_contains_itself_is_a_reference_to_resolve_when_a_program_runs() -> None:

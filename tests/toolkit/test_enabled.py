@@ -362,6 +362,31 @@ async def test_a_hidden_template_hides_no_other() -> None:
         assert (await one.read_resource("a://b")).contents[0].text == "hidden b"
 
 
+async def test_first_resource_that_a_client_may_see_answers() -> None:
+    def exact() -> str:
+        return "exact"
+
+    def narrow(x: str) -> str:
+        return f"narrow {x}"
+
+    def wide(x: str) -> str:
+        return f"wide {x}"
+
+    rows: tuple[tuple[Callable[..., str], str, Callable[[Any], bool], str], ...] = (
+        (exact, "a://b", lambda _: True, "exact"),
+        (exact, "a://b", lambda _: False, "wide b"),
+        (narrow, "a://{x}", lambda _: True, "narrow b"),
+        (narrow, "a://{x}", lambda _: False, "wide b"),
+    )
+    for function, uri, enabled, text in rows:
+        made = app(OLD)
+        made.add_resource(function, uri, enabled=enabled)
+        made.add_resource(wide, "a://{+x}")
+        with case((uri, text)):
+            async with in_memory(mcp.Client(), made) as one:
+                assert (await one.read_resource("a://b")).contents[0].text == text
+
+
 def test_mistakes_are_errors_that_say_what_to_do() -> None:
     made = shop()
     cases: list[tuple[Any, type[Exception], str]] = [

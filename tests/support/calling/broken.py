@@ -39,6 +39,11 @@ def main() -> None:
             answer = {"result": RESULTS[method], "error": None}
         if message.get("params", {}).get("uri") == "memo://null":
             answer = {"result": NULL}
+        token = message.get("params", {}).get("_meta", {}).get("progressToken")
+        for progress in range(1, 4) if method == "tools/call" and token is not None else ():
+            told = {"progressToken": token, "progress": progress}
+            notice = {"jsonrpc": "2.0", "method": "notifications/progress", "params": told}
+            print(json.dumps(notice), flush=True)
         refusal = {"error": {"code": -32601, "message": "no"}}
         print(
             json.dumps({"jsonrpc": "2.0", "id": message["id"], **(answer or refusal)}), flush=True

@@ -258,7 +258,7 @@ class MethodTable:
         id, result, failure = answer
         if failure is not None:
             return Error(id, failure["code"], failure["message"], failure.get("data"))
-        if id is None or spec is None:
+        if spec is None:
             raise InvalidAnswer("a result for a request that is not pending", id=id)
         try:
             read: Result[Any] = named(Result, (id, self.result_reader(spec)(result)))

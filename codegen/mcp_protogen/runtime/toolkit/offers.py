@@ -255,10 +255,8 @@ class ToolkitRuntime(ServerRuntime):
         }
         if all(len(lists[field]) == len(registered[field]) for field in LISTS):
             return registered
-        if any(len(lists[field]) < len(registered[field]) for field in FIELDS["resources"]):
-            # A URI may belong to several resources: the first one that a client may see answers.
-            lists |= {field: {} for field in FIELDS["resources"]}
-        return lists
+        # A URI may belong to several resources: the first one that a client may see answers.
+        return lists | {field: {} for field in FIELDS["resources"]}
 
     def _announce_changes(
         self, kinds: Iterable[str], to: Collection[OpenConnection] | None = None

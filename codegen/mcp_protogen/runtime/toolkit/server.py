@@ -143,7 +143,7 @@ class Toolkit:
             advice = "mount(prefix, server), mount(server) or mount(prefix, connect_to=…)"
             raise TypeError(f"{type(self).__name__}.mount: write {advice}")
         where = Prefix(prefix, separator)
-        self.__mcp_runtime__.mount(where, others[0] if others else None, connect_to)
+        self.__mcp_runtime__.mount(where, next(iter(others), None), connect_to)
 
     def enable(
         self,

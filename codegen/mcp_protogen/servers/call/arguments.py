@@ -113,9 +113,9 @@ class ArgumentReader:
         What looks like a number may be text in the alternative that the other arguments choose.
         """
         texts = {
-            name: written[0].text
-            for name, written in given.items()
-            if len(written) == 1 and written[0].kind == "=" and self._may_be_text(name, arguments)
+            name: word.text
+            for name, (word, *more) in given.items()
+            if not more and word.kind == "=" and self._may_be_text(name, arguments)
         }
         if not self._root.has_alternatives or not texts or not self._wrong(arguments):
             return arguments

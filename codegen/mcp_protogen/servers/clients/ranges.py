@@ -38,14 +38,12 @@ EDGES: Final = (
 
 def tighter(schema: Json, edge: Edge, *, whole: bool) -> tuple[float, bool]:
     """Return the tighter of two bounds, as if both were lower ones; true if it is excluded."""
-    edges: list[tuple[float, bool]] = [(-inf, False)]
+    edges: list[tuple[float, bool]] = []
     for keyword, excluded in ((edge.closed, False), (edge.opened, True)):
-        value = schema.get(keyword)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            bound = edge.sign * value
-            if whole:
-                bound, excluded = floor(bound) + 1 if excluded else ceil(bound), False
-            edges.append((bound, excluded))
+        bound = edge.sign * measure(schema, keyword, -edge.sign * inf)
+        if whole and abs(bound) < inf:
+            bound, excluded = floor(bound) + 1 if excluded else ceil(bound), False
+        edges.append((bound, excluded))
     return max(edges)
 
 

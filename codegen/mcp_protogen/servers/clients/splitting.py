@@ -5,7 +5,7 @@ said not to accept a schema, the schema is split where the alternatives of the u
 """
 
 from collections.abc import Iterator, Sequence
-from math import ceil, floor, inf
+from math import inf
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
@@ -61,8 +61,8 @@ def _by_range(schema: Json, kinds: Sequence[str], arms: Sequence[Json]) -> Itera
 
 def _whole_range(schema: Json, least: str, most: str) -> tuple[float, float]:
     if least in _NUMBERS:
-        low, high = (tighter(schema, edge, whole=True)[0] for edge in EDGES)
-        return (low if low == -inf else ceil(low)), (inf if high == -inf else floor(-high))
+        low, high = (edge.sign * tighter(schema, edge, whole=True)[0] for edge in EDGES)
+        return low, high
     return measure(schema, least, 0), measure(schema, most, inf)
 
 

@@ -118,6 +118,7 @@ class TestHandshake:
                 error = failure(after(LEGACY, McpError(-32602, "no", data)))
                 assert isinstance(error, McpError)
                 assert (error.code, error.message) == (-32602, "no")
+                assert str(error) == str(McpError(-32602, "no", data))
 
     def test_HC07_silence_is_a_timeout(self) -> None:
         error = failure(after(LEGACY, RequestTimeout("initialize", 10)))
