@@ -719,6 +719,24 @@ def test_usual_command_lines_are_read_as_by_the_library(
             assert plain(arguments) is None
 
 
+def test_usual_command_lines_do_not_wait_for_the_library(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom mcp_protogen.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print('typer' in sys.modules)"
+    )
+    for arguments, waits in (
+        (("--check", "--out", "pkg"), False),
+        (("diff", "2025-06-18", "2025-11-25"), False),
+        (("diff", "a.lock", "2025-11-25"), True),
+        (("new", "no/name"), False),
+        (("revisions",), True),
+    ):
+        with tables.case(arguments):
+            command = [sys.executable, "-c", program, *arguments]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+            assert done.stdout.splitlines()[-1] == str(waits)
+
+
 USUAL: tuple[tuple[str, ...], ...] = (
     ("diff", "2025-06-18", "2025-11-25"),
     ("diff", "2025-06-18", "no such"),
