@@ -794,6 +794,22 @@ def test_usual_command_lines_are_read_as_by_the_library(
             assert plain(arguments) is None
 
 
+def test_usual_command_lines_do_not_wait_for_the_library(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp_protogen.cli.app", None)  # to import it is a fault
+    for arguments, code in (
+        (("--check", "--out", "pkg"), 2),
+        (("diff", "2025-06-18", "2025-11-25"), 0),
+        (("diff", "a.lock", "2025-11-25"), 3),
+        (("diff", "2025-11-25", "a.lock"), 3),
+        (("new", "no/name"), 2),
+        (("revisions",), 3),
+    ):
+        with tables.case(arguments):
+            assert mcp_gen(*arguments).code == code
+
+
 USUAL: tuple[tuple[str, ...], ...] = (
     ("diff", "2025-06-18", "2025-11-25"),
     ("diff", "2025-06-18", "no such"),

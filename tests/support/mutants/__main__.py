@@ -105,9 +105,11 @@ class Verdicts:
 
 
 def find_tests(path: str, record: Record, first: Iterable[str]) -> list[str]:
-    """Return the tests that run a file: those of `first`, then the closest ones."""
-    tests = closest_tests(path, record, files_naming)
-    return [*dict.fromkeys([*(test for test in first if test in tests), *tests])]
+    """Return the tests that run a file, the closest ones first, after those of `first`.
+
+    No record has what a test runs in another process.
+    """
+    return [*dict.fromkeys([*first, *closest_tests(path, record, files_naming)])]
 
 
 def try_all(
