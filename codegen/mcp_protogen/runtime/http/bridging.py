@@ -358,7 +358,6 @@ class _BridgedStateless:
     def _forget(self, key: _Key, alike: _Alike) -> None:
         """Let the next request have another connection: the server is gone."""
         if self._state.alike.get(key) is alike:
-            del self._state.alike[key]
-            self._state.of_alike.give_back(key[1])
+            self._drop(key)
         if alike.http is not None:
             alike.http.abort(_GONE)
