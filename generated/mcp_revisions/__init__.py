@@ -112,6 +112,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.core.telemetry import (
         Telemetry as Telemetry,
     )
+    from mcp_protogen.runtime.features.bridge.bridge_app import (
+        bridge_app as bridge_app,
+    )
     from mcp_protogen.runtime.http.auth.client.grants import (
         AuthorizationCode as AuthorizationCode,
         ClientCredentials as ClientCredentials,
@@ -178,9 +181,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.http.auth.server.replays import (
         MemoryReplays as MemoryReplays,
         SharedReplays as SharedReplays,
-    )
-    from mcp_protogen.runtime.http.bridging import (
-        bridge_app as bridge_app,
     )
     from mcp_protogen.runtime.http.client.client_state import (
         Reconnection as Reconnection,
@@ -598,6 +598,7 @@ _MODULES = {
     "Progress": "core.options",
     "page": "core.pagination",
     "Telemetry": "core.telemetry",
+    "bridge_app": "features.bridge.bridge_app",
     "AuthorizationCode": "http.auth.client.grants",
     "ClientCredentials": "http.auth.client.grants",
     "EnterpriseManaged": "http.auth.client.grants",
@@ -629,7 +630,6 @@ _MODULES = {
     "StaticKeys": "http.auth.server.keys",
     "MemoryReplays": "http.auth.server.replays",
     "SharedReplays": "http.auth.server.replays",
-    "bridge_app": "http.bridging",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",

@@ -298,19 +298,19 @@ CONTENTS: Final = (
     Contents(
         frozenset({"bridge"}),
         {
-            "bridge": (
+            "client": ("listen_stream",),
+            "features.bridge": (
                 *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
                 "task_carrying",
             ),
-            "client": ("listen_stream",),
         },
         modules=("bridge",),
     ),
-    Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
+    Contents(frozenset({"bridge", "tasks"}), {"features.bridge": ("tasks",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"http": ("bridging", "tapping"), "transports": ("memory",)},
-        (("http.bridging", ("bridge_app",)),),
+        {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
+        (("features.bridge.bridge_app", ("bridge_app",)),),
     ),
     Contents(
         frozenset({"tool-client"}),

@@ -14,10 +14,10 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol
 
-from ..client.listen_stream import LISTEN
-from ..connection import CANCELLED, PROGRESS
-from ..core.connection_errors import Disconnected
-from ..core.errors import (
+from ...client.listen_stream import LISTEN
+from ...connection import CANCELLED, PROGRESS
+from ...core.connection_errors import Disconnected
+from ...core.errors import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     InvalidAnswer,
@@ -27,20 +27,20 @@ from ..core.errors import (
     RemoteError,
     RequestId,
 )
-from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel
-from ..core.options import NO_END, CallOptions
-from ..core.spec import Role
-from ..core.subscriptions import LIST_CHANGES
-from ..messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
-from ..messages.jsonrpc import id_of
-from ..rpc.endpoint import Endpoint
-from ..rpc.jobs import Job
-from ..rpc.send_queue import MessageSink
-from ..rules.server_negotiation import DISCOVER
-from ..rules.task_forms import RELATED_TASK
-from ..rules.task_methods import RESULT
-from ..server.context import RequestContext
+from ...core.json import JSONObject, is_object
+from ...core.models.base import WireModel
+from ...core.options import NO_END, CallOptions
+from ...core.spec import Role
+from ...core.subscriptions import LIST_CHANGES
+from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
+from ...messages.jsonrpc import id_of
+from ...rpc.endpoint import Endpoint
+from ...rpc.jobs import Job
+from ...rpc.send_queue import MessageSink
+from ...rules.server_negotiation import DISCOVER
+from ...rules.task_forms import RELATED_TASK
+from ...rules.task_methods import RESULT
+from ...server.context import RequestContext
 from .carrying import AboutRequest, notification_of, request_of
 
 _log: Final = getLogger(__name__)

@@ -12,34 +12,34 @@ from functools import partial
 from secrets import token_hex
 from typing import Any, Final, TypeAlias
 
-from ..client.base import ClientConnection, ClientRuntime
-from ..client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
-from ..connection import CANCELLED, PROGRESS
-from ..core.connection_errors import Disconnected
-from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
-from ..core.extensions import EXTENSIONS
-from ..core.json import JSONObject, is_object
-from ..core.losses import Loss, LossReport
-from ..core.models.base import declared
-from ..core.options import NO_END, CallOptions, Progress, TaskLimits
-from ..core.spec import NotificationSpec, RequestSpec
-from ..core.subscriptions import is_change
-from ..messages.envelope import (
+from ...client.base import ClientConnection, ClientRuntime
+from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from ...connection import CANCELLED, PROGRESS
+from ...core.connection_errors import Disconnected
+from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
+from ...core.extensions import EXTENSIONS
+from ...core.json import JSONObject, is_object
+from ...core.losses import Loss, LossReport
+from ...core.models.base import declared
+from ...core.options import NO_END, CallOptions, Progress, TaskLimits
+from ...core.spec import NotificationSpec, RequestSpec
+from ...core.subscriptions import is_change
+from ...messages.envelope import (
     CLIENT_CAPABILITIES,
     PROGRESS_TOKEN,
     client_capabilities,
     members,
 )
-from ..messages.method_table import MethodTable
-from ..rpc.jobs import Job, Serve
-from ..rules import capabilities as gate
-from ..rules.handlers import Handlers, merged
-from ..rules.server_negotiation import DISCOVER
-from ..rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
-from ..rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
-from ..server.base import ServerRuntime, SessionBase
-from ..server.context import RequestContext
-from ..server.task_serving import TaskRequests
+from ...messages.method_table import MethodTable
+from ...rpc.jobs import Job, Serve
+from ...rules import capabilities as gate
+from ...rules.handlers import Handlers, merged
+from ...rules.server_negotiation import DISCOVER
+from ...rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
+from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
+from ...server.base import ServerRuntime, SessionBase
+from ...server.context import RequestContext
+from ...server.task_serving import TaskRequests
 from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest
 from .forwarding import LOG, Forwarding, error_for

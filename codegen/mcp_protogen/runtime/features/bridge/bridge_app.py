@@ -24,29 +24,29 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..bridge.bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
-from ..bridge.proxies import ProxyServerRuntime
-from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR, MethodNotFound
-from ..core.json import json_text
-from ..core.options import Options
-from ..core.revision import Revision
-from ..core.tasks import Tasks
-from ..messages.jsonrpc import Batch, Call, Parsed
-from ..rpc.jobs import Work
-from ..rules import server_negotiation
-from ..rules.handlers import runtime_of
-from ..server.base import ServerBase
-from ..server.connection import BoundServer, ServerState
-from ..server.serve import Router
-from ..translation.revision_view import RevisionViews
-from ..transports.base import Opener, Transport
-from ..transports.memory import Tap
-from .server.app import HttpApp, Running
-from .server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
-from .server.http_state import HttpState
-from .server.options import HttpOptions, quota_of
-from .server.stateless import StatelessHttp
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, MethodNotFound
+from ...core.json import json_text
+from ...core.options import Options
+from ...core.revision import Revision
+from ...core.tasks import Tasks
+from ...http.server.app import HttpApp, Running
+from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
+from ...http.server.http_state import HttpState
+from ...http.server.options import HttpOptions, quota_of
+from ...http.server.stateless import StatelessHttp
+from ...messages.jsonrpc import Batch, Call, Parsed
+from ...rpc.jobs import Work
+from ...rules import server_negotiation
+from ...rules.handlers import runtime_of
+from ...server.base import ServerBase
+from ...server.connection import BoundServer, ServerState
+from ...server.serve import Router
+from ...translation.revision_view import RevisionViews
+from ...transports.base import Opener, Transport
+from ...transports.memory import Tap
+from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
+from .proxies import ProxyServerRuntime
 from .tapping import tapping
 
 _log: Final = getLogger(__name__)

@@ -12,31 +12,31 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
-from ...client.tasks.calls import CORE_CALLS, as_task
-from ...core.connection_errors import Disconnected
-from ...core.errors import (
+from ....client.tasks.calls import CORE_CALLS, as_task
+from ....core.connection_errors import Disconnected
+from ....core.errors import (
     INVALID_PARAMS,
     InvalidParams,
     McpError,
     ProtocolError,
 )
-from ...core.json import JSONObject, is_object
-from ...core.models.base import declared
-from ...core.models.validation_errors import Problem, escaped
-from ...core.options import NO_END, CallOptions
-from ...core.spec import Capability, RequestSpec
-from ...core.tasks import Signal
-from ...messages.method_table import Request
-from ...rpc.tasks import core_form
-from ...rpc.tasks.at_peer import state_of
-from ...rpc.tasks.outcome import error_object
-from ...rpc.tasks.task import Status
-from ...rules import task_methods as methods
-from ...rules.task_forms import RELATED_TASK, declares_tasks, tasks_declared
-from ...server.base import SessionBase
-from ...server.context import RequestContext
-from ...server.rounds import read_answer
-from ...server.task_serving import FollowedTask
+from ....core.json import JSONObject, is_object
+from ....core.models.base import declared
+from ....core.models.validation_errors import Problem, escaped
+from ....core.options import NO_END, CallOptions
+from ....core.spec import Capability, RequestSpec
+from ....core.tasks import Signal
+from ....messages.method_table import Request
+from ....rpc.tasks import core_form
+from ....rpc.tasks.at_peer import state_of
+from ....rpc.tasks.outcome import error_object
+from ....rpc.tasks.task import Status
+from ....rules import task_methods as methods
+from ....rules.task_forms import RELATED_TASK, declares_tasks, tasks_declared
+from ....server.base import SessionBase
+from ....server.context import RequestContext
+from ....server.rounds import read_answer
+from ....server.task_serving import FollowedTask
 from ..forwarded_request import awaited
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 from .following import ClientStream, PolledTask

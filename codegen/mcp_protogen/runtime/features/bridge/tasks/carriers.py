@@ -1,6 +1,6 @@
 """What carries tasks between a client and a server, by the forms of them that both have."""
 
-from ...rules.task_forms import task_form
+from ....rules.task_forms import task_form
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 from ..task_carrying import TaskCarrier
 from .core_clients import CoreClients

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...core.json import JSONObject, is_object
-from ...rpc.tasks.outcome import text_of
-from ...rpc.tasks.task import Status
+from ....core.json import JSONObject, is_object
+from ....rpc.tasks.outcome import text_of
+from ....rpc.tasks.task import Status
 
 _SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
 

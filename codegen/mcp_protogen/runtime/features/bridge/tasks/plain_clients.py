@@ -3,18 +3,18 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
-from ...client.tasks.calls import TaskCaller
-from ...client.tasks.wire import TaskWire
-from ...core.errors import INTERNAL_ERROR, McpError
-from ...core.extensions import EXTENSIONS
-from ...core.json import JSONObject, is_object
-from ...core.options import NO_END, CallOptions
-from ...core.spec import Capability, RequestSpec
-from ...messages.method_table import Request
-from ...rpc.tasks.at_peer import TaskCancelled
-from ...rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
-from ...server.context import RequestContext
-from ...server.task_serving import FollowedTask
+from ....client.tasks.calls import TaskCaller
+from ....client.tasks.wire import TaskWire
+from ....core.errors import INTERNAL_ERROR, McpError
+from ....core.extensions import EXTENSIONS
+from ....core.json import JSONObject, is_object
+from ....core.options import NO_END, CallOptions
+from ....core.spec import Capability, RequestSpec
+from ....messages.method_table import Request
+from ....rpc.tasks.at_peer import TaskCancelled
+from ....rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
+from ....server.context import RequestContext
+from ....server.task_serving import FollowedTask
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 
 Handler = Callable[..., Awaitable[Any]]

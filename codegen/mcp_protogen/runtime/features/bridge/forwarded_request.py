@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
-from ..core.options import Progress
-from ..core.spec import RequestSpec
-from ..server.context import RequestContext
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
+from ...core.options import Progress
+from ...core.spec import RequestSpec
+from ...server.context import RequestContext
 from .forwarding import FAILURES, error_for
 
 _log: Final = getLogger(__name__)

@@ -2,10 +2,10 @@
 
 from typing import Any, Final, NamedTuple
 
-from ..transports.memory import Tap
-from .headers import EVENTS, JSON, media_type
-from .server.asgi import Receive, Scope, Send
-from .sse import LARGEST, Parser
+from ...http.headers import EVENTS, JSON, media_type
+from ...http.server.asgi import Receive, Scope, Send
+from ...http.sse import LARGEST, Parser
+from ...transports.memory import Tap
 
 _CONTENT_TYPE: Final = b"content-type"
 

@@ -13,31 +13,31 @@ from dataclasses import replace
 from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
-from ..client.base import ClientBase
-from ..client.connect import connected
-from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
-from ..core.json import JSONObject, is_object
-from ..core.losses import Loss
-from ..core.options import Options, SizeLimit
-from ..core.revision import Revision
-from ..core.spec import HANDSHAKE_ERA
-from ..core.throttle import Throttle
-from ..messages import jsonrpc
-from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
-from ..messages.forgiving import reinterpret
-from ..messages.jsonrpc import Call, Malformed
-from ..messages.method_table import MethodTable
-from ..rules import server_negotiation
-from ..rules.client_negotiation import NegotiatedRevision
-from ..rules.handlers import runtime_of
-from ..rules.server_negotiation import Offer
-from ..rules.task_forms import without_tasks
-from ..server.base import ServerBase
-from ..server.serve import serve
-from ..translation.revision_view import RevisionView, RevisionViews
-from ..translation.task_wires import table_with_tasks
-from ..transports.base import Opener, Received, Transport, messages_in, separate_texts
+from ...client.base import ClientBase
+from ...client.connect import connected
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
+from ...core.json import JSONObject, is_object
+from ...core.losses import Loss
+from ...core.options import Options, SizeLimit
+from ...core.revision import Revision
+from ...core.spec import HANDSHAKE_ERA
+from ...core.throttle import Throttle
+from ...messages import jsonrpc
+from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
+from ...messages.forgiving import reinterpret
+from ...messages.jsonrpc import Call, Malformed
+from ...messages.method_table import MethodTable
+from ...rules import server_negotiation
+from ...rules.client_negotiation import NegotiatedRevision
+from ...rules.handlers import runtime_of
+from ...rules.server_negotiation import Offer
+from ...rules.task_forms import without_tasks
+from ...server.base import ServerBase
+from ...server.serve import serve
+from ...translation.revision_view import RevisionView, RevisionViews
+from ...translation.task_wires import table_with_tasks
+from ...transports.base import Opener, Received, Transport, messages_in, separate_texts
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import task_caller

@@ -7,17 +7,17 @@ its `_meta`, and which request it is about.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
-from ..client.listen_stream import LISTEN
-from ..connection import CANCELLED, INITIALIZED, PROGRESS
-from ..core.errors import InvalidAnswer, MethodNotFound, RemoteError, RequestId
-from ..core.json import JSONObject, is_object, json_text
-from ..core.losses import LossReport
-from ..core.models.base import Validate, WireModel
-from ..core.spec import NotificationSpec, RequestSpec, Role
-from ..messages.jsonrpc import Call, Response, id_of, named, write_result
-from ..messages.method_table import Message, MethodTable, Notification, Pending, Request, SpecT
-from ..messages.writing import wire_text
-from ..rules.server_negotiation import INITIALIZE
+from ...client.listen_stream import LISTEN
+from ...connection import CANCELLED, INITIALIZED, PROGRESS
+from ...core.errors import InvalidAnswer, MethodNotFound, RemoteError, RequestId
+from ...core.json import JSONObject, is_object, json_text
+from ...core.losses import LossReport
+from ...core.models.base import Validate, WireModel
+from ...core.spec import NotificationSpec, RequestSpec, Role
+from ...messages.jsonrpc import Call, Response, id_of, named, write_result
+from ...messages.method_table import Message, MethodTable, Notification, Pending, Request, SpecT
+from ...messages.writing import wire_text
+from ...rules.server_negotiation import INITIALIZE
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
-from ..core.json import JSONObject, is_object
-from ..core.options import CallOptions
-from ..core.spec import RequestSpec
-from ..messages.method_table import Request
-from ..rpc.jobs import Job
-from ..rules.task_forms import RELATED_TASK
-from ..server.context import RequestContext
-from ..server.task_serving import FollowedTask
-from ..translation.task_wires import optional_module
+from ...core.json import JSONObject, is_object
+from ...core.options import CallOptions
+from ...core.spec import RequestSpec
+from ...messages.method_table import Request
+from ...rpc.jobs import Job
+from ...rules.task_forms import RELATED_TASK
+from ...server.context import RequestContext
+from ...server.task_serving import FollowedTask
+from ...translation.task_wires import optional_module
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -110,7 +110,7 @@ def task_caller() -> JSONObject:
 
 def task_carrier(client: Any, server: Any) -> TaskCarrier | None:
     """Return what carries tasks between the two halves of a bridge; None where nothing does."""
-    carriers = _tasks_module("bridge.tasks.carriers")
+    carriers = _tasks_module("features.bridge.tasks.carriers")
     if carriers is None:
         return None
     carrier: TaskCarrier | None = carriers.carrier_between(client, server)
@@ -118,4 +118,4 @@ def task_carrier(client: Any, server: Any) -> TaskCarrier | None:
 
 
 def _tasks_module(name: str) -> Any:
-    return optional_module(f"{__name__.rpartition('.bridge.')[0]}.{name}")
+    return optional_module(f"{__name__.rpartition('.features.')[0]}.{name}")
