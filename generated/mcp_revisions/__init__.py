@@ -34,9 +34,6 @@ if TYPE_CHECKING:
         ConnectConfig as ConnectConfig,
         Servers as Servers,
     )
-    from mcp_protogen.runtime.client.skills import (
-        read_skill as read_skill,
-    )
     from mcp_protogen.runtime.client.targets import (
         Connect as Connect,
     )
@@ -114,6 +111,20 @@ if TYPE_CHECKING:
     )
     from mcp_protogen.runtime.features.bridge.bridge_app import (
         bridge_app as bridge_app,
+    )
+    from mcp_protogen.runtime.features.skills.entries import (
+        SkillFile as SkillFile,
+        UnverifiedSkill as UnverifiedSkill,
+    )
+    from mcp_protogen.runtime.features.skills.folder import (
+        InvalidSkill as InvalidSkill,
+        SkillFolder as SkillFolder,
+    )
+    from mcp_protogen.runtime.features.skills.reading import (
+        read_skill as read_skill,
+    )
+    from mcp_protogen.runtime.features.skills.serving import (
+        ServesSkills as ServesSkills,
     )
     from mcp_protogen.runtime.http.auth.client.grants import (
         AuthorizationCode as AuthorizationCode,
@@ -236,10 +247,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.rules.handlers import (
         handles as handles,
     )
-    from mcp_protogen.runtime.rules.skills.entries import (
-        SkillFile as SkillFile,
-        UnverifiedSkill as UnverifiedSkill,
-    )
     from mcp_protogen.runtime.server.lifespan import (
         LifespanError as LifespanError,
     )
@@ -253,13 +260,6 @@ if TYPE_CHECKING:
     )
     from mcp_protogen.runtime.server.serve import (
         serve as serve,
-    )
-    from mcp_protogen.runtime.server.skills.folder import (
-        InvalidSkill as InvalidSkill,
-        SkillFolder as SkillFolder,
-    )
-    from mcp_protogen.runtime.server.skills.serving import (
-        ServesSkills as ServesSkills,
     )
     from mcp_protogen.runtime.server.stdio import (
         run_stdio as run_stdio,
@@ -554,7 +554,6 @@ _MODULES = {
     "ConfigError": "client.config",
     "ConnectConfig": "client.config",
     "Servers": "client.config",
-    "read_skill": "client.skills",
     "Connect": "client.targets",
     "TaskCalls": "client.tasks.calls",
     "TaskHandle": "client.tasks.handle",
@@ -599,6 +598,12 @@ _MODULES = {
     "page": "core.pagination",
     "Telemetry": "core.telemetry",
     "bridge_app": "features.bridge.bridge_app",
+    "SkillFile": "features.skills.entries",
+    "UnverifiedSkill": "features.skills.entries",
+    "InvalidSkill": "features.skills.folder",
+    "SkillFolder": "features.skills.folder",
+    "read_skill": "features.skills.reading",
+    "ServesSkills": "features.skills.serving",
     "AuthorizationCode": "http.auth.client.grants",
     "ClientCredentials": "http.auth.client.grants",
     "EnterpriseManaged": "http.auth.client.grants",
@@ -654,8 +659,6 @@ _MODULES = {
     "TaskOptions": "rpc.tasks.options",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
-    "SkillFile": "rules.skills.entries",
-    "UnverifiedSkill": "rules.skills.entries",
     "LifespanError": "server.lifespan",
     "Accepted": "server.questions",
     "Answer": "server.questions",
@@ -664,9 +667,6 @@ _MODULES = {
     "Form": "server.questions",
     "form": "server.questions",
     "serve": "server.serve",
-    "InvalidSkill": "server.skills.folder",
-    "SkillFolder": "server.skills.folder",
-    "ServesSkills": "server.skills.serving",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "RequestedTask": "server.tasks.requested",

@@ -356,18 +356,18 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"skills", "server"}),
-        {"rules": ("skills",), "server": ("skills",)},
+        {"features.skills": ("entries", "folder", "frontmatter", "serving")},
         (
-            ("server.skills.folder", ("InvalidSkill", "SkillFolder")),
-            ("server.skills.serving", ("ServesSkills",)),
+            ("features.skills.folder", ("InvalidSkill", "SkillFolder")),
+            ("features.skills.serving", ("ServesSkills",)),
         ),
     ),
     Contents(
         frozenset({"skills", "client"}),
-        {"rules": ("skills",), "client": ("skills",)},
+        {"features.skills": ("entries", "frontmatter", "reading")},
         (
-            ("client.skills", ("read_skill",)),
-            ("rules.skills.entries", ("SkillFile", "UnverifiedSkill")),
+            ("features.skills.entries", ("SkillFile", "UnverifiedSkill")),
+            ("features.skills.reading", ("read_skill",)),
         ),
     ),
     Contents(

@@ -2,8 +2,8 @@
 
 from typing import Any, Protocol
 
-from ..core.models.base import WireModel
-from ..rules.skills.entries import DYNAMIC, SKILL_FILE, SkillFile, UnverifiedSkill, verified, wanted
+from ...core.models.base import WireModel
+from .entries import DYNAMIC, SKILL_FILE, SkillFile, UnverifiedSkill, verified, wanted
 
 
 class ReadsResources(Protocol):

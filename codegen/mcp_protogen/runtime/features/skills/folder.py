@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import quote
 
 from ...core.json import JSONObject
-from ...rules.skills.entries import (
+from .entries import (
     DIRECTORY,
     MOST_BYTES,
     MOST_FILES,
@@ -25,7 +25,7 @@ from ...rules.skills.entries import (
     digest_of,
     wrong_name,
 )
-from ...rules.skills.frontmatter import InvalidFrontmatter, frontmatter_of
+from .frontmatter import InvalidFrontmatter, frontmatter_of
 
 _SCHEME: Final = "skill://"
 # What a segment of a path may have beside letters and digits, and the first segment as a host
