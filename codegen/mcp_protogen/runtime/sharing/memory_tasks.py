@@ -89,8 +89,7 @@ class MemoryTaskStore:
     async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
         self._expire()
         keys = sorted(key for key in self._owned.get(owner, ()) if key > after)
-        found = (self._stored(key) for key in keys[:size])
-        return [one for one in found if one is not None]
+        return [one for key in keys[:size] if (one := self._stored(key)) is not None]
 
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
         self._expire()
@@ -98,8 +97,7 @@ class MemoryTaskStore:
         due = sorted((kept.due, key) for key, kept in self._kept.items() if kept.due <= now)
         keys = [key for _, key in due[:most]]
         await self.renew(keys, lease)
-        found = (self._stored(key) for key in keys)
-        return [one for one in found if one is not None]
+        return [one for key in keys if (one := self._stored(key)) is not None]
 
     def _stored(self, key: str) -> StoredTask | None:
         kept = self._kept.get(key)
