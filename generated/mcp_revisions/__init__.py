@@ -109,6 +109,73 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.core.telemetry import (
         Telemetry as Telemetry,
     )
+    from mcp_protogen.runtime.features.auth.client.grants import (
+        AuthorizationCode as AuthorizationCode,
+        ClientCredentials as ClientCredentials,
+        EnterpriseManaged as EnterpriseManaged,
+        WorkloadIdentity as WorkloadIdentity,
+    )
+    from mcp_protogen.runtime.features.auth.client.loopback import (
+        LoopbackReceiver as LoopbackReceiver,
+    )
+    from mcp_protogen.runtime.features.auth.client.oauth import (
+        OAuth as OAuth,
+    )
+    from mcp_protogen.runtime.features.auth.client.registration import (
+        client_metadata_document as client_metadata_document,
+    )
+    from mcp_protogen.runtime.features.auth.client.storage import (
+        FileStorage as FileStorage,
+        KeyringStorage as KeyringStorage,
+        MemoryStorage as MemoryStorage,
+        TokenStorage as TokenStorage,
+    )
+    from mcp_protogen.runtime.features.auth.client.user_agent import (
+        WebRedirect as WebRedirect,
+    )
+    from mcp_protogen.runtime.features.auth.client.values import (
+        ClientInformation as ClientInformation,
+        ClientMetadata as ClientMetadata,
+    )
+    from mcp_protogen.runtime.features.auth.dpop import (
+        DPoP as DPoP,
+    )
+    from mcp_protogen.runtime.features.auth.errors import (
+        AuthorizationError as AuthorizationError,
+        InvalidMetadata as InvalidMetadata,
+        OAuthError as OAuthError,
+        Unreachable as Unreachable,
+        UnsafeUrl as UnsafeUrl,
+    )
+    from mcp_protogen.runtime.features.auth.fetch_policy import (
+        FetchPolicy as FetchPolicy,
+    )
+    from mcp_protogen.runtime.features.auth.fetching import (
+        Fetcher as Fetcher,
+    )
+    from mcp_protogen.runtime.features.auth.server.cache import (
+        TokenCache as TokenCache,
+    )
+    from mcp_protogen.runtime.features.auth.server.dpop_proofs import (
+        DPoPProofs as DPoPProofs,
+    )
+    from mcp_protogen.runtime.features.auth.server.introspection import (
+        Introspection as Introspection,
+    )
+    from mcp_protogen.runtime.features.auth.server.issuers import (
+        Issuers as Issuers,
+    )
+    from mcp_protogen.runtime.features.auth.server.jwt import (
+        JwtVerifier as JwtVerifier,
+    )
+    from mcp_protogen.runtime.features.auth.server.keys import (
+        JwksUri as JwksUri,
+        StaticKeys as StaticKeys,
+    )
+    from mcp_protogen.runtime.features.auth.server.replays import (
+        MemoryReplays as MemoryReplays,
+        SharedReplays as SharedReplays,
+    )
     from mcp_protogen.runtime.features.bridge.bridge_app import (
         bridge_app as bridge_app,
     )
@@ -125,73 +192,6 @@ if TYPE_CHECKING:
     )
     from mcp_protogen.runtime.features.skills.serving import (
         ServesSkills as ServesSkills,
-    )
-    from mcp_protogen.runtime.http.auth.client.grants import (
-        AuthorizationCode as AuthorizationCode,
-        ClientCredentials as ClientCredentials,
-        EnterpriseManaged as EnterpriseManaged,
-        WorkloadIdentity as WorkloadIdentity,
-    )
-    from mcp_protogen.runtime.http.auth.client.loopback import (
-        LoopbackReceiver as LoopbackReceiver,
-    )
-    from mcp_protogen.runtime.http.auth.client.oauth import (
-        OAuth as OAuth,
-    )
-    from mcp_protogen.runtime.http.auth.client.registration import (
-        client_metadata_document as client_metadata_document,
-    )
-    from mcp_protogen.runtime.http.auth.client.storage import (
-        FileStorage as FileStorage,
-        KeyringStorage as KeyringStorage,
-        MemoryStorage as MemoryStorage,
-        TokenStorage as TokenStorage,
-    )
-    from mcp_protogen.runtime.http.auth.client.user_agent import (
-        WebRedirect as WebRedirect,
-    )
-    from mcp_protogen.runtime.http.auth.client.values import (
-        ClientInformation as ClientInformation,
-        ClientMetadata as ClientMetadata,
-    )
-    from mcp_protogen.runtime.http.auth.dpop import (
-        DPoP as DPoP,
-    )
-    from mcp_protogen.runtime.http.auth.errors import (
-        AuthorizationError as AuthorizationError,
-        InvalidMetadata as InvalidMetadata,
-        OAuthError as OAuthError,
-        Unreachable as Unreachable,
-        UnsafeUrl as UnsafeUrl,
-    )
-    from mcp_protogen.runtime.http.auth.fetch_policy import (
-        FetchPolicy as FetchPolicy,
-    )
-    from mcp_protogen.runtime.http.auth.fetching import (
-        Fetcher as Fetcher,
-    )
-    from mcp_protogen.runtime.http.auth.server.cache import (
-        TokenCache as TokenCache,
-    )
-    from mcp_protogen.runtime.http.auth.server.dpop_proofs import (
-        DPoPProofs as DPoPProofs,
-    )
-    from mcp_protogen.runtime.http.auth.server.introspection import (
-        Introspection as Introspection,
-    )
-    from mcp_protogen.runtime.http.auth.server.issuers import (
-        Issuers as Issuers,
-    )
-    from mcp_protogen.runtime.http.auth.server.jwt import (
-        JwtVerifier as JwtVerifier,
-    )
-    from mcp_protogen.runtime.http.auth.server.keys import (
-        JwksUri as JwksUri,
-        StaticKeys as StaticKeys,
-    )
-    from mcp_protogen.runtime.http.auth.server.replays import (
-        MemoryReplays as MemoryReplays,
-        SharedReplays as SharedReplays,
     )
     from mcp_protogen.runtime.http.client.client_state import (
         Reconnection as Reconnection,
@@ -597,6 +597,37 @@ _MODULES = {
     "Progress": "core.options",
     "page": "core.pagination",
     "Telemetry": "core.telemetry",
+    "AuthorizationCode": "features.auth.client.grants",
+    "ClientCredentials": "features.auth.client.grants",
+    "EnterpriseManaged": "features.auth.client.grants",
+    "WorkloadIdentity": "features.auth.client.grants",
+    "LoopbackReceiver": "features.auth.client.loopback",
+    "OAuth": "features.auth.client.oauth",
+    "client_metadata_document": "features.auth.client.registration",
+    "FileStorage": "features.auth.client.storage",
+    "KeyringStorage": "features.auth.client.storage",
+    "MemoryStorage": "features.auth.client.storage",
+    "TokenStorage": "features.auth.client.storage",
+    "WebRedirect": "features.auth.client.user_agent",
+    "ClientInformation": "features.auth.client.values",
+    "ClientMetadata": "features.auth.client.values",
+    "DPoP": "features.auth.dpop",
+    "AuthorizationError": "features.auth.errors",
+    "InvalidMetadata": "features.auth.errors",
+    "OAuthError": "features.auth.errors",
+    "Unreachable": "features.auth.errors",
+    "UnsafeUrl": "features.auth.errors",
+    "FetchPolicy": "features.auth.fetch_policy",
+    "Fetcher": "features.auth.fetching",
+    "TokenCache": "features.auth.server.cache",
+    "DPoPProofs": "features.auth.server.dpop_proofs",
+    "Introspection": "features.auth.server.introspection",
+    "Issuers": "features.auth.server.issuers",
+    "JwtVerifier": "features.auth.server.jwt",
+    "JwksUri": "features.auth.server.keys",
+    "StaticKeys": "features.auth.server.keys",
+    "MemoryReplays": "features.auth.server.replays",
+    "SharedReplays": "features.auth.server.replays",
     "bridge_app": "features.bridge.bridge_app",
     "SkillFile": "features.skills.entries",
     "UnverifiedSkill": "features.skills.entries",
@@ -604,37 +635,6 @@ _MODULES = {
     "SkillFolder": "features.skills.folder",
     "read_skill": "features.skills.reading",
     "ServesSkills": "features.skills.serving",
-    "AuthorizationCode": "http.auth.client.grants",
-    "ClientCredentials": "http.auth.client.grants",
-    "EnterpriseManaged": "http.auth.client.grants",
-    "WorkloadIdentity": "http.auth.client.grants",
-    "LoopbackReceiver": "http.auth.client.loopback",
-    "OAuth": "http.auth.client.oauth",
-    "client_metadata_document": "http.auth.client.registration",
-    "FileStorage": "http.auth.client.storage",
-    "KeyringStorage": "http.auth.client.storage",
-    "MemoryStorage": "http.auth.client.storage",
-    "TokenStorage": "http.auth.client.storage",
-    "WebRedirect": "http.auth.client.user_agent",
-    "ClientInformation": "http.auth.client.values",
-    "ClientMetadata": "http.auth.client.values",
-    "DPoP": "http.auth.dpop",
-    "AuthorizationError": "http.auth.errors",
-    "InvalidMetadata": "http.auth.errors",
-    "OAuthError": "http.auth.errors",
-    "Unreachable": "http.auth.errors",
-    "UnsafeUrl": "http.auth.errors",
-    "FetchPolicy": "http.auth.fetch_policy",
-    "Fetcher": "http.auth.fetching",
-    "TokenCache": "http.auth.server.cache",
-    "DPoPProofs": "http.auth.server.dpop_proofs",
-    "Introspection": "http.auth.server.introspection",
-    "Issuers": "http.auth.server.issuers",
-    "JwtVerifier": "http.auth.server.jwt",
-    "JwksUri": "http.auth.server.keys",
-    "StaticKeys": "http.auth.server.keys",
-    "MemoryReplays": "http.auth.server.replays",
-    "SharedReplays": "http.auth.server.replays",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",

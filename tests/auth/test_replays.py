@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import count
 
 import pytest
-from mcp_protogen.runtime.http.auth.server.replays import MemoryReplays, SharedReplays
+from mcp_protogen.runtime.features.auth.server.replays import MemoryReplays, SharedReplays
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from mcp_protogen.runtime.sharing.engine import Engine
 from mcp_protogen.runtime.sharing.memory import MemoryEngine

@@ -87,7 +87,7 @@ def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
 
 @pytest.mark.shows("GE-01")
 def test_nothing_else_in_the_runtime_needs_authorization() -> None:
-    auth = "mcp_protogen.runtime.http.auth"
+    auth = "mcp_protogen.runtime.features.auth"
     ours = [module for module in OURS if module.startswith("mcp_protogen.runtime.")]
     needing = {module for module in ours for target in imported(module) if target.startswith(auth)}
     assert needing, "no imports were found"

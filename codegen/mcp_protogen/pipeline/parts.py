@@ -382,10 +382,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth"}),
-        {"http.auth": ("errors",)},
+        {"features.auth": ("errors",)},
         (
             (
-                "http.auth.errors",
+                "features.auth.errors",
                 (
                     *("AuthorizationError", "InvalidMetadata", "OAuthError", "UnsafeUrl"),
                     "Unreachable",
@@ -396,7 +396,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"auth", "http-client"}),
         {
-            "http.auth": (
+            "features.auth": (
                 *("challenge", "client", "dpop", "fetch_policy", "fetching", "signing"),
                 *("steps", "urls"),
             ),
@@ -405,43 +405,43 @@ CONTENTS: Final = (
         },
         (
             (
-                "http.auth.client.grants",
+                "features.auth.client.grants",
                 (
                     *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
                     "WorkloadIdentity",
                 ),
             ),
-            ("http.auth.client.loopback", ("LoopbackReceiver",)),
-            ("http.auth.client.oauth", ("OAuth",)),
-            ("http.auth.client.registration", ("client_metadata_document",)),
+            ("features.auth.client.loopback", ("LoopbackReceiver",)),
+            ("features.auth.client.oauth", ("OAuth",)),
+            ("features.auth.client.registration", ("client_metadata_document",)),
             (
-                "http.auth.client.storage",
+                "features.auth.client.storage",
                 ("FileStorage", "KeyringStorage", "MemoryStorage", "TokenStorage"),
             ),
-            ("http.auth.client.user_agent", ("WebRedirect",)),
-            ("http.auth.client.values", ("ClientInformation", "ClientMetadata")),
-            ("http.auth.dpop", ("DPoP",)),
-            ("http.auth.fetch_policy", ("FetchPolicy",)),
+            ("features.auth.client.user_agent", ("WebRedirect",)),
+            ("features.auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("features.auth.dpop", ("DPoP",)),
+            ("features.auth.fetch_policy", ("FetchPolicy",)),
         ),
     ),
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "http.auth": ("fetch_policy", "fetching", "server", "signing", "steps", "urls"),
-            "http.auth.client": ("client_authentication", "values"),
+            "features.auth": ("fetch_policy", "fetching", "server", "signing", "steps", "urls"),
+            "features.auth.client": ("client_authentication", "values"),
             "http": ("httpx2",),
         },
         (
-            ("http.auth.fetch_policy", ("FetchPolicy",)),
-            ("http.auth.client.values", ("ClientInformation",)),
-            ("http.auth.fetching", ("Fetcher",)),
-            ("http.auth.server.cache", ("TokenCache",)),
-            ("http.auth.server.dpop_proofs", ("DPoPProofs",)),
-            ("http.auth.server.introspection", ("Introspection",)),
-            ("http.auth.server.issuers", ("Issuers",)),
-            ("http.auth.server.jwt", ("JwtVerifier",)),
-            ("http.auth.server.keys", ("JwksUri", "StaticKeys")),
-            ("http.auth.server.replays", ("MemoryReplays", "SharedReplays")),
+            ("features.auth.fetch_policy", ("FetchPolicy",)),
+            ("features.auth.client.values", ("ClientInformation",)),
+            ("features.auth.fetching", ("Fetcher",)),
+            ("features.auth.server.cache", ("TokenCache",)),
+            ("features.auth.server.dpop_proofs", ("DPoPProofs",)),
+            ("features.auth.server.introspection", ("Introspection",)),
+            ("features.auth.server.issuers", ("Issuers",)),
+            ("features.auth.server.jwt", ("JwtVerifier",)),
+            ("features.auth.server.keys", ("JwksUri", "StaticKeys")),
+            ("features.auth.server.replays", ("MemoryReplays", "SharedReplays")),
         ),
     ),
     Contents(

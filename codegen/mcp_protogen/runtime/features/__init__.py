@@ -1,1 +1,1 @@
-"""What a package may have besides: each folder is a feature, which the rest does not import."""
+"""Features, a folder each, which nothing else in the runtime imports."""

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import from_json
 
 from ....core.json import is_object
-from ...headers import media_type
+from ....http.headers import media_type
 from ..errors import InvalidMetadata
 from ..steps import Fetch, Fetched
 from ..urls import server_metadata_urls

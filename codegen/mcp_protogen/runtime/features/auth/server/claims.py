@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 from ....core.http_request import Principal
 from ....core.json import JSONObject, is_array, is_object, read_json
-from ...server.authentication import TokenRefused
+from ....http.server.authentication import TokenRefused
 
 LONGEST_LEEWAY: Final = 300.0
 """The most that clocks may differ, in seconds."""

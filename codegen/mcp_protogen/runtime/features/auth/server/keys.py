@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from ....core.json import is_array, is_object
 from ....core.throttle import Throttle
-from ...server.authentication import VerifierUnavailable
+from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key

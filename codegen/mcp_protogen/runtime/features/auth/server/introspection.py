@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from ....core.http_request import Principal
 from ....core.json import is_array
 from ....core.throttle import Throttle
-from ...server.authentication import TokenRefused, VerifierUnavailable
+from ....http.server.authentication import TokenRefused, VerifierUnavailable
 from ..client.client_authentication import credentials
 from ..client.values import ClientInformation, ServerMetadata
 from ..errors import AuthorizationError

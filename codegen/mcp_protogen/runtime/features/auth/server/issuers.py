@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from ....core.http_request import Principal
-from ...server.authentication import TokenRefused
+from ....http.server.authentication import TokenRefused
 from .claims import unverified_part
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ...headers import PROTOCOL_VERSION, media_type
+from ....http.headers import PROTOCOL_VERSION, media_type
 from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
 from ..steps import Fetch, Fetched, Flow, fetch

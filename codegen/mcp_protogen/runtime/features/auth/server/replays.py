@@ -10,8 +10,8 @@ from typing import Final, Protocol, Self
 
 from ....core.base64url import base64url
 from ....core.throttle import Throttle
+from ....http.server.authentication import VerifierUnavailable
 from ....sharing.engine import Delivery, Engine, EngineConnection, EngineUnavailable
-from ...server.authentication import VerifierUnavailable
 from .expiring import ExpiringCache
 
 _log: Final = Throttle(getLogger(__name__))

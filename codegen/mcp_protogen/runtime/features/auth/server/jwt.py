@@ -6,7 +6,7 @@ from time import time
 from typing import Final, NoReturn
 
 from ....core.http_request import Principal
-from ...server.authentication import TokenRefused
+from ....http.server.authentication import TokenRefused
 from ..signing import ALGORITHMS, InvalidJwt, Jwt, check_installed, read_header
 from .cache import TokenCache
 from .claims import ClaimRules

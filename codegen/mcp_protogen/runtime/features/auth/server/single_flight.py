@@ -4,7 +4,7 @@ from asyncio import AbstractEventLoop, Semaphore, Task, get_running_loop, shield
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Generic, TypeVar
 
-from ...server.authentication import VerifierUnavailable
+from ....http.server.authentication import VerifierUnavailable
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from time import time
 from typing import Final, NamedTuple
 
 from ....core.http_request import Principal
-from ...server.authentication import TokenRefused, Verify
+from ....http.server.authentication import TokenRefused, Verify
 from .claims import LONGEST_LEEWAY, unverified_part
 from .expiring import ExpiringCache
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ...client.authorization import Exchange
-from ...headers import PROTOCOL_VERSION
-from ...httpx2 import HttpClient, httpx2
+from ....http.client.authorization import Exchange
+from ....http.headers import PROTOCOL_VERSION
+from ....http.httpx2 import HttpClient, httpx2
 from ..errors import AuthorizationError
 from ..fetch_policy import FetchPolicy, host_of, is_loopback
 from ..fetching import Fetcher

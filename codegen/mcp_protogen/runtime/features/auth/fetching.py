@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from socket import SOCK_STREAM
 from typing import Any, Final, TypeAlias
 
-from ..httpx2 import HttpClient, httpx2, trust
+from ...http.httpx2 import HttpClient, httpx2, trust
 from .errors import Unreachable, UnsafeUrl
 from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, shown
 from .steps import Fetch, Fetched

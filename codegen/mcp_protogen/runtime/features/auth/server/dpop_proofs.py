@@ -9,8 +9,8 @@ from typing import Any, Final, NoReturn
 from ....core.base64url import base64url
 from ....core.errors import InvalidParams
 from ....core.json import is_object
+from ....http.server.authentication import ProofRequest, TokenRefused
 from ....server.sealed_state import StateSeal
-from ...server.authentication import ProofRequest, TokenRefused
 from ..signing import (
     ALGORITHMS,
     InvalidJwt,

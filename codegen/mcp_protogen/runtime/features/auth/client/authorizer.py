@@ -13,7 +13,7 @@ from math import inf
 from typing import Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from ...client.authorization import Exchange
+from ....http.client.authorization import Exchange
 from ..challenge import token_param
 from ..errors import AuthorizationError
 from ..steps import (
