@@ -106,9 +106,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.core.pagination import (
         page as page,
     )
-    from mcp_protogen.runtime.core.telemetry import (
-        Telemetry as Telemetry,
-    )
     from mcp_protogen.runtime.features.auth.client.grants import (
         AuthorizationCode as AuthorizationCode,
         ClientCredentials as ClientCredentials,
@@ -192,6 +189,9 @@ if TYPE_CHECKING:
     )
     from mcp_protogen.runtime.features.skills.serving import (
         ServesSkills as ServesSkills,
+    )
+    from mcp_protogen.runtime.features.telemetry import (
+        Telemetry as Telemetry,
     )
     from mcp_protogen.runtime.http.client.client_state import (
         Reconnection as Reconnection,
@@ -596,7 +596,6 @@ _MODULES = {
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
-    "Telemetry": "core.telemetry",
     "AuthorizationCode": "features.auth.client.grants",
     "ClientCredentials": "features.auth.client.grants",
     "EnterpriseManaged": "features.auth.client.grants",
@@ -635,6 +634,7 @@ _MODULES = {
     "SkillFolder": "features.skills.folder",
     "read_skill": "features.skills.reading",
     "ServesSkills": "features.skills.serving",
+    "Telemetry": "features.telemetry",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",

@@ -322,8 +322,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"telemetry"}),
-        {"core": ("connection_errors", "http_request", "middleware", "strays", "telemetry")},
-        (("core.telemetry", ("Telemetry",)),),
+        {
+            "core": ("connection_errors", "http_request", "middleware", "strays"),
+            "features": ("telemetry",),
+        },
+        (("features.telemetry", ("Telemetry",)),),
     ),
     Contents(
         frozenset({"tasks", _ROLES}),

@@ -12,12 +12,12 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, Final
 
-from .connection_errors import CHOSEN
-from .errors import INTERNAL_ERROR, INVALID_PARAMS
-from .json import json_text
-from .middleware import CallNext, MethodCall, Network, SessionEnd, failure
-from .models.base import declared
-from .spec import Role
+from ..core.connection_errors import CHOSEN
+from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS
+from ..core.json import json_text
+from ..core.middleware import CallNext, MethodCall, Network, SessionEnd, failure
+from ..core.models.base import declared
+from ..core.spec import Role
 
 REQUEST_ID: Final = "jsonrpc.request.id"
 _TOOL: Final = "tools/call"
