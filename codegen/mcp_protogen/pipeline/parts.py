@@ -77,7 +77,7 @@ class ClientBase(NamedTuple):
 CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
     "io.modelcontextprotocol/tasks": ClientBase("tasks", "client.tasks.calls", "TaskCalls"),
     "io.modelcontextprotocol/ui": ClientBase(
-        "", "client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
+        "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
 """The base of the client of an extension, by identifier, if it is not that of all clients."""
@@ -293,8 +293,8 @@ CONTENTS: Final = (
         ),
         ("app",),
     ),
-    Contents(frozenset({"toolkit", _APPS}), {"core": ("ui",), "toolkit": ("ui",)}),
-    Contents(frozenset({"client", _APPS}), {"core": ("ui",), "client": ("ui",)}),
+    Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
+    Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(
         frozenset({"bridge"}),
         {

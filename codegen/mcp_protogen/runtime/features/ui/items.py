@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..core.extensions import EXTENSIONS
-from ..core.json import JSONObject, is_array, is_object
-from ..core.models.base import WireModel, declared
-from ..core.ui import KEY, MIME_TYPE, SCHEME
-from ..server.base import SessionBase
-from .decorators import Mark, Marked
-from .functions import named
-from .items import Item, Resource, Tool
-from .revision_models import APPS, RevisionModels
+from ...core.extensions import EXTENSIONS
+from ...core.json import JSONObject, is_array, is_object
+from ...core.models.base import WireModel, declared
+from ...server.base import SessionBase
+from ...toolkit.decorators import Mark, Marked
+from ...toolkit.functions import named
+from ...toolkit.items import Item, Resource, Tool
+from ...toolkit.revision_models import APPS, RevisionModels
+from .constants import KEY, MIME_TYPE, SCHEME
 
 
 def concerns(marked: Marked) -> bool:

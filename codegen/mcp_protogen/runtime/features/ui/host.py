@@ -7,12 +7,12 @@ from typing import Any, Final, Generic, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from ..core.errors import InvalidAnswer
-from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel
-from ..core.ui import KEY, MIME_TYPE, SCHEME
-from ..rules.handlers import extended_by
-from .base import ClientBase
+from ...client.base import ClientBase
+from ...core.errors import InvalidAnswer
+from ...core.json import JSONObject, is_object
+from ...core.models.base import WireModel
+from ...rules.handlers import extended_by
+from .constants import KEY, MIME_TYPE, SCHEME
 
 ToolMetaT = TypeVar("ToolMetaT", bound=WireModel)
 MetaT = TypeVar("MetaT", bound=WireModel)
