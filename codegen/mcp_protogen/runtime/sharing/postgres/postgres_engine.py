@@ -98,7 +98,6 @@ class PostgresConnection:
         self._listener: Final = Listener(self._database, worker, lease, receive)
         self._letters: Final = BatchSender(self._send, engine.timeout)
         self._changes: Final = BatchSender(self._publish, engine.timeout)
-        self._channel: Final = self._database.channel
         self.sessions: Final = PostgresSessions(self._calls.run)
         self.events: Final = PostgresEvents(self._calls.run, engine.max_events)
         self.tasks: Final = PostgresTasks(self._calls.run)
@@ -160,7 +159,7 @@ class PostgresConnection:
         rows = await self._calls.run(
             statements.SEND,
             names=names,
-            channels=[self._channel(name) for name in names],
+            channels=[self._database.channel(name) for name in names],
             to=[name for name, _ in letters],
             contents=[content for _, content in letters],
         )
@@ -175,5 +174,5 @@ class PostgresConnection:
             await self._changes.add(changes)
 
     async def _publish(self, changes: Sequence[bytes]) -> None:
-        values = {"contents": list(changes), "channel": self._channel("")}
+        values = {"contents": list(changes), "channel": self._database.channel("")}
         await self._calls.run(statements.PUBLISH, number=len(changes), **values)

@@ -122,9 +122,8 @@ class Listener:
             "lease": self._lease.seconds,
             "read": self._read,
             "seen": seen,
+            "limit": _CHUNK,
         }
-        rows = await self._database.ask(
-            connection, statements.RENEW_AND_READ, {**values, "limit": _CHUNK}
-        )
+        rows = await self._database.ask(connection, statements.RENEW_AND_READ, values)
         self._read = []
         return rows

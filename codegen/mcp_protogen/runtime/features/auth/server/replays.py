@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack
 from logging import getLogger
 from secrets import token_urlsafe
 from time import time
-from types import TracebackType
 from typing import Final, Protocol, Self
 
 from ....core.base64url import base64url
@@ -68,12 +67,7 @@ class SharedReplays:
         self._connection = await self._stack.enter_async_context(connecting)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._connection = None
         await self._stack.aclose()
 
