@@ -176,6 +176,12 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.bridge.bridge_app import (
         bridge_app as bridge_app,
     )
+    from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import (
+        PostgresEngine as PostgresEngine,
+    )
+    from mcp_protogen.runtime.features.sharing.redis.redis_engine import (
+        RedisEngine as RedisEngine,
+    )
     from mcp_protogen.runtime.features.skills.entries import (
         SkillFile as SkillFile,
         UnverifiedSkill as UnverifiedSkill,
@@ -268,23 +274,17 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.tasks.requested import (
         RequestedTask as RequestedTask,
     )
-    from mcp_protogen.runtime.sharing.engine import (
+    from mcp_protogen.runtime.storage.engine import (
         EngineUnavailable as EngineUnavailable,
         Shared as Shared,
     )
-    from mcp_protogen.runtime.sharing.memory import (
+    from mcp_protogen.runtime.storage.memory import (
         MemoryEngine as MemoryEngine,
     )
-    from mcp_protogen.runtime.sharing.memory_tasks import (
+    from mcp_protogen.runtime.storage.memory_tasks import (
         MemoryTaskStore as MemoryTaskStore,
     )
-    from mcp_protogen.runtime.sharing.postgres.postgres_engine import (
-        PostgresEngine as PostgresEngine,
-    )
-    from mcp_protogen.runtime.sharing.redis.redis_engine import (
-        RedisEngine as RedisEngine,
-    )
-    from mcp_protogen.runtime.sharing.task_files import (
+    from mcp_protogen.runtime.storage.task_files import (
         FileTaskStore as FileTaskStore,
     )
     from mcp_protogen.runtime.testing import (
@@ -628,6 +628,8 @@ _MODULES = {
     "MemoryReplays": "features.auth.server.replays",
     "SharedReplays": "features.auth.server.replays",
     "bridge_app": "features.bridge.bridge_app",
+    "PostgresEngine": "features.sharing.postgres.postgres_engine",
+    "RedisEngine": "features.sharing.redis.redis_engine",
     "SkillFile": "features.skills.entries",
     "UnverifiedSkill": "features.skills.entries",
     "InvalidSkill": "features.skills.folder",
@@ -670,13 +672,11 @@ _MODULES = {
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "RequestedTask": "server.tasks.requested",
-    "EngineUnavailable": "sharing.engine",
-    "Shared": "sharing.engine",
-    "MemoryEngine": "sharing.memory",
-    "MemoryTaskStore": "sharing.memory_tasks",
-    "PostgresEngine": "sharing.postgres.postgres_engine",
-    "RedisEngine": "sharing.redis.redis_engine",
-    "FileTaskStore": "sharing.task_files",
+    "EngineUnavailable": "storage.engine",
+    "Shared": "storage.engine",
+    "MemoryEngine": "storage.memory",
+    "MemoryTaskStore": "storage.memory_tasks",
+    "FileTaskStore": "storage.task_files",
     "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",

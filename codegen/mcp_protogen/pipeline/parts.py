@@ -243,7 +243,7 @@ CONTENTS: Final = (
         {
             "core": ("clocks", "quotas"),
             "http": ("headers", "server", "sse"),
-            "sharing": ("engine", "memory", "memory_tasks"),
+            "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
         },
         (
@@ -258,8 +258,8 @@ CONTENTS: Final = (
             ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            ("sharing.engine", ("EngineUnavailable", "Shared")),
-            ("sharing.memory", ("MemoryEngine",)),
+            ("storage.engine", ("EngineUnavailable", "Shared")),
+            ("storage.memory", ("MemoryEngine",)),
         ),
     ),
     Contents(
@@ -333,13 +333,13 @@ CONTENTS: Final = (
         {
             "rpc.tasks": (),
             "core": ("base64url", "clocks", "files"),
-            "sharing": ("engine", "memory_tasks", "task_files"),
+            "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("rpc.tasks.at_peer", ("TaskCancelled", "TaskState")),
             ("rpc.tasks.options", ("TaskOptions",)),
-            ("sharing.memory_tasks", ("MemoryTaskStore",)),
-            ("sharing.task_files", ("FileTaskStore",)),
+            ("storage.memory_tasks", ("MemoryTaskStore",)),
+            ("storage.task_files", ("FileTaskStore",)),
         ),
     ),
     Contents(
@@ -449,13 +449,13 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"redis"}),
-        {"sharing": ("engine", "lease", "redis")},
-        (("sharing.redis.redis_engine", ("RedisEngine",)),),
+        {"features.sharing": ("lease", "redis"), "storage": ("engine",)},
+        (("features.sharing.redis.redis_engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
-        {"sharing": ("engine", "lease", "postgres")},
-        (("sharing.postgres.postgres_engine", ("PostgresEngine",)),),
+        {"features.sharing": ("lease", "postgres"), "storage": ("engine",)},
+        (("features.sharing.postgres.postgres_engine", ("PostgresEngine",)),),
     ),
 )
 

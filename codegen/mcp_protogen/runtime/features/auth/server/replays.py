@@ -10,7 +10,7 @@ from typing import Final, Protocol, Self
 from ....core.base64url import base64url
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
-from ....sharing.engine import Delivery, Engine, EngineConnection, EngineUnavailable
+from ....storage.engine import Delivery, Engine, EngineConnection, EngineUnavailable
 from .expiring import ExpiringCache
 
 _log: Final = Throttle(getLogger(__name__))

@@ -27,7 +27,7 @@ from ....rules import task_methods as methods
 from ....rules.task_forms import TASKS_EXTENSION, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
-from ....sharing.memory_tasks import MemoryTaskStore
+from ....storage.memory_tasks import MemoryTaskStore
 from ..forwarded_request import awaited
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 from ..task_carrying import relating

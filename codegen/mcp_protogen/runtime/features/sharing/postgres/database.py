@@ -8,7 +8,7 @@ from hashlib import sha256
 from socket import MSG_PEEK, SHUT_RDWR, socket
 from typing import Any, Final, TypeAlias
 
-from ..engine import EngineUnavailable
+from ....storage.engine import EngineUnavailable
 from .statements import LAYOUT, PREPARE, Schema
 
 Row: TypeAlias = tuple[Any, ...]

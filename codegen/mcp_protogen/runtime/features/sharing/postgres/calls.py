@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from ..engine import EngineUnavailable
+from ....storage.engine import EngineUnavailable
 from ..lease import now
 from .database import Database, Row, is_open
 

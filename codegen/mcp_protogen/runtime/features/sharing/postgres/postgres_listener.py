@@ -7,7 +7,7 @@ from logging import getLogger
 from random import uniform
 from typing import Any, Final
 
-from ..engine import GAP, Change, Letter, Receive
+from ....storage.engine import GAP, Change, Letter, Receive
 from ..lease import Lease, now
 from . import statements
 from .database import Database, Row

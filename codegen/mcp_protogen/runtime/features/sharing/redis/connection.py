@@ -9,7 +9,7 @@ from importlib import import_module
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..engine import EngineUnavailable
+from ....storage.engine import EngineUnavailable
 from ..lease import now
 from .scripts import LOAD, Script
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
-from ..engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSession
+from ....storage.engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSession
 from . import statements
 from .database import Row, is_text
 

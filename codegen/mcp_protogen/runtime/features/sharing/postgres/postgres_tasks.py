@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from ..engine import StoredTask
+from ....storage.engine import StoredTask
 from . import statements
 from .postgres_stores import MAX_LIFETIME, Call
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
-from ..engine import Appended, Event, Events, Saved, StoredSession
+from ....storage.engine import Appended, Event, Events, Saved, StoredSession
 from . import scripts
 from .connection import Argument, Calls
 from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, Script, milliseconds

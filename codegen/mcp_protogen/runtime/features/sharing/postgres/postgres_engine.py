@@ -9,7 +9,7 @@ from random import uniform
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ..engine import EngineUnavailable, Receive
+from ....storage.engine import EngineUnavailable, Receive
 from ..lease import Lease
 from . import statements
 from .calls import BatchSender, Calls, end_tasks

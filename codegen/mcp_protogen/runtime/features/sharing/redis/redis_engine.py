@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ..engine import EngineUnavailable, Receive
+from ....storage.engine import EngineUnavailable, Receive
 from ..lease import Lease
 from .connection import Calls, Connection, RawConnection, redis_module
 from .redis_listener import Listener

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from ..engine import StoredTask
+from ....storage.engine import StoredTask
 from . import scripts
 from .connection import Argument, Calls
 from .scripts import Script

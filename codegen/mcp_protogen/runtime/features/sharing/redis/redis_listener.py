@@ -4,7 +4,7 @@ import asyncio
 from logging import getLogger
 from typing import Any, Final
 
-from ..engine import GAP, Change, EngineUnavailable, Letter, Receive
+from ....storage.engine import GAP, Change, EngineUnavailable, Letter, Receive
 from ..lease import Lease, now
 from . import scripts
 from .connection import LONGEST_PAUSE, Calls, Command, Connection
