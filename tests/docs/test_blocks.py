@@ -24,6 +24,7 @@ from website.drawings.graphs import mermaid
 # What has no kind and is no command, by its page and how it begins: the test that compares it with
 # what it shows, or why none can.
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
+    ("CONTRIBUTING.md", "auth "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
     ("CONTRIBUTING.md", "base "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "connect "): "tests/unit/test_architecture.py",

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.core import telemetry
 from mcp_protogen.runtime.core.middleware import MethodCall
+from mcp_protogen.runtime.features import telemetry
 from mcp_revisions import REVISIONS, McpError, connect_in_memory, v2025_11_25
 from mcp_revisions import v2026_07_28 as mcp
 from opentelemetry.trace import get_current_span

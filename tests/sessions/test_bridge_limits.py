@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.bridge.proxies import ProxyServerRuntime
+from mcp_protogen.runtime.features.bridge.proxies import ProxyServerRuntime
 from mcp_protogen.runtime.http.client.outgoing import request_of
 from mcp_protogen.runtime.transports import memory
 from mcp_revisions.v2025_11_25 import Session

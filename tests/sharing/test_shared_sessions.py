@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions import peers
-from mcp_protogen.runtime.sharing.engine import GAP, Change, Letter
+from mcp_protogen.runtime.storage.engine import GAP, Change, Letter
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,

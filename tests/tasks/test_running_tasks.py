@@ -8,7 +8,7 @@ from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
 from mcp_protogen.runtime.rpc.tasks.task import Task
 from mcp_protogen.runtime.server.tasks.runner import TaskRunner
-from mcp_protogen.runtime.sharing.engine import EngineUnavailable
+from mcp_protogen.runtime.storage.engine import EngineUnavailable
 from mcp_revisions import (
     REVISIONS,
     Accepted,

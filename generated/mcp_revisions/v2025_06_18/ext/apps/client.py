@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from mcp_protogen.runtime.client.ui import UiHost
+from mcp_protogen.runtime.features.ui.host import UiHost
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
