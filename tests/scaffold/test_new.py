@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -12,6 +13,8 @@ from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind
 from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
+from mcp_protogen.scaffold.start import NewOptions, start
+from support import tables
 from support.revisions import HANDSHAKE, REVISIONS
 from support.running import Run
 
@@ -29,6 +32,24 @@ def test_settings_and_lock_of_a_new_project_agree(mcp_gen: Run, tmp_path: Path) 
     assert [*lock.inputs.revisions] == ["2025-11-25"]
     done = mcp_gen("sync", "clock", "--check")
     assert (done.code, done.err) == (0, "")
+
+
+def test_what_is_wrong_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    def ask(question: str, *_: object) -> NoReturn:
+        raise AssertionError(question)
+
+    (tmp_path / "full" / "mine").mkdir(parents=True)
+    for options, code in (
+        (NewOptions("a/b"), "unusable-name"),
+        (NewOptions("full"), "folder-not-empty"),
+        (
+            NewOptions("clock", ProjectKind.CLIENT, shared=ProjectEngine.REDIS),
+            "conflicting-options",
+        ),
+    ):
+        with tables.case(options), pytest.raises(ProblemError) as raised:
+            start(options, ask)
+        assert [one.code for one in raised.value.problems] == [code]
 
 
 def test_without_a_terminal_nothing_is_asked(mcp_gen: Run, tmp_path: Path) -> None:
