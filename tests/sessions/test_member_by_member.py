@@ -54,7 +54,8 @@ def noting(base: type) -> Any:
     def begin(self: object) -> None:
         pass
 
-    members = {"request": send, "notify": send, "__mcp_runtime__": Behind()}
+    sends = dict.fromkeys(("request", "request_once", "notify"), send)
+    members = {**sends, "__mcp_runtime__": Behind()}
     return type("Noting", (base,), {**members, "__init__": begin})()
 
 

@@ -13,7 +13,7 @@ from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.rpc.peer import params_of
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from . import methods
 from . import models as m
 
@@ -213,7 +213,7 @@ class Server(ServerBase[Session]):
     """The name and version of the server; the name of its class if this is None."""
     instructions: str | None = None
     """Instructions for a model that uses this server."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "completion/complete": (methods.COMPLETE, "on_complete"),
             "logging/setLevel": (methods.SET_LEVEL, "on_set_level"),

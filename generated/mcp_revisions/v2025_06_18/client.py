@@ -14,7 +14,7 @@ from mcp_protogen.runtime.client.tool_results import ReadAs, reader
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.rpc.peer import all_items, params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from . import methods
 from . import models as m
 
@@ -29,7 +29,7 @@ class Client(ClientBase):
     TABLE = methods.TABLE
     info: m.Implementation | None = None
     """The name and version of the client; the name of its class if this is None."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "elicitation/create": (methods.ELICIT, "on_elicit"),
             "ping": (methods.PING, "on_ping"),

@@ -14,7 +14,7 @@ from mcp_protogen.runtime.client.tool_results import ReadAs, reader
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.rpc.peer import all_items, params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from . import methods
 from . import models as m
 
@@ -29,7 +29,7 @@ class Client(ClientBase):
     TABLE = methods.TABLE
     info: m.Implementation | None = None
     """The name and version of the client; the name of its class if this is None."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "elicitation/create": (methods.ELICIT, "on_elicit"),
             "ping": (methods.PING, "on_ping"),
@@ -571,7 +571,8 @@ class Client(ClientBase):
         """
         params = params_of(methods.CALL_TOOL, given, options, ("name", "arguments"))
         read = reader(methods.CALL_TOOL, params, as_, check) if as_ is not None or check else None
-        result = await self.request(methods.CALL_TOOL, params, **options)
+        send: Any = self.request if getattr(params, "task", None) is None else self.request_once
+        result = await send(methods.CALL_TOOL, params, **options)
         return read(result) if read else result
 
     @overload

@@ -14,7 +14,7 @@ from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.rpc.peer import all_items, params_of
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.questions import Answer, Form, ask_form, is_question
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from . import methods
 from . import models as m
 
@@ -110,7 +110,8 @@ class Session(SessionBase):
         if is_question(*given):
             return await ask_form(self, methods.ELICIT, *given, **options)
         params = params_of(methods.ELICIT, given, options, ("message", "requested_schema"))
-        return await self.request(methods.ELICIT, params, **options)
+        send: Any = self.request if getattr(params, "task", None) is None else self.request_once
+        return await send(methods.ELICIT, params, **options)
 
     @overload
     async def notify_cancelled(
@@ -347,7 +348,8 @@ class Session(SessionBase):
         Should have the capability `tasks.requests.sampling.createMessage` if `task` is given.
         """
         params = params_of(methods.CREATE_MESSAGE, given, options, ("messages", "max_tokens"))
-        return await self.request(methods.CREATE_MESSAGE, params, **options)
+        send: Any = self.request if getattr(params, "task", None) is None else self.request_once
+        return await send(methods.CREATE_MESSAGE, params, **options)
 
     @overload
     async def cancel_task(
@@ -456,7 +458,7 @@ class Server(ServerBase[Session]):
     """The name and version of the server; the name of its class if this is None."""
     instructions: str | None = None
     """Instructions for a model that uses this server."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "completion/complete": (methods.COMPLETE, "on_complete"),
             "logging/setLevel": (methods.SET_LEVEL, "on_set_level"),

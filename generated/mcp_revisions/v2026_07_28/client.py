@@ -14,7 +14,7 @@ from mcp_protogen.runtime.client.tool_results import ReadAs, reader
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.rpc.peer import all_items, params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from . import methods
 from . import models as m
 
@@ -29,8 +29,8 @@ class Client(ClientBase):
     TABLE = methods.TABLE
     info: m.Implementation | None = None
     """The name and version of the client; the name of its class if this is None."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
-    INPUT_REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
+    INPUT_REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "elicitation/create": (methods.ELICIT, "on_elicit"),
             "roots/list": (methods.LIST_ROOTS, "on_list_roots"),
@@ -142,7 +142,7 @@ class Client(ClientBase):
         Needs the capability `prompts`.
         """
         params = params_of(methods.GET_PROMPT, given, options, ("name", "arguments"))
-        return await self.__mcp_runtime__.complete(methods.GET_PROMPT, params, options)
+        return await self.request(methods.GET_PROMPT, params, **options)
 
     @overload
     async def list_prompts(
@@ -240,7 +240,7 @@ class Client(ClientBase):
         Needs the capability `resources`.
         """
         params = params_of(methods.READ_RESOURCE, given, options, ("uri",))
-        return await self.__mcp_runtime__.complete(methods.READ_RESOURCE, params, options)
+        return await self.request(methods.READ_RESOURCE, params, **options)
 
     @overload
     async def list_resource_templates(
@@ -384,7 +384,7 @@ class Client(ClientBase):
         """
         params = params_of(methods.CALL_TOOL, given, options, ("name", "arguments"))
         read = reader(methods.CALL_TOOL, params, as_, check) if as_ is not None or check else None
-        result = await self.__mcp_runtime__.complete(methods.CALL_TOOL, params, options)
+        result = await self.request(methods.CALL_TOOL, params, **options)
         return read(result) if read else result
 
     @overload

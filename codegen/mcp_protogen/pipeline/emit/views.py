@@ -142,7 +142,7 @@ def spec_class(method: MethodIR) -> str:
 
 def spec_type(method: MethodIR) -> str:
     """Return the type of a method's entry in the table."""
-    results = "" if method.kind == "notification" else f", {result(method)}"
+    results = "" if method.kind == "notification" else f", {plain_result(method)}, {result(method)}"
     return f"{spec_class(method)}[m.{method.params}{results}]"
 
 

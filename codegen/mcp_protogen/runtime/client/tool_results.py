@@ -12,7 +12,7 @@ from ..core.json import is_object
 from ..core.many_errors import problems_within
 from ..core.models.base import declared
 from ..core.models.tool_result import ToolResult
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 
 T = TypeVar("T")
 
@@ -31,9 +31,7 @@ class ToolFailed(ProtocolError):
         self.result: Final = result
 
 
-def reader(
-    spec: RequestSpec[Any, Any], params: Any, as_: Any, check: bool | None
-) -> Callable[[Any], Any]:
+def reader(spec: AnyRequest, params: Any, as_: Any, check: bool | None) -> Callable[[Any], Any]:
     """Return a function that reads a result as the type `as_`, if there is one.
 
     It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer` for what does

@@ -19,21 +19,22 @@ deleted; `Endpoint.fail` ends one of our own, where a transport knows that no an
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar, Unpack, get_args
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar, Unpack, cast, get_args
 
 from pydantic import ValidationError
 
-from ..core.errors import LocalError
-from ..core.models.base import WireModel
+from ..core.errors import InvalidAnswer, LocalError
+from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import message_of, pointer_to
 from ..core.options import CallOptions
 from ..core.pagination import items
-from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.method_table import MethodTable
 from .endpoint import Endpoint
 
 P = TypeVar("P")
 R = TypeVar("R")
+A = TypeVar("A")
 T = TypeVar("T")
 
 
@@ -47,9 +48,11 @@ class PeerRuntime(Protocol):
     @property
     def endpoint(self) -> Endpoint: ...
 
+    async def complete(self, spec: AnyRequest, params: Any, options: CallOptions, /) -> Any: ...
+
     async def request(
-        self, spec: RequestSpec[P, R], params: P | None, options: CallOptions, /
-    ) -> R: ...
+        self, spec: RequestSpec[P, Any, A], params: P | None, options: CallOptions, /
+    ) -> A: ...
 
     async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None: ...
 
@@ -68,9 +71,25 @@ class Peer:
         raise NotImplementedError
 
     async def request(
-        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+        self, spec: RequestSpec[P, R, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
-        """Send a request and wait for its result; None leaves out params that may be left out.
+        """Return the result of a request; None leaves out params that may be left out.
+
+        What the peer asks back before is answered by the handlers. Raise what `request_once`
+        raises, and `RemoteError` for an answer that is no result.
+        """
+        if "task_augmentable" in spec.traits and declared(params, "task") is not None:
+            raise LocalError(f"{spec.method} with `task` has a task as answer: use request_once")
+        answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
+        if not isinstance(answer, spec.results[0]):
+            what = type(answer).__name__
+            raise InvalidAnswer(f"{spec.method} was answered with {what}; see request_once")
+        return cast(R, answer)
+
+    async def request_once(
+        self, spec: RequestSpec[P, Any, A], params: P | None, **options: Unpack[CallOptions]
+    ) -> A:
+        """Send a request and return what comes: its result, a task, or a question.
 
         Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
         `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. When the call
@@ -88,7 +107,7 @@ class Peer:
 
 def all_items(
     peer: Peer,
-    spec: RequestSpec[P, R],
+    spec: RequestSpec[P, R, Any],
     of: Callable[[R], Sequence[T]],
     params: P | None,
     options: Any,

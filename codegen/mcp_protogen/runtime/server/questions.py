@@ -28,7 +28,7 @@ from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.options import CallOptions
 from ..core.sendable import Unsendable, check_finite
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 from ..rpc.peer import Peer
 
 T = TypeVar("T")
@@ -100,9 +100,9 @@ class Form(Generic[T_co]):
                     required.append(name)
         self._asked: Final[JSONObject] = {FORM: _form(fields, required)}
         self._as_text: Final[JSONObject] = {FORM: _form({name: {} for name in fields}, [])}
-        self._fitted: Final[dict[RequestSpec[Any, Any], JSONObject]] = {}
+        self._fitted: Final[dict[AnyRequest, JSONObject]] = {}
 
-    def fitted(self, spec: RequestSpec[Any, Any], revision: str) -> JSONObject:
+    def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
         """Return the form in the words of a revision, whose request for it is `spec`.
 
         Raise `LocalError` for a member that the revision cannot show.
@@ -172,7 +172,7 @@ def is_question(*given: Any) -> bool:
 
 async def ask_form(
     session: Peer,
-    spec: RequestSpec[Any, Any],
+    spec: AnyRequest,
     message: str,
     kind: Any,
     task: WireModel | None = None,
@@ -187,7 +187,7 @@ async def ask_form(
     wire: JSONObject = {"message": message, FORM: asked.fitted(spec, session.TABLE.revision)}
     if task is not None:
         wire["task"] = task.to_wire()
-    answer = await session.request(spec, validator_of(spec.params)(wire), **options)
+    answer = await session.request_once(spec, validator_of(spec.params)(wire), **options)
     plain: type[WireModel] = spec.results[0]
     if isinstance(answer, plain):
         return asked.read(answer)
@@ -351,7 +351,7 @@ def _no_form(where: str, why: str, cure: str) -> TypeError:
     return TypeError(f"{where} cannot be asked for in a form: it {why}; {cure}")
 
 
-def _fitted(name: str, field: JSONObject, spec: RequestSpec[Any, Any], revision: str) -> JSONObject:
+def _fitted(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
     for candidate in _ways(field):
         wire = {"message": "", FORM: _form({name: candidate}, [])}
         try:

@@ -15,7 +15,7 @@ from mcp_protogen.runtime.client.tasks.calls import TaskCalls
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.rpc.peer import params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from . import methods
 from . import models as m
 
@@ -26,7 +26,7 @@ class TasksClient(TaskCalls):
     """What a client with the extension sends and handles: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType(
         {
             "notifications/tasks": (methods.TASK_STATUS, "on_task_status"),
