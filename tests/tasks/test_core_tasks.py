@@ -58,7 +58,7 @@ async def test_call_keeps_its_own_task_for_a_tool_that_is_always_a_task() -> Non
     tapped = Tapped()
     async with client_of(Jobs(), Caller(), tap=keeping(tapped), options=OPTIONS) as client:
         assert "needed" in [tool.name async for tool in client.iter_tools()]
-        created = await client.call_tool("needed", task=m.TaskMetadata(ttl=1234))
+        created = await client.call_as_task("needed", task=m.TaskMetadata(ttl=1234))
         assert isinstance(created, m.CreateTaskResult)
     (sent,) = (message for _, message in tapped if message.get("method") == "tools/call")
     assert sent["params"]["task"] == {"ttl": 1234}

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.core.spec import (
     AnyRequest,
     ErrorSpec,
@@ -17,6 +16,8 @@ from mcp_protogen.runtime.core.spec import (
     RequestSpec,
     Rules,
 )
+from mcp_protogen.runtime.messages.method_table import MethodTable
+
 from . import capabilities as c
 from . import models as m
 

@@ -17,18 +17,15 @@ which waits for no answer any more, and `Endpoint.cancel_all` all of them, as wh
 deleted; `Endpoint.fail` ends one of our own, where a transport knows that no answer will come.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar, Unpack, cast, get_args
-
-from pydantic import ValidationError
+from collections.abc import AsyncIterator, Callable, Sequence
+from enum import Enum
+from typing import Any, ClassVar, Final, Protocol, TypeVar, Unpack, cast
 
 from ..core.errors import InvalidAnswer, LocalError
-from ..core.models.base import WireModel, declared
-from ..core.models.validation_errors import message_of, pointer_to
+from ..core.models.base import declared
 from ..core.options import CallOptions
 from ..core.pagination import items
-from ..core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..messages.method_table import MethodTable
 from .endpoint import Endpoint
 
@@ -38,8 +35,22 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-class WrongCall(LocalError, TypeError):
-    """The arguments of a call are neither the params of its method nor members of them."""
+class Omitted(Enum):
+    """The type of `OMITTED`."""
+
+    OMITTED = "omitted"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+OMITTED: Final = Omitted.OMITTED
+"""The value of an argument that is left out, where null would say something else."""
+
+
+def present(**members: Any) -> dict[str, Any]:
+    """Return members without those that are left out."""
+    return {name: value for name, value in members.items() if value is not OMITTED}
 
 
 class PeerRuntime(Protocol):
@@ -122,98 +133,3 @@ def all_items(
         return await peer.request(spec, next_page, **options)
 
     return items(page, of, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)
-
-
-class _Params(NamedTuple):
-    """A class of params, with the Python names of its members, and of those to give."""
-
-    cls: type[WireModel]
-    members: Sequence[str]
-    required: frozenset[str]
-
-
-class _Spellings(NamedTuple):
-    """The classes that the params of a message may have, and how errors describe a call."""
-
-    classes: tuple[type[WireModel], ...]
-    arms: tuple[_Params, ...]
-    hint: str
-
-
-_OPTIONS: Final = CallOptions.__optional_keys__
-
-
-def params_of(
-    spec: CallSpec[Any], given: tuple[Any, ...], options: dict[str, Any], names: tuple[str, ...]
-) -> Any:
-    """Return the params of a call that gives them as a whole or member by member.
-
-    `names` are the members that may be given by position. Members are taken out of `options`. Raise
-    `WrongCall` for a call that is neither.
-    """
-    spellings = _spellings(spec)
-    allowed = _OPTIONS if isinstance(spec, RequestSpec) else frozenset[str]()
-    members = {name: options.pop(name) for name in options.keys() - allowed}
-    whole = "params" in members
-    if whole:
-        given = (members.pop("params"), *given)
-    elif given == (None,) and not members:
-        given = ()
-    if whole or (given and isinstance(given[0], spellings.classes)):
-        if members or given[1:]:
-            what = f"params as a whole, and besides {', '.join(members) or repr(given[1])[:80]}"
-            raise WrongCall(f"{spec.method} got {what}; {spellings.hint}")
-        return given[0]
-    if len(given) > len(names):
-        known = f"only {', '.join(names)}" if names else "nothing"
-        raise WrongCall(f"{spec.method} takes {known} by position; {spellings.hint}")
-    for name in members.keys() & set(names[: len(given)]):
-        raise WrongCall(f"{spec.method} got {name} twice; {spellings.hint}")
-    members = dict(zip(names, given, strict=False)) | members
-    if not members and not any(arm.required for arm in spellings.arms):
-        return None
-    return _made(spec.method, members, spellings)
-
-
-def _made(method: str, members: Mapping[str, Any], spellings: _Spellings) -> WireModel:
-    """Return the params that have `members`: of the class that knows and needs just these."""
-
-    def misfit(arm: _Params) -> tuple[int, int]:
-        return len(members.keys() - arm.members), len(arm.required - members.keys())
-
-    arm = min(spellings.arms, key=misfit)
-    for what, names in (
-        ("has no member", members.keys() - arm.members),
-        ("needs the member", arm.required - members.keys()),
-    ):
-        if names:
-            raise WrongCall(f"{method} {what} {', '.join(sorted(names))}; {spellings.hint}")
-    try:
-        return arm.cls(**members)
-    except ValidationError as error:
-        line = error.errors(include_url=False)[0]
-        at = pointer_to(line["loc"])
-        what = f"{method} got a wrong member {at}: {message_of(line)}"
-        raise WrongCall(f"{what}; {spellings.hint}") from error
-
-
-@cache
-def _spellings(spec: CallSpec[Any]) -> _Spellings:
-    classes = tuple(dict.fromkeys(_classes(spec.params)))
-    arms: list[_Params] = []
-    for cls in classes:
-        fields = cls.__pydantic_fields__
-        required = frozenset(name for name, field in fields.items() if field.is_required())
-        arms.append(_Params(cls, tuple(fields), required))
-    whole = " or ".join(cls.__name__ for cls in classes)
-    each = "; or ".join(", ".join(arm.members) for arm in arms)
-    return _Spellings(classes, tuple(arms), f"give {whole}, or its members: {each}")
-
-
-def _classes(expression: Any) -> Iterator[type[WireModel]]:
-    if isinstance(expression, type):
-        if issubclass(expression, WireModel):
-            yield expression
-        return
-    for arm in get_args(getattr(expression, "__value__", expression)):
-        yield from _classes(arm)

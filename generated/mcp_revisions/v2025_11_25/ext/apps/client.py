@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from mcp_protogen.runtime.client.ui import UiHost
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+
 from . import methods
 from . import models as m
 

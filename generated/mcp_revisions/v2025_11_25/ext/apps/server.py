@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.server.base import ServerBase
+
 from ...server import Session
 from . import methods
 

@@ -15,6 +15,7 @@ from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.server.base import ServerBase
+
 from ...server import Session
 from . import methods
 from . import models as m

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.core.extensions import AddedMembers, ClaimedResult, Extension
 from mcp_protogen.runtime.core.spec import AnyRequest, ErrorSpec, NotificationSpec, RequestSpec
+
 from . import capabilities as c
 from . import models as m
 
