@@ -42,7 +42,11 @@ PARAMETERS: dict[str, list[str]] = {
     "a union": ["x: str", "task: "],
     "constants": ['level: Literal["b", "c"]'],
     "named params": ["params: str", "y: str | None = None"],
-    "null or absent": ["x: str | None | Omitted = OMITTED", "*", "any_: Any | None | Omitted = "],
+    "null or absent": [
+        "*",
+        "x: str | None | Omitted = OMITTED",
+        "any_: Any | None | Omitted = OMITTED",
+    ],
 }
 MADE = {
     "one optional member": "m.TryRequestParams(x=x, y=y, meta=meta)",
@@ -83,7 +87,7 @@ def stub_of(params: Json, results: Json, variants: Json) -> tuple[Call, ...]:
     own = {"message": "TryRequest", "senders": ["client"], "results": ["TryResult"]}
     facts["methods"]["try/it"] = {**facts["methods"]["user/ask"], **own, "variants": variants}
     facts["methods"]["try/it"] |= {"requires": {}}
-    del facts["methods"]["try/it"]["params"]
+    facts["methods"]["try/it"]["params"] = params.get("$ref", "/TryRequestParams").rsplit("/")[-1]
     return stubs_of(schemas.derive(document, facts).ir)["try/it"]
 
 

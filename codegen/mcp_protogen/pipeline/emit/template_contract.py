@@ -174,7 +174,7 @@ MACROS = (
             "handle(method, session)": "The coroutine to override for a message that comes in.",
             "handlers(name, spec, methods, kind)": "The table of such coroutines of one kind.",
             "ask(method)": "The coroutine that asks the user for a value of a type.",
-            "imports(needed)": "The imports of names by module.",
+            "imports(needed, runtime)": "The imports of names by module.",
             "made_params(call)": "The statements that make params of the members of a call.",
             'parameters(call, own, options="**options: Unpack[CallOptions]")': (
                 "The parameters of a call, with some of its own."

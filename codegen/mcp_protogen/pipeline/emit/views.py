@@ -108,10 +108,9 @@ def _may_be_null(field: FieldIR) -> bool:
 def _parameter(field: FieldIR) -> str:
     if is_needed(field):
         return f"{field.name}: {argument_annotation(field.type)}"
-    if _may_be_null(field):
-        hint = "Any" if isinstance(field.type, Anything) else argument_annotation(field.type)
-        return f"{field.name}: {union_of(dict.fromkeys((hint, 'None', 'Omitted')))} = OMITTED"
     hint = argument_annotation(OneOf((field.type, Scalar("null"))))
+    if _may_be_null(field):
+        return f"{field.name}: {hint} | Omitted = OMITTED"
     return f"{field.name}: {hint} = None"
 
 

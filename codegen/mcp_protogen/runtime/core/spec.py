@@ -159,7 +159,7 @@ class CallSpec(Generic[P]):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RequestSpec(CallSpec[P], Generic[P, R, A]):
-    """A request: `R` is its plain answer, the first of `results`, `A` any of them."""
+    """A request: `R` is its plain answer, the first of `results`, `A` any."""
 
     results: tuple[type, ...] = field(init=False, repr=False)
 
