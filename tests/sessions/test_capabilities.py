@@ -45,7 +45,7 @@ async def log_in(session: Any, params: CallToolRequestParams) -> object:
     if session.revision == OLD:
         return (await session.request(entry(session, "elicitation/create"), by_url(OLD))).action
     if session.inputs is None:
-        return session.ask({"login": m.ElicitRequest(params=by_url(STATELESS))})
+        return session.input_required({"login": m.ElicitRequest(params=by_url(STATELESS))})
     return session.inputs.response("login", m.ElicitResult).action
 
 

@@ -233,7 +233,7 @@ async def test_questions_to_the_client_are_not_kept(clock: Clock) -> None:
     async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
         nonlocal asked
         asked += 1
-        return session.ask({"a": m.ListRootsRequest()})
+        return session.input_required({"a": m.ListRootsRequest()})
 
     made: Any = type("Ours", (pkg.load(STATELESS).Server,), {"on_read_resource": on_read_resource})
     made.middleware = (ResultCache(10),)

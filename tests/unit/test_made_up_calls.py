@@ -45,13 +45,13 @@ PARAMETERS: dict[str, list[str]] = {
     "null or absent": [
         "*",
         "x: str | None | Omitted = OMITTED",
-        "any_: Any | None | Omitted = OMITTED",
+        "any: Any | None | Omitted = OMITTED",
     ],
 }
 MADE = {
     "one optional member": "m.TryRequestParams(x=x, y=y, meta=meta)",
     "constants": "m.TryRequestParams(level=level)",
-    "null or absent": "m.TryRequestParams(**present(x=x, any_=any_))",
+    "null or absent": "m.TryRequestParams(**present(x=x, any=any))",
 }
 
 
