@@ -42,7 +42,7 @@ class Session(SessionBase):
     async def ask(
         self, message: str, form: type[T] | Form[T], **options: Unpack[CallOptions]
     ) -> Answer[T]:
-        """Ask the user for a value of a type, in a form that is made of it (`elicitation/create`)."""
+        """Ask the user for a value of a type, in a form made of it (`elicitation/create`)."""
         answer: Answer[T] = await ask_form(self, methods.ELICIT, message, form, options)
         return answer
 
