@@ -47,8 +47,6 @@ if TYPE_CHECKING:
         TaskReceiver as TaskReceiver,
     )
     from mcp_protogen.runtime.client.tool_client import (
-        OMITTED as OMITTED,
-        Omitted as Omitted,
         SyncToolClient as SyncToolClient,
         ToolClient as ToolClient,
     )
@@ -238,7 +236,8 @@ if TYPE_CHECKING:
         run_http as run_http,
     )
     from mcp_protogen.runtime.rpc.peer import (
-        WrongCall as WrongCall,
+        OMITTED as OMITTED,
+        Omitted as Omitted,
     )
     from mcp_protogen.runtime.rpc.tasks.at_peer import (
         TaskCancelled as TaskCancelled,
@@ -473,7 +472,6 @@ __all__ = [
     "WebRedirect",
     "WireModel",
     "WorkloadIdentity",
-    "WrongCall",
     "bridge_app",
     "client_metadata_document",
     "client_of",
@@ -558,8 +556,6 @@ _MODULES = {
     "TaskCalls": "client.tasks.calls",
     "TaskHandle": "client.tasks.handle",
     "TaskReceiver": "client.tasks.receiver",
-    "OMITTED": "client.tool_client",
-    "Omitted": "client.tool_client",
     "SyncToolClient": "client.tool_client",
     "ToolClient": "client.tool_client",
     "ToolFailed": "client.tool_results",
@@ -655,7 +651,8 @@ _MODULES = {
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
-    "WrongCall": "rpc.peer",
+    "OMITTED": "rpc.peer",
+    "Omitted": "rpc.peer",
     "TaskCancelled": "rpc.tasks.at_peer",
     "TaskState": "rpc.tasks.at_peer",
     "TaskOptions": "rpc.tasks.options",

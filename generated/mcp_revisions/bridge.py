@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from . import REVISIONS
 from mcp_protogen.runtime.features.bridge.bridge import BridgeBase
+
+from . import REVISIONS
 
 __all__ = ["Bridge"]
 

@@ -344,7 +344,6 @@ def test_a_package_of_one_part_does_its_work_alone(
 
 async def said(caller: Any, package: ModuleType) -> str:
     """Return the text that a tool gives."""
-    models = package.load(REVISION).models
-    result = await caller.call_tool(models.CallToolRequestParams(name="time"))
+    result = await caller.call_tool("time")
     text: str = result.content[0].text
     return text

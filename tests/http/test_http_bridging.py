@@ -19,6 +19,7 @@ from support.sessions.talking import (
     VERSION,
     Accepting,
     Hand,
+    entry,
     hello,
     pkg,
     request,
@@ -44,7 +45,9 @@ class Origin:
             nonlocal count
             count += 1
             if params.name == "ask":
-                answer: Any = await session.elicit(form("Really?", self.revision))
+                answer: Any = await session.request(
+                    entry(session, "elicitation/create"), form("Really?", self.revision)
+                )
                 return str(answer.content)
             if params.name == "report":
                 await session.progress(1, 2)

@@ -161,7 +161,7 @@ CONTENTS: Final = (
             ("core.middleware", ("CallNext", "MethodCall", "Middleware", "Network", "SessionEnd")),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
-            ("rpc.peer", ("WrongCall",)),
+            ("rpc.peer", ("OMITTED", "Omitted")),
             ("rules.handlers", ("handles",)),
             ("transports.base", ("Opener", "Received", "Transport")),
         ),
@@ -316,7 +316,7 @@ CONTENTS: Final = (
         frozenset({"tool-client"}),
         {"client": ("tool_client",), "core": ("uri_encoding", "uri_expansion")},
         (
-            ("client.tool_client", ("OMITTED", "Omitted", "SyncToolClient", "ToolClient")),
+            ("client.tool_client", ("SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
         ),
     ),

@@ -13,7 +13,7 @@ from ...core.errors import InvalidAnswer, MethodNotFound, RemoteError, RequestId
 from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
-from ...core.spec import NotificationSpec, RequestSpec, Role
+from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ...messages.jsonrpc import Call, Response, id_of, named, write_result
 from ...messages.method_table import Message, MethodTable, Notification, Pending, Request, SpecT
 from ...messages.writing import wire_text
@@ -46,7 +46,7 @@ class AboutRequest(dict[str, Any]):
         return id_of({"id": self.get("progressToken")})
 
 
-def request_of(method: str) -> RequestSpec[Any, Any]:
+def request_of(method: str) -> AnyRequest:
     """Return the entry of a request that passes as it came."""
     traits = frozenset({"long_lived"} if method == LISTEN else ())
     return RequestSpec(method, types=lambda: (Any, object), traits=traits, **_ALWAYS)
@@ -96,10 +96,10 @@ class CarryingTable(MethodTable):
     def lenient(self, report: LossReport) -> Self:
         return self
 
-    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+    def result_reader(self, spec: AnyRequest) -> Validate:
         return _as_it_came
 
-    def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
+    def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
         """Return the introduction of a server; raise `InvalidAnswer` unless it is an object.
 
         Capabilities that are not an object count as empty.
@@ -116,7 +116,7 @@ class CarryingTable(MethodTable):
         return None if params is None else json_text(params)
 
     def serialise_result(
-        self, spec: RequestSpec[Any, Any], id: RequestId, result: Any, *, meta: bytes | None = None
+        self, spec: AnyRequest, id: RequestId, result: Any, *, meta: bytes | None = None
     ) -> bytes:
         if isinstance(result, WireModel):
             return super().serialise_result(spec, id, result, meta=meta)

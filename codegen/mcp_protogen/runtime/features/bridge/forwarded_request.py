@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
 from ...core.options import Progress
-from ...core.spec import RequestSpec
+from ...core.spec import AnyRequest
 from ...server.context import RequestContext
 from .forwarding import FAILURES, error_for
 
@@ -29,7 +29,7 @@ Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
 
 
 class _Question(NamedTuple):
-    spec: RequestSpec[Any, Any]
+    spec: AnyRequest
     params: Any
     answer: Future[Any]
 
@@ -61,7 +61,7 @@ class ForwardedRequest:
             question.answer.cancel()
         self._changed.set()
 
-    async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
+    async def ask(self, spec: AnyRequest, params: Any) -> Any:
         question = _Question(spec, params, get_running_loop().create_future())
         self._questions.append(question)
         self._changed.set()

@@ -12,7 +12,7 @@ from functools import partial
 from secrets import token_hex
 from typing import Any, Final, TypeAlias
 
-from ...client.base import ClientConnection, ClientRuntime
+from ...client.base import ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
@@ -22,7 +22,7 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import NotificationSpec, RequestSpec
+from ...core.spec import AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
 from ...messages.envelope import (
     CLIENT_CAPABILITIES,
@@ -201,7 +201,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def call(
         self,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
         meta: bytes | None = None,
@@ -262,7 +262,7 @@ class ProxyServerRuntime(ServerRuntime):
     async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
         await self.client.subscription(method, params.uri)
 
-    async def _forward(self, spec: RequestSpec[Any, Any], session: SessionBase, params: Any) -> Any:
+    async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
         key = await context.once("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
@@ -288,9 +288,7 @@ class ProxyServerRuntime(ServerRuntime):
         if len(waiting) >= most:
             self._forwarded.pop(waiting[0]).cancel()
 
-    def _begin(
-        self, spec: RequestSpec[Any, Any], context: RequestContext, params: Any
-    ) -> ForwardedRequest:
+    def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
         if spec.method == RESULT:
             options = {**NO_END}
@@ -306,7 +304,7 @@ class ProxyServerRuntime(ServerRuntime):
     async def _result(
         self,
         context: RequestContext,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
     ) -> Any:
@@ -334,13 +332,13 @@ class ProxyServerRuntime(ServerRuntime):
 
     # From the server to the client.
 
-    async def ask_client(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
+    async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
         if id is None or self.carrier is None:
             return await self.put(spec, params, {} if id is None else NO_END)
         return await self.carrier.ask(id, spec, params)
 
-    async def put(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+    async def put(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         """Return the client's answer to a question, in whichever way it can be asked."""
         for context in self.contexts():
             if context.spoken.rules.server_requests:
@@ -449,11 +447,6 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
         for method, (spec, _) in entries.items()
         if method not in _OF_ONE_END
     }
-
-
-def asks(spec: RequestSpec[Any, Any], result: Any) -> bool:
-    """Return whether a result asks its client for something."""
-    return "may_require_input" in spec.traits and isinstance(result, spec.results[-1])
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:

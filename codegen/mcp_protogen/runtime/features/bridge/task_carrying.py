@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from ...core.json import JSONObject, is_object
 from ...core.options import CallOptions
-from ...core.spec import RequestSpec
+from ...core.spec import AnyRequest
 from ...messages.method_table import Request
 from ...rpc.jobs import Job
 from ...rules.task_forms import RELATED_TASK
@@ -59,7 +59,7 @@ class TaskCarrier(Protocol):
     async def call(
         self,
         context: RequestContext,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
         /,
@@ -71,7 +71,7 @@ class TaskCarrier(Protocol):
         """Return a list of tools with what their entries say of tasks."""
         ...
 
-    async def ask(self, id: str, spec: RequestSpec[Any, Any], params: Any, /) -> Any:
+    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
         """Return the client's answer to a question of a task."""
         ...
 

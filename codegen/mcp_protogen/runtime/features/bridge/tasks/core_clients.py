@@ -16,7 +16,7 @@ from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared, validator_of
 from ....core.options import CallOptions
-from ....core.spec import RequestSpec
+from ....core.spec import AnyRequest
 from ....rpc.tasks import core_form
 from ....rpc.tasks.at_peer import TaskCancelled
 from ....rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
@@ -70,7 +70,7 @@ class CoreClients(PlainClients):
     async def call(
         self,
         context: RequestContext,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
     ) -> Any:
@@ -162,7 +162,7 @@ class CoreClients(PlainClients):
             raise _without_result()
         return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
 
-    async def ask(self, id: str, spec: RequestSpec[Any, Any], params: Any) -> Any:
+    async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         wire: JSONObject = {} if params is None else params.to_wire()
         related = validator_of(spec.params)(core_form.with_related(wire, id))
         return await super().ask(id, spec, related)

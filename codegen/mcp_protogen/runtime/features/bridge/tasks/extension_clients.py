@@ -24,7 +24,7 @@ from ....core.json import JSONObject, is_object
 from ....core.models.base import declared
 from ....core.models.validation_errors import Problem, escaped
 from ....core.options import NO_END, CallOptions
-from ....core.spec import Capability, RequestSpec
+from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.method_table import Request
 from ....rpc.tasks import core_form
@@ -52,7 +52,7 @@ _PATIENCE: Final = 1.0
 
 class _Question(NamedTuple):
     asked: JSONObject
-    spec: RequestSpec[Any, Any]
+    spec: AnyRequest
     answer: Future[Any]
 
 
@@ -89,7 +89,7 @@ class ExtensionClients(PlainClients):
     async def call(
         self,
         context: RequestContext,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
     ) -> Any:
@@ -162,7 +162,7 @@ class ExtensionClients(PlainClients):
                 question.answer.cancel()
             waiting.changed.ring()
 
-    async def ask(self, id: str, spec: RequestSpec[Any, Any], params: Any) -> Any:
+    async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         if id in self.wire.handles:
             # The client waits for the result of a plain call.
             return await super().ask(id, spec, params)

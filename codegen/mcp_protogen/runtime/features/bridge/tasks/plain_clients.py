@@ -9,7 +9,7 @@ from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.extensions import EXTENSIONS
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
-from ....core.spec import Capability, RequestSpec
+from ....core.spec import AnyRequest, Capability
 from ....messages.method_table import Request
 from ....rpc.tasks.at_peer import TaskCancelled
 from ....rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
@@ -45,7 +45,7 @@ class PlainClients:
     async def call(
         self,
         context: RequestContext,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
     ) -> Any:
@@ -63,7 +63,7 @@ class PlainClients:
     def listed(self, result: Any) -> Any:
         return result
 
-    async def ask(self, id: str, spec: RequestSpec[Any, Any], params: Any) -> Any:
+    async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         return await self.server.put(spec, params, NO_END)
 
     def told(self) -> None:
