@@ -86,7 +86,13 @@ def _call(form: Form, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
     members = (*form.positional, *form.keywords)
     star = ("*",) if form.keywords else ()
     nullable = tuple(field for field in members if _may_be_null(field))
-    given = [f"{field.name}={_argument(field)}" for field in members if field not in nullable]
+    # Where the only member is given, there are params.
+    alone = len(members) == 1 and not method.params_given
+    given = [
+        f"{field.name}={field.name if alone else _argument(field)}"
+        for field in members
+        if field not in nullable
+    ]
     if nullable:
         given.append(f"**present({', '.join(f'{field.name}={field.name}' for field in nullable)})")
     clashes = any(field.name == "params" for field in members)
