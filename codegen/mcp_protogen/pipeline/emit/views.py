@@ -56,7 +56,9 @@ def result(method: MethodIR) -> str:
 
 def plain_result(method: MethodIR) -> str:
     """Return the annotation of the final result, after all questions are answered."""
-    return f"m.{method.results[0]}"
+    found = types(method)[1:]
+    asks = {"may_require_input", "task_augmentable"} & {*method.traits}
+    return union_of(found[:-1] if asks and found[1:] else found)
 
 
 def params_argument(method: MethodIR) -> str:
