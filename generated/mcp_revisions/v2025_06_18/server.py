@@ -59,7 +59,10 @@ class Session(SessionBase):
         Needs the capability `elicitation`.
         """
         if is_question(requested_schema):
-            return await ask_form(self, methods.ELICIT, message, requested_schema, options)
+            answer: m.ElicitResult = await ask_form(
+                self, methods.ELICIT, message, requested_schema, options
+            )
+            return answer
         params = m.ElicitRequestParams(
             message=message, requested_schema=requested_schema, meta=meta
         )

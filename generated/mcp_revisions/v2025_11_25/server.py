@@ -64,7 +64,10 @@ class Session(SessionBase):
         Should have the capability `tasks.requests.elicitation.create` if `task` is given.
         """
         if is_question(requested_schema):
-            return await ask_form(self, methods.ELICIT, message, requested_schema, options)
+            answer: m.ElicitResult = await ask_form(
+                self, methods.ELICIT, message, requested_schema, options
+            )
+            return answer
         params = m.ElicitRequestFormParams(
             message=message, requested_schema=requested_schema, mode=mode, meta=meta
         )

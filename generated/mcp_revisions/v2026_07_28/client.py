@@ -272,7 +272,7 @@ class Client(ClientBase):
         """Find out which versions and features a server supports (`server/discover`)."""
         params = None
         if meta is not None:
-            params = m.RequestParams(meta=SUPPLIED if meta is None else meta)
+            params = m.RequestParams(meta=meta)
         return await self.request(methods.DISCOVER, params, **options)
 
     async def subscriptions_listen(

@@ -72,7 +72,10 @@ class Session(SessionBase):
         Needs the capability `elicitation.url` if `mode` is `url`.
         """
         if is_question(requested_schema):
-            return await ask_form(self, methods.ELICIT, message, requested_schema, options)
+            answer: m.ElicitResult = await ask_form(
+                self, methods.ELICIT, message, requested_schema, options
+            )
+            return answer
         params = m.ElicitRequestFormParams(
             message=message, requested_schema=requested_schema, mode=mode
         )

@@ -27,17 +27,14 @@ class Weather(mcp.Server):
         roots = await session.list_roots()
         names = [root.name or root.uri for root in roots.roots]
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        answer = await session.create_message(
-            m.CreateMessageRequestParams(messages=[question], max_tokens=100)
-        )
+        params_ = m.CreateMessageRequestParams(messages=[question], max_tokens=100)
+        answer = await session.request_once(mcp.methods.CREATE_MESSAGE, params_)
         if isinstance(answer, m.CreateTaskResult):
             assert_type(answer.task.ttl, int | None)
             names.append(answer.task.task_id)
         else:
             names.append(answer.model)
-        await session.notify_logging_message(
-            m.LoggingMessageNotificationParams(level="info", data=names)
-        )
+        await session.notify_logging_message("info", names)
         return m.CallToolResult(content=[m.TextContent(text=name) for name in names])
 
 
@@ -115,9 +112,7 @@ def told(progress: Progress) -> None:
 async def use(client: mcp.Client) -> int:
     listed = await client.list_tools()
     assert_type(listed.ttl_ms, int)
-    found = await client.call_tool(
-        m.CallToolRequestParams(name="forecast"), timeout=5, on_progress=told
-    )
+    found = await client.call_tool("forecast", timeout=5, on_progress=told)
     assert_type(found, m.CallToolResult)
     async for tool in client.iter_tools():
         assert_type(tool, m.Tool)
@@ -459,7 +454,7 @@ class Weather(mcp.Server):
 async def use(client: mcp.Client, session: mcp.Session) -> None:
     await client.call_tool(m.GetPromptRequestParams(name="forecast"))  # wrong
     result = await client.call_tool("forecast")
-    print(result.content)  # wrong
+    print(result.contents)  # wrong
     await session.list_tools()  # wrong
     listed = await client.list_tools()
     print(listed.next_curser)  # wrong

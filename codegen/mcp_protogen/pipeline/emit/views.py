@@ -56,7 +56,9 @@ def result(method: MethodIR) -> str:
 
 def plain_result(method: MethodIR) -> str:
     """Return the annotation of the final result, after all questions are answered."""
-    return f"m.{method.results[0]}"
+    found = types(method)[1:]
+    asks = {"may_require_input", "task_augmentable"} & {*method.traits}
+    return union_of(found[:-1] if asks and found[1:] else found)
 
 
 def params_argument(method: MethodIR) -> str:
@@ -86,7 +88,13 @@ def _call(form: Form, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
     members = (*form.positional, *form.keywords)
     star = ("*",) if form.keywords else ()
     nullable = tuple(field for field in members if _may_be_null(field))
-    given = [f"{field.name}={_argument(field)}" for field in members if field not in nullable]
+    # Where the only member is given, there are params.
+    alone = len(members) == 1 and not method.params_given
+    given = [
+        f"{field.name}={field.name if alone else _argument(field)}"
+        for field in members
+        if field not in nullable
+    ]
     if nullable:
         given.append(f"**present({', '.join(f'{field.name}={field.name}' for field in nullable)})")
     clashes = any(field.name == "params" for field in members)

@@ -35,6 +35,9 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
+_ASKING: Final = frozenset({"may_require_input", "task_augmentable"})
+
+
 class Omitted(Enum):
     """The type of `OMITTED`."""
 
@@ -92,7 +95,9 @@ class Peer:
         if "task_augmentable" in spec.traits and declared(params, "task") is not None:
             raise LocalError(f"{spec.method} with `task` has a task as answer: use request_once")
         answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
-        if not isinstance(answer, spec.results[0]):
+        results = spec.results
+        # A question or a task is the last of several.
+        if not isinstance(answer, results[: -1 if spec.traits & _ASKING and results[1:] else None]):
             what = type(answer).__name__
             raise InvalidAnswer(f"{spec.method} was answered with {what}; see request_once")
         return cast(R, answer)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.runtime.core.extensions import Extension
-from mcp_protogen.runtime.core.spec import AnyRequest, ErrorSpec, NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, ErrorSpec, NotificationSpec
 
 __all__ = ["ERRORS", "EXTENSION", "NOTIFICATIONS", "REQUESTS"]
 

@@ -54,7 +54,13 @@ class TasksClient(TaskCalls):
         *,
         meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetTaskResultWorking:
+    ) -> (
+        m.GetTaskResultWorking
+        | m.GetTaskResultInputRequired
+        | m.GetTaskResultCompleted
+        | m.GetTaskResultFailed
+        | m.GetTaskResultCancelled
+    ):
         """Return the state of a task: its questions, its result or its error (`tasks/get`).
 
         Needs the capability `extensions.io.modelcontextprotocol/tasks`.

@@ -58,7 +58,11 @@ Needs the capability `extensions.io.modelcontextprotocol/tasks`.
 GET_TASK: Final[
     RequestSpec[
         m.GetTaskRequestParams,
-        m.GetTaskResultWorking,
+        m.GetTaskResultWorking
+        | m.GetTaskResultInputRequired
+        | m.GetTaskResultCompleted
+        | m.GetTaskResultFailed
+        | m.GetTaskResultCancelled,
         m.GetTaskResultWorking
         | m.GetTaskResultInputRequired
         | m.GetTaskResultCompleted
