@@ -463,7 +463,7 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
     ours = asked_of(OLD, says(**task.to_wire()))
     assert await outcome_at(ours, OLD, OLD, later) == [task]
     (error,) = await outcome_at(ours, OLD, OLD, asks(Order))
-    assert "elicitation/create was answered with CreateTaskResult" in str(error)
+    assert "elicitation/create: CreateTaskResult came" in str(error)
     # What the task comes to can be read as the answer.
     payload = m.GetTaskPayloadResult.from_wire(accepting({"name": "Ada", "weight": 1}))
     assert order.read(payload) == Accepted(Order(name="Ada", weight=1))

@@ -76,5 +76,5 @@ async def test_a_request_for_a_task_is_refused_unless_it_is_sent_once() -> None:
 async def test_a_task_that_nobody_asked_for_is_no_result() -> None:
     spec = handshake.methods.CALL_TOOL
     async with pkg.connect_in_memory(stub(handshake.Client), Working()) as one:
-        with pytest.raises(pkg.RemoteError, match="tools/call was answered with CreateTaskResult"):
+        with pytest.raises(pkg.RemoteError, match="tools/call: CreateTaskResult came"):
             await one.request(spec, old.CallToolRequestParams(name="x"))

@@ -34,7 +34,6 @@ R = TypeVar("R")
 A = TypeVar("A")
 T = TypeVar("T")
 
-
 _ASKING: Final = frozenset({"may_require_input", "task_augmentable"})
 
 
@@ -98,8 +97,7 @@ class Peer:
         results = spec.results
         # A question or a task is the last of several.
         if not isinstance(answer, results[: -1 if spec.traits & _ASKING and results[1:] else None]):
-            what = type(answer).__name__
-            raise InvalidAnswer(f"{spec.method} was answered with {what}; see request_once")
+            raise InvalidAnswer(f"{spec.method}: {type(answer).__name__} came; use request_once")
         return cast(R, answer)
 
     async def request_once(
@@ -134,7 +132,6 @@ def all_items(
         if cursor is None:
             return await peer.request(spec, params, **options)
         first: Any = spec.params() if params is None else params
-        next_page: P = first.model_copy(update={"cursor": cursor})
-        return await peer.request(spec, next_page, **options)
+        return await peer.request(spec, first.model_copy(update={"cursor": cursor}), **options)
 
     return items(page, of, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)
