@@ -97,8 +97,7 @@ async def subscribed(client: Any, mine: Any, m: Any) -> None:
 async def prompted(client: Any, m: Any) -> None:
     reference = m.PromptReference(name="completable-prompt")
     argument = m.CompleteRequestParamsArgument(name="department", value="S")
-    params = m.CompleteRequestParams(ref=reference, argument=argument)
-    assert (await client.complete(params)).completion.values == ["Sales", "Support"]
+    assert (await client.complete(reference, argument)).completion.values == ["Sales", "Support"]
     arguments = {"department": "Sales", "name": "Eve"}
     params = m.GetPromptRequestParams(name="completable-prompt", arguments=arguments)
     assert (

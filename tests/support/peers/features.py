@@ -128,8 +128,7 @@ class Use:
     async def completion(self) -> object:
         argument = self.m.CompleteRequestParamsArgument(name="name", value="a")
         reference = self.m.PromptReference(name="greet")
-        params = self.m.CompleteRequestParams(ref=reference, argument=argument)
-        return (await self.client.complete(params)).completion.values
+        return (await self.client.complete(reference, argument)).completion.values
 
     async def sampling(self) -> object:
         return await self.text("sample")
