@@ -276,7 +276,11 @@ PUBLIC: dict[str, set[str]] = {
     }
     | {"from_thread", "http_request", "progress", "request_id", "require_scopes", "state"},
 }
-IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"input_required"}}
+IN_RESULTS: dict[str, set[str]] = {
+    "Client": {"answer"},
+    "Server": set(),
+    "Session": {"input_required"},
+}
 TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schemas"} | {
     f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
 }

@@ -46,8 +46,8 @@ async def measured(*arguments: str, older: bool = False) -> str:
     spoken = REVISIONS[-2 if older else -1]
     async with connect(server, mcp.Client(), revisions=[spoken]) as client:
         try:
-            params = m.MeasureResourceRequestParams(uri="file:///a")
-            return f"{client.revision} {(await client.measure_resource(params)).bytes}"
+            found = await client.measure_resource("file:///a")
+            return f"{client.revision} {found.bytes}"
         except LocalError as error:
             return f"{client.revision} {error}"
 
