@@ -14,7 +14,7 @@ from hashlib import sha256
 from time import process_time, time
 from typing import Any, Final
 
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
+from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_revisions import (
     Authentication,
     DPoPProofs,

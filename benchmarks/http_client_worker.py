@@ -85,7 +85,9 @@ def _stdio_parameters() -> Any:
 async def _ours(stack: AsyncExitStack, revision: str, connecting: Any) -> _Call:
     client = await stack.enter_async_context(connecting)
     params = mcp_revisions.load(revision).models.CallToolRequestParams
-    return lambda: client.call_tool(params(name=_NAME, arguments=_ARGUMENTS))
+    return lambda: client.request(
+        client.TABLE.requests["tools/call"], params(name=_NAME, arguments=_ARGUMENTS)
+    )
 
 
 async def _sdks(stack: AsyncExitStack, revision: str, server: Any) -> _Call:

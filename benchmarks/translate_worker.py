@@ -46,10 +46,10 @@ def call_of(client: Any, kind: str) -> Callable[[], Awaitable[Any]]:
     """One call of a client."""
     m = pkg.load(client.TABLE.revision).models
     if kind == "call":
-        return lambda: client.call_tool(m.CallToolRequestParams(name="x", arguments={"text": "hi"}))
+        return lambda: client.call_tool("x", {"text": "hi"})
     reference = m.PromptReference(name="p")
     argument = m.CompleteRequestParamsArgument(name="name", value="a")
-    return lambda: client.complete(m.CompleteRequestParams(ref=reference, argument=argument))
+    return lambda: client.complete(reference, argument)
 
 
 async def connected(stack: AsyncExitStack, revision: str, own: str) -> Any:

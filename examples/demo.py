@@ -56,9 +56,7 @@ async def converse() -> None:
     print(f"\nThe server declares {server.capabilities().to_wire()}. The messages:")
     async with pkg.connect_in_memory(server, client, tap=show_message):
         listed = await client.list_tools()
-        result = await client.call_tool(
-            m.CallToolRequestParams(name=listed.tools[0].name, arguments={"place": "Lisbon"})
-        )
+        result = await client.call_tool(listed.tools[0].name, {"place": "Lisbon"})
     assert isinstance(result, m.CallToolResult)
     match result.content:
         case [m.TextContent(text=text)]:

@@ -36,7 +36,7 @@ async def book_table(date: Date, time: str, party_size: int, session: mcp.Sessio
     """Book a table; the user is asked for another day if there is none left."""
     if date == FULL:
         question = f"There is no table for {party_size} on {date}. Try another day?"
-        match await session.elicit(question, OtherDay):
+        match await session.ask(question, OtherDay):
             case Accepted(OtherDay(other_day=True, day=day)):
                 date = day
             case Accepted():
@@ -52,7 +52,7 @@ async def secure_payment(amount: float, session: mcp.Session) -> str:
     # The same id in each round of questions.
     id = await session.once("id", lambda: str(uuid4()))
     url = f"https://payments.example.com/confirm?amount={amount:.2f}&id={id}"
-    answer = await session.elicit(f"Confirm ${amount:.2f}.", url=url, elicitation_id=id)
+    answer = await session.elicit_url(f"Confirm ${amount:.2f}.", id, url)
     return f"The payment of ${amount:.2f} {OUTCOMES[answer.action]}."
 
 

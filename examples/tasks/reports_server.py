@@ -27,7 +27,7 @@ app = Reports("reports", version="1.0.0")
 @app.tool(task=True, idempotent=True)
 async def write_report(topic: str, session: mcp.Session, seconds: float = 2.0) -> str:
     """Write a report."""
-    answer = await session.elicit(f"How many chapters shall '{topic}' have?", int)
+    answer = await session.ask(f"How many chapters shall '{topic}' have?", int)
     chapters = answer.value if isinstance(answer, Accepted) else 3
     for chapter in range(chapters):
         await session.progress(chapter, chapters)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
         ConnectConfig as ConnectConfig,
         Servers as Servers,
     )
-    from mcp_protogen.runtime.client.skills import (
-        read_skill as read_skill,
-    )
     from mcp_protogen.runtime.client.targets import (
         Connect as Connect,
     )
@@ -50,8 +47,6 @@ if TYPE_CHECKING:
         TaskReceiver as TaskReceiver,
     )
     from mcp_protogen.runtime.client.tool_client import (
-        OMITTED as OMITTED,
-        Omitted as Omitted,
         SyncToolClient as SyncToolClient,
         ToolClient as ToolClient,
     )
@@ -109,78 +104,98 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.core.pagination import (
         page as page,
     )
-    from mcp_protogen.runtime.core.telemetry import (
-        Telemetry as Telemetry,
-    )
-    from mcp_protogen.runtime.http.auth.client.grants import (
+    from mcp_protogen.runtime.features.auth.client.grants import (
         AuthorizationCode as AuthorizationCode,
         ClientCredentials as ClientCredentials,
         EnterpriseManaged as EnterpriseManaged,
         WorkloadIdentity as WorkloadIdentity,
     )
-    from mcp_protogen.runtime.http.auth.client.loopback import (
+    from mcp_protogen.runtime.features.auth.client.loopback import (
         LoopbackReceiver as LoopbackReceiver,
     )
-    from mcp_protogen.runtime.http.auth.client.oauth import (
+    from mcp_protogen.runtime.features.auth.client.oauth import (
         OAuth as OAuth,
     )
-    from mcp_protogen.runtime.http.auth.client.registration import (
+    from mcp_protogen.runtime.features.auth.client.registration import (
         client_metadata_document as client_metadata_document,
     )
-    from mcp_protogen.runtime.http.auth.client.storage import (
+    from mcp_protogen.runtime.features.auth.client.storage import (
         FileStorage as FileStorage,
         KeyringStorage as KeyringStorage,
         MemoryStorage as MemoryStorage,
         TokenStorage as TokenStorage,
     )
-    from mcp_protogen.runtime.http.auth.client.user_agent import (
+    from mcp_protogen.runtime.features.auth.client.user_agent import (
         WebRedirect as WebRedirect,
     )
-    from mcp_protogen.runtime.http.auth.client.values import (
+    from mcp_protogen.runtime.features.auth.client.values import (
         ClientInformation as ClientInformation,
         ClientMetadata as ClientMetadata,
     )
-    from mcp_protogen.runtime.http.auth.dpop import (
+    from mcp_protogen.runtime.features.auth.dpop import (
         DPoP as DPoP,
     )
-    from mcp_protogen.runtime.http.auth.errors import (
+    from mcp_protogen.runtime.features.auth.errors import (
         AuthorizationError as AuthorizationError,
         InvalidMetadata as InvalidMetadata,
         OAuthError as OAuthError,
         Unreachable as Unreachable,
         UnsafeUrl as UnsafeUrl,
     )
-    from mcp_protogen.runtime.http.auth.fetch_policy import (
+    from mcp_protogen.runtime.features.auth.fetch_policy import (
         FetchPolicy as FetchPolicy,
     )
-    from mcp_protogen.runtime.http.auth.fetching import (
+    from mcp_protogen.runtime.features.auth.fetching import (
         Fetcher as Fetcher,
     )
-    from mcp_protogen.runtime.http.auth.server.cache import (
+    from mcp_protogen.runtime.features.auth.server.cache import (
         TokenCache as TokenCache,
     )
-    from mcp_protogen.runtime.http.auth.server.dpop_proofs import (
+    from mcp_protogen.runtime.features.auth.server.dpop_proofs import (
         DPoPProofs as DPoPProofs,
     )
-    from mcp_protogen.runtime.http.auth.server.introspection import (
+    from mcp_protogen.runtime.features.auth.server.introspection import (
         Introspection as Introspection,
     )
-    from mcp_protogen.runtime.http.auth.server.issuers import (
+    from mcp_protogen.runtime.features.auth.server.issuers import (
         Issuers as Issuers,
     )
-    from mcp_protogen.runtime.http.auth.server.jwt import (
+    from mcp_protogen.runtime.features.auth.server.jwt import (
         JwtVerifier as JwtVerifier,
     )
-    from mcp_protogen.runtime.http.auth.server.keys import (
+    from mcp_protogen.runtime.features.auth.server.keys import (
         JwksUri as JwksUri,
         StaticKeys as StaticKeys,
     )
-    from mcp_protogen.runtime.http.auth.server.replays import (
+    from mcp_protogen.runtime.features.auth.server.replays import (
         MemoryReplays as MemoryReplays,
         SharedReplays as SharedReplays,
     )
-    from mcp_protogen.runtime.http.bridging import (
+    from mcp_protogen.runtime.features.bridge.bridge_app import (
         bridge_app as bridge_app,
+    )
+    from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import (
+        PostgresEngine as PostgresEngine,
+    )
+    from mcp_protogen.runtime.features.sharing.redis.redis_engine import (
+        RedisEngine as RedisEngine,
+    )
+    from mcp_protogen.runtime.features.skills.entries import (
+        SkillFile as SkillFile,
+        UnverifiedSkill as UnverifiedSkill,
+    )
+    from mcp_protogen.runtime.features.skills.folder import (
+        InvalidSkill as InvalidSkill,
+        SkillFolder as SkillFolder,
+    )
+    from mcp_protogen.runtime.features.skills.reading import (
+        read_skill as read_skill,
+    )
+    from mcp_protogen.runtime.features.skills.serving import (
+        ServesSkills as ServesSkills,
+    )
+    from mcp_protogen.runtime.features.telemetry import (
+        Telemetry as Telemetry,
     )
     from mcp_protogen.runtime.http.client.client_state import (
         Reconnection as Reconnection,
@@ -221,7 +236,8 @@ if TYPE_CHECKING:
         run_http as run_http,
     )
     from mcp_protogen.runtime.rpc.peer import (
-        WrongCall as WrongCall,
+        OMITTED as OMITTED,
+        Omitted as Omitted,
     )
     from mcp_protogen.runtime.rpc.tasks.at_peer import (
         TaskCancelled as TaskCancelled,
@@ -235,10 +251,6 @@ if TYPE_CHECKING:
     )
     from mcp_protogen.runtime.rules.handlers import (
         handles as handles,
-    )
-    from mcp_protogen.runtime.rules.skills.entries import (
-        SkillFile as SkillFile,
-        UnverifiedSkill as UnverifiedSkill,
     )
     from mcp_protogen.runtime.server.lifespan import (
         LifespanError as LifespanError,
@@ -254,13 +266,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.serve import (
         serve as serve,
     )
-    from mcp_protogen.runtime.server.skills.folder import (
-        InvalidSkill as InvalidSkill,
-        SkillFolder as SkillFolder,
-    )
-    from mcp_protogen.runtime.server.skills.serving import (
-        ServesSkills as ServesSkills,
-    )
     from mcp_protogen.runtime.server.stdio import (
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
@@ -268,23 +273,17 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.tasks.requested import (
         RequestedTask as RequestedTask,
     )
-    from mcp_protogen.runtime.sharing.engine import (
+    from mcp_protogen.runtime.storage.engine import (
         EngineUnavailable as EngineUnavailable,
         Shared as Shared,
     )
-    from mcp_protogen.runtime.sharing.memory import (
+    from mcp_protogen.runtime.storage.memory import (
         MemoryEngine as MemoryEngine,
     )
-    from mcp_protogen.runtime.sharing.memory_tasks import (
+    from mcp_protogen.runtime.storage.memory_tasks import (
         MemoryTaskStore as MemoryTaskStore,
     )
-    from mcp_protogen.runtime.sharing.postgres.postgres_engine import (
-        PostgresEngine as PostgresEngine,
-    )
-    from mcp_protogen.runtime.sharing.redis.redis_engine import (
-        RedisEngine as RedisEngine,
-    )
-    from mcp_protogen.runtime.sharing.task_files import (
+    from mcp_protogen.runtime.storage.task_files import (
         FileTaskStore as FileTaskStore,
     )
     from mcp_protogen.runtime.testing import (
@@ -473,7 +472,6 @@ __all__ = [
     "WebRedirect",
     "WireModel",
     "WorkloadIdentity",
-    "WrongCall",
     "bridge_app",
     "client_metadata_document",
     "client_of",
@@ -554,13 +552,10 @@ _MODULES = {
     "ConfigError": "client.config",
     "ConnectConfig": "client.config",
     "Servers": "client.config",
-    "read_skill": "client.skills",
     "Connect": "client.targets",
     "TaskCalls": "client.tasks.calls",
     "TaskHandle": "client.tasks.handle",
     "TaskReceiver": "client.tasks.receiver",
-    "OMITTED": "client.tool_client",
-    "Omitted": "client.tool_client",
     "SyncToolClient": "client.tool_client",
     "ToolClient": "client.tool_client",
     "ToolFailed": "client.tool_results",
@@ -597,39 +592,47 @@ _MODULES = {
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
-    "Telemetry": "core.telemetry",
-    "AuthorizationCode": "http.auth.client.grants",
-    "ClientCredentials": "http.auth.client.grants",
-    "EnterpriseManaged": "http.auth.client.grants",
-    "WorkloadIdentity": "http.auth.client.grants",
-    "LoopbackReceiver": "http.auth.client.loopback",
-    "OAuth": "http.auth.client.oauth",
-    "client_metadata_document": "http.auth.client.registration",
-    "FileStorage": "http.auth.client.storage",
-    "KeyringStorage": "http.auth.client.storage",
-    "MemoryStorage": "http.auth.client.storage",
-    "TokenStorage": "http.auth.client.storage",
-    "WebRedirect": "http.auth.client.user_agent",
-    "ClientInformation": "http.auth.client.values",
-    "ClientMetadata": "http.auth.client.values",
-    "DPoP": "http.auth.dpop",
-    "AuthorizationError": "http.auth.errors",
-    "InvalidMetadata": "http.auth.errors",
-    "OAuthError": "http.auth.errors",
-    "Unreachable": "http.auth.errors",
-    "UnsafeUrl": "http.auth.errors",
-    "FetchPolicy": "http.auth.fetch_policy",
-    "Fetcher": "http.auth.fetching",
-    "TokenCache": "http.auth.server.cache",
-    "DPoPProofs": "http.auth.server.dpop_proofs",
-    "Introspection": "http.auth.server.introspection",
-    "Issuers": "http.auth.server.issuers",
-    "JwtVerifier": "http.auth.server.jwt",
-    "JwksUri": "http.auth.server.keys",
-    "StaticKeys": "http.auth.server.keys",
-    "MemoryReplays": "http.auth.server.replays",
-    "SharedReplays": "http.auth.server.replays",
-    "bridge_app": "http.bridging",
+    "AuthorizationCode": "features.auth.client.grants",
+    "ClientCredentials": "features.auth.client.grants",
+    "EnterpriseManaged": "features.auth.client.grants",
+    "WorkloadIdentity": "features.auth.client.grants",
+    "LoopbackReceiver": "features.auth.client.loopback",
+    "OAuth": "features.auth.client.oauth",
+    "client_metadata_document": "features.auth.client.registration",
+    "FileStorage": "features.auth.client.storage",
+    "KeyringStorage": "features.auth.client.storage",
+    "MemoryStorage": "features.auth.client.storage",
+    "TokenStorage": "features.auth.client.storage",
+    "WebRedirect": "features.auth.client.user_agent",
+    "ClientInformation": "features.auth.client.values",
+    "ClientMetadata": "features.auth.client.values",
+    "DPoP": "features.auth.dpop",
+    "AuthorizationError": "features.auth.errors",
+    "InvalidMetadata": "features.auth.errors",
+    "OAuthError": "features.auth.errors",
+    "Unreachable": "features.auth.errors",
+    "UnsafeUrl": "features.auth.errors",
+    "FetchPolicy": "features.auth.fetch_policy",
+    "Fetcher": "features.auth.fetching",
+    "TokenCache": "features.auth.server.cache",
+    "DPoPProofs": "features.auth.server.dpop_proofs",
+    "Introspection": "features.auth.server.introspection",
+    "Issuers": "features.auth.server.issuers",
+    "JwtVerifier": "features.auth.server.jwt",
+    "JwksUri": "features.auth.server.keys",
+    "StaticKeys": "features.auth.server.keys",
+    "MemoryReplays": "features.auth.server.replays",
+    "SharedReplays": "features.auth.server.replays",
+    "bridge_app": "features.bridge.bridge_app",
+    "PostgresEngine": "features.sharing.postgres.postgres_engine",
+    "RedisEngine": "features.sharing.redis.redis_engine",
+    "SkillFile": "features.skills.entries",
+    "UnverifiedSkill": "features.skills.entries",
+    "InvalidSkill": "features.skills.folder",
+    "SkillFolder": "features.skills.folder",
+    "read_skill": "features.skills.reading",
+    "ServesSkills": "features.skills.serving",
+    "Telemetry": "features.telemetry",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",
@@ -648,14 +651,13 @@ _MODULES = {
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
-    "WrongCall": "rpc.peer",
+    "OMITTED": "rpc.peer",
+    "Omitted": "rpc.peer",
     "TaskCancelled": "rpc.tasks.at_peer",
     "TaskState": "rpc.tasks.at_peer",
     "TaskOptions": "rpc.tasks.options",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
-    "SkillFile": "rules.skills.entries",
-    "UnverifiedSkill": "rules.skills.entries",
     "LifespanError": "server.lifespan",
     "Accepted": "server.questions",
     "Answer": "server.questions",
@@ -664,19 +666,14 @@ _MODULES = {
     "Form": "server.questions",
     "form": "server.questions",
     "serve": "server.serve",
-    "InvalidSkill": "server.skills.folder",
-    "SkillFolder": "server.skills.folder",
-    "ServesSkills": "server.skills.serving",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "RequestedTask": "server.tasks.requested",
-    "EngineUnavailable": "sharing.engine",
-    "Shared": "sharing.engine",
-    "MemoryEngine": "sharing.memory",
-    "MemoryTaskStore": "sharing.memory_tasks",
-    "PostgresEngine": "sharing.postgres.postgres_engine",
-    "RedisEngine": "sharing.redis.redis_engine",
-    "FileTaskStore": "sharing.task_files",
+    "EngineUnavailable": "storage.engine",
+    "Shared": "storage.engine",
+    "MemoryEngine": "storage.memory",
+    "MemoryTaskStore": "storage.memory_tasks",
+    "FileTaskStore": "storage.task_files",
     "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",

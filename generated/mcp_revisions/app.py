@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack, overload
 
-from . import REVISIONS
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.toolkit.app import AppBase, add_route, of_package, run
+
+from . import REVISIONS
 
 if TYPE_CHECKING:
     from mcp_protogen.runtime.http.server.app import AppOptions, HttpApp

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from mcp_protogen.runtime.features.bridge.bridge import BridgeBase
+
 from . import REVISIONS
-from mcp_protogen.runtime.bridge.bridge import BridgeBase
 
 __all__ = ["Bridge"]
 

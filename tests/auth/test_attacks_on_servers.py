@@ -11,7 +11,7 @@ from time import time
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.signing import PrivateKey, PublicKey
+from mcp_protogen.runtime.features.auth.signing import PrivateKey, PublicKey
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forged, proof

@@ -6,16 +6,16 @@ from random import Random
 from urllib.parse import quote
 
 import pytest
-from mcp_protogen.runtime.http.auth.client.authorization_code import (
+from mcp_protogen.runtime.features.auth.client.authorization_code import (
     SentRequest,
     authorization_request,
     challenge,
     check_response,
     code_tokens,
 )
-from mcp_protogen.runtime.http.auth.dpop import DPoP
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError
-from mcp_protogen.runtime.http.auth.steps import (
+from mcp_protogen.runtime.features.auth.dpop import DPoP
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
+from mcp_protogen.runtime.features.auth.steps import (
     Answer,
     AuthorizationRequest,
     AuthorizationResponse,

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 import httpx2
 import pytest
 from joserfc.jwk import KeySet
-from mcp_protogen.runtime.http.auth.errors import Unreachable
-from mcp_protogen.runtime.http.auth.steps import (
+from mcp_protogen.runtime.features.auth.errors import Unreachable
+from mcp_protogen.runtime.features.auth.steps import (
     AuthorizationRequest,
     AuthorizationResponse,
     Fetch,

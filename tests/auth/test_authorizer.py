@@ -8,14 +8,14 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp_protogen.runtime.http.auth.client.authorizer import ResourceAuthorizer
-from mcp_protogen.runtime.http.auth.client.grants import WorkloadIdentity
-from mcp_protogen.runtime.http.auth.client.oauth import OAuth
-from mcp_protogen.runtime.http.auth.client.storage import MemoryStorage
-from mcp_protogen.runtime.http.auth.client.values import ClientInformation
-from mcp_protogen.runtime.http.auth.dpop import DPoP
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError
-from mcp_protogen.runtime.http.auth.steps import (
+from mcp_protogen.runtime.features.auth.client.authorizer import ResourceAuthorizer
+from mcp_protogen.runtime.features.auth.client.grants import WorkloadIdentity
+from mcp_protogen.runtime.features.auth.client.oauth import OAuth
+from mcp_protogen.runtime.features.auth.client.storage import MemoryStorage
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation
+from mcp_protogen.runtime.features.auth.dpop import DPoP
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
+from mcp_protogen.runtime.features.auth.steps import (
     AuthorizationRequest,
     AuthorizationResponse,
     Fetch,

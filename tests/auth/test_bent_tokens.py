@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
-from mcp_protogen.runtime.http.auth.errors import InvalidMetadata
-from mcp_protogen.runtime.http.auth.server.cache import TokenCache
-from mcp_protogen.runtime.http.auth.server.dpop_proofs import DPoPProofs
-from mcp_protogen.runtime.http.auth.server.issuers import Issuers
-from mcp_protogen.runtime.http.auth.server.jwt import JwtVerifier
-from mcp_protogen.runtime.http.auth.server.keys import StaticKeys, keys_of
-from mcp_protogen.runtime.http.auth.server.server_metadata import read_object
-from mcp_protogen.runtime.http.auth.steps import Fetched
+from mcp_protogen.runtime.features.auth.errors import InvalidMetadata
+from mcp_protogen.runtime.features.auth.server.cache import TokenCache
+from mcp_protogen.runtime.features.auth.server.dpop_proofs import DPoPProofs
+from mcp_protogen.runtime.features.auth.server.issuers import Issuers
+from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
+from mcp_protogen.runtime.features.auth.server.keys import StaticKeys, keys_of
+from mcp_protogen.runtime.features.auth.server.server_metadata import read_object
+from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import ProofRequest, TokenRefused
 from support import tables
 from support.auth.fuzzing import bent, bent_documents

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.http.auth.challenge import (
+from mcp_protogen.runtime.features.auth.challenge import (
     Challenge,
     challenges_in,
     token_param,

@@ -7,16 +7,20 @@ from json import loads
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.client.discovery import (
+from mcp_protogen.runtime.features.auth.client.discovery import (
     choose_issuer,
     default_server,
     find_resource,
     find_server,
 )
-from mcp_protogen.runtime.http.auth.client.values import Refusal
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError, InvalidMetadata, Unreachable
-from mcp_protogen.runtime.http.auth.steps import Fetched, Step
-from mcp_protogen.runtime.http.auth.urls import covers, split_url
+from mcp_protogen.runtime.features.auth.client.values import Refusal
+from mcp_protogen.runtime.features.auth.errors import (
+    AuthorizationError,
+    InvalidMetadata,
+    Unreachable,
+)
+from mcp_protogen.runtime.features.auth.steps import Fetched, Step
+from mcp_protogen.runtime.features.auth.urls import covers, split_url
 from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
 from support.revisions import OLD

@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.dpop import DPoP
-from mcp_protogen.runtime.http.auth.signing import (
+from mcp_protogen.runtime.features.auth.dpop import DPoP
+from mcp_protogen.runtime.features.auth.signing import (
     InvalidKey,
     Jwt,
     PrivateKey,

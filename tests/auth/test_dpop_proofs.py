@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
-from mcp_protogen.runtime.http.auth.server.dpop_proofs import DPoPProofs, target
-from mcp_protogen.runtime.http.auth.server.replays import MemoryReplays
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
+from mcp_protogen.runtime.features.auth.server.dpop_proofs import DPoPProofs, target
+from mcp_protogen.runtime.features.auth.server.replays import MemoryReplays
+from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.http.server.authentication import ProofRequest, TokenRefused
 from support.auth.issuing import KEY, RESOURCE, Clock, forged, proof
 from support.tables import case

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp_protogen.runtime.http.auth.errors import Unreachable, UnsafeUrl
-from mcp_protogen.runtime.http.auth.fetch_policy import FetchPolicy, is_public
-from mcp_protogen.runtime.http.auth.fetching import Fetcher
-from mcp_protogen.runtime.http.auth.steps import Fetch
+from mcp_protogen.runtime.features.auth.errors import Unreachable, UnsafeUrl
+from mcp_protogen.runtime.features.auth.fetch_policy import FetchPolicy, is_public
+from mcp_protogen.runtime.features.auth.fetching import Fetcher
+from mcp_protogen.runtime.features.auth.steps import Fetch
 from support.auth.certificates import certificate
 from support.http.serving import booted
 from support.tables import case

@@ -7,23 +7,23 @@ from typing import Any
 
 import pytest
 from joserfc.jwk import KeySet
-from mcp_protogen.runtime.http.auth.client.flow import authorize, refresh
-from mcp_protogen.runtime.http.auth.client.grants import (
+from mcp_protogen.runtime.features.auth.client.flow import authorize, refresh
+from mcp_protogen.runtime.features.auth.client.grants import (
     AuthorizationCode,
     ClientCredentials,
     EnterpriseManaged,
     WorkloadIdentity,
 )
-from mcp_protogen.runtime.http.auth.client.settings import OAuthSettings
-from mcp_protogen.runtime.http.auth.client.values import ClientInformation, Refusal, Tokens
-from mcp_protogen.runtime.http.auth.dpop import DPoP
-from mcp_protogen.runtime.http.auth.errors import (
+from mcp_protogen.runtime.features.auth.client.settings import OAuthSettings
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation, Refusal, Tokens
+from mcp_protogen.runtime.features.auth.dpop import DPoP
+from mcp_protogen.runtime.features.auth.errors import (
     AuthorizationError,
     InvalidMetadata,
     OAuthError,
     Unreachable,
 )
-from mcp_protogen.runtime.http.auth.steps import AuthorizationRequest, Fetched, Step
+from mcp_protogen.runtime.features.auth.steps import AuthorizationRequest, Fetched, Step
 from support import tables
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour

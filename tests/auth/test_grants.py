@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.client.grants import (
+from mcp_protogen.runtime.features.auth.client.grants import (
     SAML2,
     AuthorizationCode,
     ClientCredentials,
@@ -12,12 +12,12 @@ from mcp_protogen.runtime.http.auth.client.grants import (
     Grant,
     WorkloadIdentity,
 )
-from mcp_protogen.runtime.http.auth.client.token_endpoint import TokenRequest
-from mcp_protogen.runtime.http.auth.client.values import ClientInformation
-from mcp_protogen.runtime.http.auth.dpop import DPoP
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
-from mcp_protogen.runtime.http.auth.steps import (
+from mcp_protogen.runtime.features.auth.client.token_endpoint import TokenRequest
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation
+from mcp_protogen.runtime.features.auth.dpop import DPoP
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
+from mcp_protogen.runtime.features.auth.signing import PrivateKey
+from mcp_protogen.runtime.features.auth.steps import (
     Answer,
     Assertion,
     AssertionRequest,

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
-from mcp_protogen.runtime.http.auth.client.values import ClientInformation
-from mcp_protogen.runtime.http.auth.errors import Unreachable, UnsafeUrl
-from mcp_protogen.runtime.http.auth.server.cache import TokenCache
-from mcp_protogen.runtime.http.auth.server.introspection import Introspection
-from mcp_protogen.runtime.http.auth.steps import Fetched
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation
+from mcp_protogen.runtime.features.auth.errors import Unreachable, UnsafeUrl
+from mcp_protogen.runtime.features.auth.server.cache import TokenCache
+from mcp_protogen.runtime.features.auth.server.introspection import Introspection
+from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer
 from support.auth.playing import document

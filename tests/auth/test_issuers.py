@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
-from mcp_protogen.runtime.http.auth.client.values import ClientInformation
-from mcp_protogen.runtime.http.auth.server.introspection import Introspection
-from mcp_protogen.runtime.http.auth.server.issuers import Issuers
-from mcp_protogen.runtime.http.auth.server.jwt import JwtVerifier
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation
+from mcp_protogen.runtime.features.auth.server.introspection import Introspection
+from mcp_protogen.runtime.features.auth.server.issuers import Issuers
+from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
+from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.http.server.authentication import TokenRefused
 from support.auth.issuing import ISSUER, RESOURCE, Issuer, forged
 from support.tables import case

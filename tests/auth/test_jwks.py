@@ -4,11 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.errors import Unreachable
-from mcp_protogen.runtime.http.auth.server.keys import JwksUri, keys_of
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
-from mcp_protogen.runtime.http.auth.steps import Fetched
-from mcp_protogen.runtime.http.auth.urls import server_metadata_urls
+from mcp_protogen.runtime.features.auth.errors import Unreachable
+from mcp_protogen.runtime.features.auth.server.keys import JwksUri, keys_of
+from mcp_protogen.runtime.features.auth.signing import PrivateKey
+from mcp_protogen.runtime.features.auth.steps import Fetched
+from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, Clock, Issuer
 from support.auth.playing import document

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
-from mcp_protogen.runtime.http.auth.server.cache import TokenCache
-from mcp_protogen.runtime.http.auth.server.dpop_proofs import DPoPProofs
-from mcp_protogen.runtime.http.auth.server.jwt import JwtVerifier
-from mcp_protogen.runtime.http.auth.server.keys import StaticKeys
-from mcp_protogen.runtime.http.auth.signing import InvalidKey, PrivateKey
+from mcp_protogen.runtime.features.auth.server.cache import TokenCache
+from mcp_protogen.runtime.features.auth.server.dpop_proofs import DPoPProofs
+from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
+from mcp_protogen.runtime.features.auth.server.keys import StaticKeys
+from mcp_protogen.runtime.features.auth.signing import InvalidKey, PrivateKey
 from mcp_protogen.runtime.http.server.authentication import TokenRefused
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer, forged
 from support.tables import case

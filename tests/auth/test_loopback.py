@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from mcp_protogen.runtime.http.auth.client.loopback import LoopbackReceiver
-from mcp_protogen.runtime.http.auth.client.user_agent import WebRedirect
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError, UnsafeUrl
-from mcp_protogen.runtime.http.auth.steps import AuthorizationRequest, AuthorizationResponse
+from mcp_protogen.runtime.features.auth.client.loopback import LoopbackReceiver
+from mcp_protogen.runtime.features.auth.client.user_agent import WebRedirect
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError, UnsafeUrl
+from mcp_protogen.runtime.features.auth.steps import AuthorizationRequest, AuthorizationResponse
 from support.tables import case
 
 PAGE = "https://login.example/authorize?state=s1"

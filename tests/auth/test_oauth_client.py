@@ -17,7 +17,7 @@ from support.auth.signed import key_of, private_pem, public_jwk
 from support.auth.visited import Guarded, User, echo, guarded
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import client, content_of, named, pkg, tools
+from support.sessions.talking import client, content_of, pkg, tools
 from support.tables import case
 
 ERAS = (OLD, STATELESS)
@@ -48,7 +48,7 @@ async def connected(
 
 async def said(ours: Any, revision: str, name: str = "x") -> str:
     """What the tool says."""
-    result = await ours.call_tool(named(revision, name))
+    result = await ours.call_tool(name)
     return str(content_of(result)[0].text)
 
 

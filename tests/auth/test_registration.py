@@ -5,19 +5,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.client.registration import (
+from mcp_protogen.runtime.features.auth.client.registration import (
     application_type,
     client_metadata_document,
     identify,
 )
-from mcp_protogen.runtime.http.auth.client.settings import OAuthSettings
-from mcp_protogen.runtime.http.auth.client.values import (
+from mcp_protogen.runtime.features.auth.client.settings import OAuthSettings
+from mcp_protogen.runtime.features.auth.client.values import (
     ClientInformation,
     ClientMetadata,
     ServerMetadata,
 )
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError, InvalidMetadata, OAuthError
-from mcp_protogen.runtime.http.auth.steps import Fetched, Step
+from mcp_protogen.runtime.features.auth.errors import (
+    AuthorizationError,
+    InvalidMetadata,
+    OAuthError,
+)
+from mcp_protogen.runtime.features.auth.steps import Fetched, Step
 from support.auth.fuzzing import bent_documents
 from support.auth.playing import document, fetches, json_sent, play
 from support.tables import case, count

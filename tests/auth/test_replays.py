@@ -8,12 +8,12 @@ from hashlib import sha256
 from itertools import count
 
 import pytest
-from mcp_protogen.runtime.http.auth.server.replays import MemoryReplays, SharedReplays
+from mcp_protogen.runtime.features.auth.server.replays import MemoryReplays, SharedReplays
+from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import PostgresEngine
+from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
-from mcp_protogen.runtime.sharing.engine import Engine
-from mcp_protogen.runtime.sharing.memory import MemoryEngine
-from mcp_protogen.runtime.sharing.postgres.postgres_engine import PostgresEngine
-from mcp_protogen.runtime.sharing.redis.redis_engine import RedisEngine
+from mcp_protogen.runtime.storage.engine import Engine
+from mcp_protogen.runtime.storage.memory import MemoryEngine
 from support.auth.issuing import Clock
 
 _places = count()

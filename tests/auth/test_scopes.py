@@ -4,23 +4,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
-from mcp_protogen.runtime.http.auth.client.scopes import (
+from mcp_protogen.runtime.features.auth.client.grants import ClientCredentials
+from mcp_protogen.runtime.features.auth.client.scopes import (
     challenged_scopes,
     count_step_up,
     forget_step_ups,
     is_for_scopes,
     scopes_to_ask_for,
 )
-from mcp_protogen.runtime.http.auth.client.settings import OAuthSettings
-from mcp_protogen.runtime.http.auth.client.values import (
+from mcp_protogen.runtime.features.auth.client.settings import OAuthSettings
+from mcp_protogen.runtime.features.auth.client.values import (
     Authorization,
     Refusal,
     ResourceMetadata,
     ServerMetadata,
     Tokens,
 )
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from support.tables import case
 
 URL = "https://mcp.example/mcp"

@@ -10,8 +10,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from joserfc import jwk, jws
-from mcp_protogen.runtime.http.auth import signing as module
-from mcp_protogen.runtime.http.auth.signing import (
+from mcp_protogen.runtime.features.auth import signing as module
+from mcp_protogen.runtime.features.auth.signing import (
     ALGORITHMS,
     InvalidJwt,
     InvalidKey,

@@ -11,22 +11,22 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from mcp_protogen.runtime.http.auth.client import stored
-from mcp_protogen.runtime.http.auth.client.settings import OAuthSettings
-from mcp_protogen.runtime.http.auth.client.storage import (
+from mcp_protogen.runtime.features.auth.client import stored
+from mcp_protogen.runtime.features.auth.client.settings import OAuthSettings
+from mcp_protogen.runtime.features.auth.client.storage import (
     FileStorage,
     KeyringStorage,
     MemoryStorage,
     TokenStorage,
 )
-from mcp_protogen.runtime.http.auth.client.values import (
+from mcp_protogen.runtime.features.auth.client.values import (
     Authorization,
     ClientInformation,
     ResourceMetadata,
     ServerMetadata,
     Tokens,
 )
-from mcp_protogen.runtime.http.auth.dpop import DPoP
+from mcp_protogen.runtime.features.auth.dpop import DPoP
 from support.tables import case
 
 URL = "https://mcp.example/mcp"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
-from mcp_protogen.runtime.http.auth.server.cache import TokenCache
-from mcp_protogen.runtime.http.auth.server.jwt import JwtVerifier
-from mcp_protogen.runtime.http.auth.server.keys import StaticKeys
+from mcp_protogen.runtime.features.auth.server.cache import TokenCache
+from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
+from mcp_protogen.runtime.features.auth.server.keys import StaticKeys
 from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, with_other_signature
 from support.tables import case

@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.auth.client.client_authentication import auth_method, credentials
-from mcp_protogen.runtime.http.auth.client.token_endpoint import refreshed, request_tokens
-from mcp_protogen.runtime.http.auth.client.values import ClientInformation, Tokens
-from mcp_protogen.runtime.http.auth.dpop import DPoP
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError, Unreachable
-from mcp_protogen.runtime.http.auth.signing import PrivateKey, public_key, read_header
-from mcp_protogen.runtime.http.auth.steps import Fetch, Fetched, Step
+from mcp_protogen.runtime.features.auth.client.client_authentication import auth_method, credentials
+from mcp_protogen.runtime.features.auth.client.token_endpoint import refreshed, request_tokens
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation, Tokens
+from mcp_protogen.runtime.features.auth.dpop import DPoP
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError, Unreachable
+from mcp_protogen.runtime.features.auth.signing import PrivateKey, public_key, read_header
+from mcp_protogen.runtime.features.auth.steps import Fetch, Fetched, Step
 from support import tables
 from support.auth.fuzzing import bent_documents
 from support.auth.playing import document, fetches, form_sent, play

@@ -66,7 +66,7 @@ def test_read_ends_with_2_and_writes_nothing_if_a_content_is_left_out(mcp_gen: R
 
 
 def test_list_for_programs_has_the_rest(mcp_gen: Run) -> None:
-    ran = mcp_gen("list", TARGET, "--json")
+    ran = mcp_gen("list", TARGET, "--format", "json")
     listed = json.loads(ran.out)
     assert listed["tools"] == [{"name": "echo", "inputSchema": {"type": "object"}}]
     assert listed["prompts"] == [{"name": "greet"}] and listed["resourceTemplates"] == []

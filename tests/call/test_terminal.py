@@ -61,11 +61,11 @@ def test_nothing_comes_between_a_question_and_its_answer(
 FOREIGN: Final = TESTS / "support" / "calling" / "foreign_server.py"
 COMMANDS: Final = {
     "call": (0, "call SERVER say --no-check"),
-    "call without a list": (0, "call SERVER say --no-check --json"),
+    "call without a list": (0, "call SERVER say --no-check --format json"),
     "failed call": (1, "call SERVER:fail say --log-level debug"),
     "read": (0, "read SERVER memo://a"),
     "list": (0, "list SERVER"),
-    "list as JSON": (0, "list SERVER --json"),
+    "list as JSON": (0, "list SERVER --format json"),
     "prompt": (0, "prompt SERVER ask"),
     "inspect": (1, "inspect SERVER"),
     "client": (0, "client SERVER --out made.py --package mcp_revisions"),

@@ -44,7 +44,7 @@ def test_a_method_has_the_arguments_of_its_tool_and_returns_its_model() -> None:
         "(self, *, city: str, days: int = 3,"
         " units: Optional[Literal['celsius', 'fahrenheit']] = None,"
         " near: GetForecastNear | None = None,"
-        " nick: str | None | mcp_protogen.runtime.client.tool_client.Omitted = OMITTED,"
+        " nick: str | None | mcp_protogen.runtime.rpc.peer.Omitted = OMITTED,"
         " class_: str | None = None) -> Forecast"
     )
 

@@ -6,7 +6,6 @@ import pytest
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import REVISIONS, McpError, connect
-from mcp_revisions.v2026_07_28 import models as m
 from support.conformance.everything_client import Everything as Client
 from support.conformance.everything_server import TOOLS, Everything
 
@@ -37,7 +36,7 @@ async def failing_in(revision: Revision) -> set[str]:
         assert client.revision == revision.id
         for tool in {tool.name for tool in TOOLS.listed} - OVER_HTTP:
             try:
-                await client.call_tool(m.CallToolRequestParams(name=tool, arguments=arguments))
+                await client.call_tool(tool, arguments)
             except McpError as error:
                 assert error.code == INTERNAL_ERROR, error
                 failing.add(tool)

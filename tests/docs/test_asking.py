@@ -13,7 +13,7 @@ from support.docs.pages import beside_package, page, run, shown
 from support.http.serving import booted
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import client, content_of, models, named, pkg, tools
+from support.sessions.talking import client, content_of, models, pkg, tools
 from support.tables import case
 
 NAME = "asking.md"
@@ -43,7 +43,7 @@ def user(revision: str, **entered: Any) -> Any:
 async def booked(connecting: Any, revision: str) -> str:
     """What the server says when a table is to be booked."""
     async with connecting as connected:
-        result = await connected.call_tool(named(revision, "book"))
+        result = await connected.call_tool("book")
         return str(content_of(result)[0].text)
 
 
@@ -107,7 +107,7 @@ async def test_the_other_blocks_of_the_page_work() -> None:
 
     m: Any = models(OLD)
     async with pkg.connect_in_memory(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
-        assert content_of(await ours.call_tool(named(OLD, "x")))[0].text == "OSL"
+        assert content_of(await ours.call_tool("x"))[0].text == "OSL"
     wrong = "String should match pattern '^[A-Z]{3}$'. Which airport?"
     assert asked == ["Which airport?", wrong]
     form = found["SIZE"].fitted(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
@@ -127,7 +127,7 @@ class Booking(BaseModel):
 
 
 async def book(session: v2025_11_25.Session) -> str:
-    return str(await session.elicit("Which table?", Booking))
+    return str(await session.ask("Which table?", Booking))
 
 
 def test_the_error_on_the_page_is_that_of_a_server_that_is_made() -> None:

@@ -5,7 +5,7 @@ import re
 from dataclasses import fields
 
 import pytest
-from mcp_protogen.runtime.http.auth.server import claims, jwt
+from mcp_protogen.runtime.features.auth.server import claims, jwt
 from support.docs.pages import example, examples, page
 from support.sessions.talking import pkg
 

@@ -24,6 +24,7 @@ from website.drawings.graphs import mermaid
 # What has no kind and is no command, by its page and how it begins: the test that compares it with
 # what it shows, or why none can.
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
+    ("CONTRIBUTING.md", "auth "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
     ("CONTRIBUTING.md", "base "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "connect "): "tests/unit/test_architecture.py",
@@ -137,7 +138,7 @@ def test_a_block_that_nobody_takes_is_found() -> None:
 
 def test_commands_that_cannot_be_typed_are_found() -> None:
     rows = {
-        "mcp-gen --revison all": "mcp-gen has no --revison",
+        "mcp-gen --revison all": "mcp-gen generate has no --revison",
         "mcp-gen dif a b": "mcp-gen has no dif",
         "mcp-gen new": "MissingParameter: ",
         "mcp-gen new a --kind sever": "is not one of",

@@ -45,7 +45,8 @@ def test_the_lines_of_a_recording_on_the_page_are_of_its_form() -> None:
 
 def test_the_options_on_the_page_are_those_that_there_are() -> None:
     command: Any = get_command(app)
-    known = {name for one in command.commands["bridge"].params for name in one.opts}
+    bridge = command.get_command(None, "bridge")
+    known = {name for one in bridge.params for name in one.opts}
     ours = PAGE.partition("## Beside")[0]
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", ours))
     assert named <= known, named - known

@@ -189,7 +189,7 @@ async def test_failures_are_raised_where_the_table_says_so() -> None:
             await client.call_tool("point", as_=int)
         untyped: Any = client
         with pytest.raises(LocalError):
-            await untyped.call_tool("point", as_=int, task=m.TaskMetadata())
+            await untyped.call_as_task("point", as_=int, task=m.TaskMetadata())
 
 
 def test_the_errors_are_related_as_the_page_says() -> None:

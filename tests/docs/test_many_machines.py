@@ -8,8 +8,8 @@ from typing import Any
 
 import mcp_revisions as package
 import pytest
-from mcp_protogen.runtime.sharing import engine as interfaces
-from mcp_protogen.runtime.sharing import redis as redis_engine
+from mcp_protogen.runtime.features.sharing import redis as redis_engine
+from mcp_protogen.runtime.storage import engine as interfaces
 from support.docs.pages import example, page
 from support.engines import PostgresServer, RedisServer
 from support.http.serving import booted, calling

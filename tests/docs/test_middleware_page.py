@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.core import telemetry
 from mcp_protogen.runtime.core.middleware import MethodCall
+from mcp_protogen.runtime.features import telemetry
 from mcp_revisions import REVISIONS, McpError, connect_in_memory, v2025_11_25
 from mcp_revisions import v2026_07_28 as mcp
 from opentelemetry.trace import get_current_span
@@ -22,9 +22,9 @@ async def test_the_programs_of_the_page_run() -> None:
         names["Patient"](), names["Weather"](), revisions=REVISIONS
     ) as one:
         params = m.CallToolRequestParams(name="forecast", arguments={"place": "Rome"})
-        assert "rain in Oslo" in str(await one.call_tool(params))
+        assert "rain in Oslo" in str(await one.request(one.TABLE.requests["tools/call"], params))
         with pytest.raises(McpError, match="Only an administrator"):
-            await one.call_tool(m.CallToolRequestParams(name="reset"))
+            await one.call_tool("reset")
         assert (await one.list_tools()).ttl_ms == 60_000
     counting = names["Counting"]()
     observed = names["Observed"]()
@@ -34,7 +34,7 @@ async def test_the_programs_of_the_page_run() -> None:
     assert counting.sessions == 1
     async with connect_in_memory(names["Observing"](), names["Observed"]()) as two:
         params = m.CallToolRequestParams(name="twice", arguments={"number": 21})
-        assert "42" in str(await two.call_tool(params))
+        assert "42" in str(await two.request(two.TABLE.requests["tools/call"], params))
     assert not get_current_span().is_recording()
 
 

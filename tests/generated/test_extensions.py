@@ -162,7 +162,11 @@ def test_requests_and_results_of_an_extension_need_its_declaration(extended: Ext
     async def main() -> None:
         async with package.connect(server(), asking()) as client:
             assert (await client.get_task("8")).task_id == "8"
-            assert type(await client.call_tool("slow", {})) is ext.models.CreateTaskResult
+            params = mcp.models.CallToolRequestParams(name="slow", arguments={})
+            answer = await client.request_once(mcp.methods.CALL_TOOL, params)
+            assert type(answer) is ext.models.CreateTaskResult
+            with pytest.raises(package.RemoteError, match="CreateTaskResult came"):
+                await client.call_tool("slow", {})
             with pytest.raises(package.McpError) as failed:
                 await client.update_task("8", {})
             assert failed.value.code == -32601

@@ -94,9 +94,13 @@ def test_calls_are_answered_with_typed_results(revision: str) -> None:
     m: Any = load(revision).models
 
     async def talk(client: Any, server: Any) -> None:
-        listed = await client.list_tools(_params(revision, "tools/list", cursor="2"))
+        listed = await client.request(
+            client.TABLE.requests["tools/list"], _params(revision, "tools/list", cursor="2")
+        )
         assert (listed.tools[0].name, listed.next_cursor) == ("forecast", "2")
-        result = await client.call_tool(_params(revision, "tools/call", name="forecast"))
+        result = await client.request(
+            client.TABLE.requests["tools/call"], _params(revision, "tools/call", name="forecast")
+        )
         assert isinstance(result, m.CallToolResult)
         assert isinstance(result.content[0], m.TextContent)
         assert result.content[0].text == "forecast"
@@ -119,7 +123,9 @@ def _params(revision: str, method: str, **members: Any) -> Any:
 def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
         with pytest.raises(McpError) as failed:
-            await client.call_tool(_params(revision, "tools/call", name="broken"))
+            await client.request(
+                client.TABLE.requests["tools/call"], _params(revision, "tools/call", name="broken")
+            )
         assert failed.value.code == -32603
 
     travelled = _talk(revision, talk)
@@ -130,7 +136,9 @@ def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
 def test_what_is_not_declared_is_not_sent(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
         with pytest.raises(MissingCapability, match=r"server\.prompts"):
-            await client.get_prompt(_params(revision, "prompts/get", name="p"))
+            await client.request(
+                client.TABLE.requests["prompts/get"], _params(revision, "prompts/get", name="p")
+            )
 
     assert _talk(revision, talk) == []
 

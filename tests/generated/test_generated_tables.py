@@ -242,7 +242,7 @@ def test_message_types_of_the_facts_exist() -> None:
 
 
 # What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.
-_OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "revision"}
+_OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "request_once", "revision"}
 _HANDLING = {
     "around",
     "middleware",
@@ -276,7 +276,11 @@ PUBLIC: dict[str, set[str]] = {
     }
     | {"from_thread", "http_request", "progress", "request_id", "require_scopes", "state"},
 }
-IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}
+IN_RESULTS: dict[str, set[str]] = {
+    "Client": {"answer"},
+    "Server": set(),
+    "Session": {"input_required"},
+}
 TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schemas"} | {
     f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
 }

@@ -61,14 +61,13 @@ from server import Greeter
 async def main() -> None:
     asked = old.models.CallToolRequestParams(name="greet", arguments={"name": "Ada"})
     async with connect_in_memory(old.Client(), Greeter()) as client:
-        print((await client.call_tool(asked)).to_json().decode())
+        print((await client.request(old.methods.CALL_TOOL, asked)).to_json().decode())
     async with connect(stdio_client([sys.executable, "server.py"]), old.Client()) as client:
-        print((await client.call_tool(asked)).to_json().decode())
+        print((await client.request(old.methods.CALL_TOOL, asked)).to_json().decode())
     options = Options(timeout=20)
     opening = stdio_client([sys.executable, "server.py"])
     async with connect(opening, new.Client(), options=options) as stateless:
-        params = new.models.CallToolRequestParams(name="greet")
-        print((await stateless.call_tool(params)).content[0].to_json().decode())
+        print((await stateless.call_tool("greet")).content[0].to_json().decode())
     print(translate(old.models.TextContent(text="x"), old, new).value)
 
 
@@ -139,6 +138,14 @@ def as_copied(text: str, path: str) -> str:
     return text.replace(f'f"{NAME}.', 'f"{__name__}._runtime.')
 
 
+def dumped(text: str) -> list[str]:
+    """Return the statements of a module, its imports in one order: they are sorted by name."""
+    body = ast.parse(text).body
+    imports = (node for node in body if isinstance(node, ast.ImportFrom))
+    others = (node for node in body if not isinstance(node, ast.ImportFrom))
+    return [*sorted(map(ast.dump, imports)), *map(ast.dump, others)]
+
+
 def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> None:
     modules = {path.relative_to(place / "pkg").as_posix() for path in place.rglob("pkg/**/*.py")}
     assert modules == {file.path for file in generated_once(OPTIONS).files} - {"py.typed"}
@@ -147,19 +154,19 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     for path in modules - {"__init__.py", "app.py"}:
         installed = as_copied((place / "pkg" / path).read_text(), path)
         copied = (copied_package() / path).read_text()
-        assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse(copied))
+        assert dumped(installed) == dumped(copied)
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
     listed = tuple(ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
     made = layout.package_modules(listed, OPTIONS.selection, renderer)
-    offered = {module.path: ast.dump(ast.parse(module.text)) for module in made}
+    offered = {module.path: dumped(module.text) for module in made}
     check = f"from {NAME}.core.version_check import require_version\n\n"
     check += f'require_version("{__version__}", __name__)\n'
     top = (place / "pkg" / "__init__.py").read_text()
     assert top.count(check) == 1
     others = {"__init__.py": top.replace(check, "")}
     others["app.py"] = (place / "pkg" / "app.py").read_text()
-    assert offered == {p: ast.dump(ast.parse(as_copied(t, p))) for p, t in others.items()}
+    assert offered == {path: dumped(as_copied(text, path)) for path, text in others.items()}
 
 
 def test_parts_decide_what_a_package_offers_of_the_installed_runtime(place: Path) -> None:

@@ -46,8 +46,8 @@ async def measured(*arguments: str, older: bool = False) -> str:
     spoken = REVISIONS[-2 if older else -1]
     async with connect(server, mcp.Client(), revisions=[spoken]) as client:
         try:
-            params = m.MeasureResourceRequestParams(uri="file:///a")
-            return f"{client.revision} {(await client.measure_resource(params)).bytes}"
+            found = await client.measure_resource("file:///a")
+            return f"{client.revision} {found.bytes}"
         except LocalError as error:
             return f"{client.revision} {error}"
 
@@ -158,7 +158,7 @@ def test_a_server_of_it_is_inspected_by_the_rules_without_an_end(checkout: Check
 
 
 def test_a_server_of_it_is_called_and_bridged(checkout: Checkout) -> None:
-    call = ("measure", "uri=file:///a", "--json")
+    call = ("measure", "uri=file:///a", "--format", "json")
     bridge = f"{sys.executable} -m mcp_protogen bridge --server-revision {NEXT} --to server.py"
     bridged = f"{bridge} --env PYTHONPATH={checkout.path}"
     for target, revision in (("server.py", NEXT), (bridged, NEXT), (bridged, OLD)):
@@ -172,8 +172,8 @@ def test_projects_are_written_in_it(checkout: Checkout) -> None:
     assert f"a server written in {NEXT}" in said
     server = f"{sys.executable} -m measuring"
     code = f"PYTHONPATH={checkout.folder / 'measuring' / 'src'}"
-    call = ("call", server, "time_in", "zone=UTC", "--json", "--revision", NEXT, "--env", code)
-    told = json.loads(checkout.run("-m", "mcp_protogen", *call))
+    call = ("call", server, "time_in", "zone=UTC", "--format", "json", "--env", code)
+    told = json.loads(checkout.run("-m", "mcp_protogen", *call, "--revision", NEXT))
     assert told["structuredContent"]["zone"] == "UTC"
 
 

@@ -47,8 +47,7 @@ def members_of_server(mcp: Json, ext: Json) -> dict[str, Any]:
     folder = ext.models.Folder(uri=URI, kind="plain", audience=["user"])
 
     async def on_count_folder(self: Json, session: Json, params: Json) -> Json:
-        changed = ext.models.FolderChangedNotificationParams(folder=folder)
-        await session.notify_folder_changed(changed)
+        await session.notify_folder_changed(folder)
         if mcp.__name__.endswith("v2025_11_25"):
             picked = await session.pick_folder([folder])
             return ext.models.CountFolderResult(count=len(picked.uri), folder=folder)
@@ -151,7 +150,7 @@ def test_added_members_and_a_claimed_result_are_typed_on_both_sides(own: Own) ->
         assert tool.folders[0].uri == URI
         if own.mcp.__name__.endswith("v2026_07_28"):
             params = models.FolderArguments(name="t", folder=URI)
-            result = await client.call_tool(params)
+            result = await client.request_once(client.TABLE.requests["tools/call"], params)
             assert type(result) is models.FolderResult
             assert (result.uri, result.kind) == (URI, "shared")
         assert (await client.call_tool("t")).content == []
@@ -268,7 +267,7 @@ class Server(TasksServer, FoldersServer, Toolkit, mcp.Server):
         self, session: FoldersSession, params: m.CountFolderRequestParams
     ) -> m.CountFolderResult:
         folder = m.Folder(uri=params.uri, kind="plain", audience=["user"])
-        await session.notify_folder_changed(m.FolderChangedNotificationParams(folder=folder))
+        await session.notify_folder_changed(folder)
         return m.CountFolderResult(count=1, folder=folder)
 
     @tool(task=True)

@@ -42,10 +42,12 @@ EXTENDED = {name: Selection(parts, extensions=("apps",)) for name, parts in SETS
 # What one part imports of another, if the package has both.
 IMPORTED_WHEN_USED = {
     frozenset({"tasks", "toolkit"}): {"server.tasks.hosting", "server.tasks.requests"},
-    frozenset({"tasks", "bridge"}): {"bridge.tasks.carriers"},
+    frozenset({"tasks", "bridge"}): {"features.bridge.tasks.carriers"},
 }
 ONLY_INSTALLED = {"core/version_check.py", "py.typed", "pyproject.toml"}
 """What a distribution of the runtime has beside the files that are copied."""
+TOP = {"features/__init__.py"}
+"""What a package has of features if it has any."""
 
 
 def runtime_of(selection: Selection) -> dict[Path, bytes]:
@@ -127,9 +129,10 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
         with tables.case(name):
             more = {*runtime_of(selection)} - {*runtime_of(SELECTIONS[name, False])}
             found = {path.relative_to(copied_package() / "_runtime").as_posix() for path in more}
-            modules = {"client": "client/ui.py", "app": "toolkit/ui.py"}
-            expected = {modules[one] for one in selection.modules & modules.keys()}
-            assert found == ({"core/ui.py", *expected} if expected else set())
+            halves = {"client": "host", "app": "items"}
+            expected = {halves[one] for one in selection.modules & halves.keys()}
+            modules = {"__init__", "constants", *expected} if expected else set[str]()
+            assert found - TOP == {f"features/ui/{module}.py" for module in modules}
             there = {*runtime_of(selection), *generated_of(selection)}
             for path in more:
                 assert imported(path) <= there, path
@@ -341,7 +344,6 @@ def test_a_package_of_one_part_does_its_work_alone(
 
 async def said(caller: Any, package: ModuleType) -> str:
     """Return the text that a tool gives."""
-    models = package.load(REVISION).models
-    result = await caller.call_tool(models.CallToolRequestParams(name="time"))
+    result = await caller.call_tool("time")
     text: str = result.content[0].text
     return text

@@ -68,9 +68,11 @@ async def called(package: Any, revision: str) -> tuple[list[str], dict[str, Any]
     greeter: Any = type("Greeter", (package.Toolkit, module.Server), {"greet": package.tool(greet)})
     async with package.connect_in_memory(module.Client(), greeter()) as client:
         methods, models = module.methods, module.models
-        listing = client.iter_tools(params(methods.LIST_TOOLS, models))
+        listing = client.iter_tools()
         call = params(methods.CALL_TOOL, models, name="greet", arguments={"name": "Ada"})
-        return [tool.name async for tool in listing], (await client.call_tool(call)).to_wire()
+        return [tool.name async for tool in listing], (
+            await client.request(methods.CALL_TOOL, call)
+        ).to_wire()
 
 
 @pytest.mark.sampled(3)

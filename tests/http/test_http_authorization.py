@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.http.serving import app_of, booted
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import client, content_of, named, pkg, tools
+from support.sessions.talking import client, content_of, pkg, tools
 from support.tables import case
 
 KEY = "letmein"
@@ -91,7 +91,7 @@ async def guarded(revision: str, **chosen: Any) -> AsyncGenerator[tuple[Guard, s
 async def called(url: str, revision: str, auth: Any, name: str = "x", **settings: Any) -> str:
     """What a tool says to a client that is authorized."""
     async with pkg.connect_http(url, client(revision), auth=auth, **settings) as ours:
-        return str(content_of(await ours.call_tool(named(revision, name)))[0].text)
+        return str(content_of(await ours.call_tool(name))[0].text)
 
 
 @pytest.mark.shows("TK-01")
@@ -116,9 +116,9 @@ async def test_a_refused_request_is_sent_once_more_with_what_was_got_meanwhile()
                 assert (first.status, first.fields, first.url) == (401, {}, url)
                 assert list(first.values("WWW-Authenticate")) == ["A", 'B realm="x"']
                 async with pkg.connect_http(url, client(revision), auth=ring) as ours:
-                    await ours.call_tool(named(revision, "before"))
+                    await ours.call_tool("before")
                     ring.key = "old"
-                    await ours.call_tool(named(revision, "echo"))
+                    await ours.call_tool("echo")
             assert ring.exchanges[-1].operation == "tools/call echo"
 
 
@@ -178,9 +178,9 @@ async def test_the_time_of_a_login_is_none_of_the_requests(
                     ring.prepared = prepared
                     connecting = pkg.connect_http(url, client(revision), auth=ring, options=SHORT)
                     async with connecting as ours:
-                        await ours.call_tool(named(revision, "x"))
+                        await ours.call_tool("x")
                         ring.key, ring.prepared = "old", prepared
-                        result = await ours.call_tool(named(revision, "x"))
+                        result = await ours.call_tool("x")
                         assert content_of(result)[0].text == "x"
 
 
@@ -209,7 +209,7 @@ async def test_a_request_that_waits_for_its_answer_after_a_login_can_be_late() -
         async with pkg.connect_http(url, client(STATELESS), auth=ring) as ours:
             ring.key = "old"
             with pytest.raises(pkg.RequestTimeout):
-                await ours.call_tool(named(STATELESS, "x"), timeout=1)
+                await ours.call_tool("x", timeout=1)
         assert ring.key == KEY
         never.set()
         await app.close()

@@ -19,6 +19,7 @@ from support.sessions.talking import (
     VERSION,
     Accepting,
     Hand,
+    entry,
     hello,
     pkg,
     request,
@@ -44,7 +45,9 @@ class Origin:
             nonlocal count
             count += 1
             if params.name == "ask":
-                answer: Any = await session.elicit(form("Really?", self.revision))
+                answer: Any = await session.request(
+                    entry(session, "elicitation/create"), form("Really?", self.revision)
+                )
                 return str(answer.content)
             if params.name == "report":
                 await session.progress(1, 2)
@@ -168,6 +171,18 @@ async def test_a_session_ends_with_its_server_and_requests_get_another() -> None
             await asyncio.sleep(0)
         assert text_in(await site.modern("tools/call", name="x")) == "1"
         assert origin.opened == 3
+
+
+async def test_connection_that_nobody_uses_is_dropped_once_though_its_server_goes_away() -> None:
+    origin, faults = Origin(), list[Any]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+    async with bridged(origin.open, session_lifetime=0.2) as site:
+        assert text_in(await site.modern("tools/call", name="x")) == "1"
+        origin.transports[0].feed_eof()
+        while site.app._running.state.alike:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.3)
+    assert faults == []
 
 
 async def test_a_server_that_cannot_be_reached_is_an_answer_without_its_reason() -> None:

@@ -11,7 +11,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, Site, app_of, booted, calling
 from support.revisions import HANDSHAKE, OLD, REVISIONS
-from support.sessions.talking import META, client, content_of, named, pkg, tools
+from support.sessions.talking import META, client, content_of, pkg, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -106,7 +106,7 @@ async def watched(
 
 async def text_of(ours: Any, revision: str, name: str) -> str:
     """What a tool says."""
-    result = await ours.call_tool(named(revision, name))
+    result = await ours.call_tool(name)
     return str(content_of(result)[0].text)
 
 
@@ -119,8 +119,8 @@ async def test_each_message_is_a_post_that_accepts_both_kinds_of_answers() -> No
                     assert await text_of(ours, revision, "x") == "x"
                     between.kinds.clear()
                     meta = {**META, "io.modelcontextprotocol/logLevel": "info"}
-                    more = {"meta": meta} if revision not in HANDSHAKE else {}
-                    result = await ours.call_tool(named(revision, "says", **more))
+                    more: Any = {"meta": meta} if revision not in HANDSHAKE else {}
+                    result = await ours.call_tool("says", **more)
                     assert content_of(result)[0].text == "says"
                     assert between.kinds == [EVENTS]
                 posts = [one for one in between.seen if one.verb == "POST"]

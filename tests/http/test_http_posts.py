@@ -166,7 +166,7 @@ async def test_RJ14_an_undeclared_capability_of_the_client_is_not_used(revision:
         m = models(revision)
         content = m.TextContent(text="?")
         message = m.SamplingMessage(role="user", content=content)
-        await session.create_message(m.CreateMessageRequestParams(messages=[message], max_tokens=1))
+        await session.create_message([message], 1)
         return "asked"
 
     async with serving(tools(revision, ask)) as site:

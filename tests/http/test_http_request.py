@@ -12,7 +12,7 @@ from support.http.serving import POSTED, Site, outcome, posted, raw, serving, te
 from support.http.serving import asked as modern_call
 from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import content_of, hello, named, pkg, request, tools
+from support.sessions.talking import content_of, hello, pkg, request, tools
 from support.tables import case
 from support.toolkit.kits import kit, mcp, tool
 
@@ -134,7 +134,7 @@ async def test_there_is_none_over_other_transports_and_for_notifications() -> No
 
     server = tools(OLD, tell, middleware=(note,))
     async with pkg.connect_in_memory(mcp.Client(), server) as client:
-        called = await client.call_tool(named(OLD, "x"))
+        called = await client.call_tool("x")
         assert content_of(called)[0].text == "none"
     async with serving(server) as site:
         assert outcome(await (await site.initialize()).call("x")) == (200, None)
@@ -237,7 +237,7 @@ class TestStatuses:
             assert answer.json()[0]["error"]["code"] == -32000
         async with pkg.connect_in_memory(pkg.load(revision).Client(), server) as client:
             with pytest.raises(pkg.McpError) as raised:
-                await client.call_tool(named(revision, "x"))
+                await client.call_tool("x")
             assert (raised.value.code, raised.value.data) == (-32000, {"a": 1})
 
     async def test_a_client_of_ours_gets_the_error(self) -> None:
@@ -248,7 +248,7 @@ class TestStatuses:
                     async with pkg.connect_http(site.url, pkg.load(revision).Client()) as client:
                         with pytest.raises(pkg.McpError, match="try again") as raised:
                             for _ in range(2):
-                                await client.call_tool(named(revision, "x"))
+                                await client.call_tool("x")
                         assert raised.value.code == -32000
 
     async def test_a_field_that_is_none_is_not_sent(self) -> None:

@@ -53,9 +53,7 @@ async def asks(session: Session, params: CallToolRequestParams) -> str:
     """Needs the client to sample, and answers with what it said."""
     m = models(STATELESS)
     message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-    answer = await session.create_message(
-        m.CreateMessageRequestParams(messages=[message], max_tokens=1)
-    )
+    answer = await session.create_message([message], 1)
     return str(content_of(answer).text)
 
 

@@ -54,9 +54,7 @@ class Tools:
     async def asks(self, session: Any) -> str:
         m = models(session.revision)
         asked = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        answer = await session.create_message(
-            m.CreateMessageRequestParams(messages=[asked], max_tokens=1)
-        )
+        answer = await session.create_message([asked], 1)
         return str(answer.content.text)
 
 

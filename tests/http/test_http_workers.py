@@ -214,9 +214,7 @@ async def test_a_question_inside_a_result_may_be_answered_at_another_process() -
     async def asks(session: mcp.Session, params: CallToolRequestParams) -> str:
         m = models(STATELESS)
         message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        answer = await session.create_message(
-            m.CreateMessageRequestParams(messages=[message], max_tokens=1)
-        )
+        answer = await session.create_message([message], 1)
         return str(content_of(answer).text)
 
     key = b"k" * 32

@@ -199,8 +199,7 @@ class Kit(pkg.Toolkit, mcp.Server):
 
 async def main():
     async with pkg.connect_in_memory(mcp.Client(), Kit()) as client:
-        asked = mcp.models.CallToolRequestParams(name="add", arguments={"a": 1, "b": 2})
-        print((await client.call_tool(asked)).structured_content)
+        print((await client.call_tool("add", {"a": 1, "b": 2})).structured_content)
 
 asyncio.run(main())
 """

@@ -73,7 +73,7 @@ async def use(client: Any) -> JsonObject:
         params = m.CallToolRequestParams(name=name, arguments={"text": "hi", "to": 3})
         if own not in HANDSHAKE:
             params.meta = m.RequestMetaObject(log_level="debug")
-        result = await client.call_tool(params, **options)
+        result = await client.request(client.TABLE.requests["tools/call"], params, **options)
         text: str = result.content[0].text
         return text
 
@@ -82,17 +82,14 @@ async def use(client: Any) -> JsonObject:
 
     seen["tools"] = [tool.name async for tool in client.iter_tools()]
     seen["resources"] = [one.uri async for one in client.iter_resources()]
-    read = await client.read_resource(m.ReadResourceRequestParams(uri="file:///a"))
+    read = await client.read_resource("file:///a")
     seen["read"] = read.contents[0].text
     seen["prompts"] = [one.name async for one in client.iter_prompts()]
     arguments = {"name": "ada"}
-    prompt = await client.get_prompt(m.GetPromptRequestParams(name="greet", arguments=arguments))
+    prompt = await client.get_prompt("greet", arguments)
     seen["prompt"] = prompt.messages[0].content.text
     completed = await client.complete(
-        m.CompleteRequestParams(
-            ref=m.PromptReference(name="greet"),
-            argument=m.CompleteRequestParamsArgument(name="name", value="a"),
-        )
+        m.PromptReference(name="greet"), m.CompleteRequestParamsArgument(name="name", value="a")
     )
     seen["completed"] = completed.completion.values
     for name in ("echo", "log", "sample", "roots"):
@@ -109,16 +106,15 @@ async def use(client: Any) -> JsonObject:
 
 async def subscribe(client: Any, m: Any, call: Any) -> None:
     await client.ping()
-    await client.set_level(m.SetLevelRequestParams(level="info"))
-    await client.subscribe(m.SubscribeRequestParams(uri="file:///a"))
+    await client.set_level("info")
+    await client.subscribe("file:///a")
     await call("change")
-    await client.unsubscribe(m.UnsubscribeRequestParams(uri="file:///a"))
+    await client.unsubscribe("file:///a")
 
 
 async def listen(client: Any, m: Any, call: Any) -> None:
     wanted = m.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["file:///a"])
-    params = m.SubscriptionsListenRequestParams(notifications=wanted)
-    stream = asyncio.create_task(client.subscriptions_listen(params))
+    stream = asyncio.create_task(client.subscriptions_listen(wanted))
     await client.listening.wait()
     await call("change")
     while len(client.heard) < 2:
@@ -248,10 +244,8 @@ def test_the_reference_server_from_npm() -> None:
             async with mcp_revisions.connect(launch, *clients) as connected:
                 client = cast(Client, connected)
                 assert client.revision == GENERATION_1[-1]
-                m = mcp_revisions.load(client.TABLE.revision).models
                 assert "echo" in [tool.name async for tool in client.iter_tools()]
-                params = m.CallToolRequestParams(name="echo", arguments={"message": "hi"})
-                result = await client.call_tool(params)
+                result = await client.call_tool("echo", {"message": "hi"})
                 assert "hi" in content_of(result)[0].text
                 assert [one async for one in client.iter_resources()]
 

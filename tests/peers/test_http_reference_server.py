@@ -56,7 +56,7 @@ def with_reference(
 
 
 async def text(client: Any, m: Any, tool: str, /, **arguments: Any) -> str:
-    result = await client.call_tool(m.CallToolRequestParams(name=tool, arguments=arguments))
+    result = await client.call_tool(tool, arguments)
     return "\n".join(getattr(block, "text", "") for block in result.content)
 
 
@@ -75,11 +75,10 @@ async def everything(client: Any, mine: Any, m: Any, wire: Wire) -> None:
     seen: list[Any] = []
     arguments = {"duration": 0.09, "steps": 3}
     name = "trigger-long-running-operation"
-    params = m.CallToolRequestParams(name=name, arguments=arguments)
-    await client.call_tool(params, on_progress=seen.append)
+    await client.call_tool(name, arguments, on_progress=seen.append)
     assert [tuple(one)[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)]
     assert [one async for one in client.iter_resources()]
-    read = await client.read_resource(m.ReadResourceRequestParams(uri=URI))
+    read = await client.read_resource(URI)
     assert read.contents[0].uri == URI
     await subscribed(client, mine, m)
     await prompted(client, m)
@@ -88,32 +87,35 @@ async def everything(client: Any, mine: Any, m: Any, wire: Wire) -> None:
 
 async def subscribed(client: Any, mine: Any, m: Any) -> None:
     mine.changes.clear()
-    await client.subscribe(m.SubscribeRequestParams(uri=URI))
+    await client.subscribe(URI)
     await text(client, m, "toggle-subscriber-updates")
     await eventually(lambda: "resource" in mine.changes)
     assert "resource" in mine.changes
-    await client.unsubscribe(m.UnsubscribeRequestParams(uri=URI))
+    await client.unsubscribe(URI)
 
 
 async def prompted(client: Any, m: Any) -> None:
     reference = m.PromptReference(name="completable-prompt")
     argument = m.CompleteRequestParamsArgument(name="department", value="S")
-    params = m.CompleteRequestParams(ref=reference, argument=argument)
-    assert (await client.complete(params)).completion.values == ["Sales", "Support"]
+    assert (await client.complete(reference, argument)).completion.values == ["Sales", "Support"]
     arguments = {"department": "Sales", "name": "Eve"}
     params = m.GetPromptRequestParams(name="completable-prompt", arguments=arguments)
-    assert "Eve" in (await client.get_prompt(params)).messages[0].content.text
+    assert (
+        "Eve"
+        in (await client.request(client.TABLE.requests["prompts/get"], params))
+        .messages[0]
+        .content.text
+    )
     with pytest.raises(pkg.McpError) as caught:
-        await client.get_prompt(m.GetPromptRequestParams(name="none"))
+        await client.get_prompt("none")
     assert caught.value.code == -32602
 
 
 async def cancelled(client: Any, m: Any) -> None:
     arguments = {"duration": 60, "steps": 1}
     name = "trigger-long-running-operation"
-    params = m.CallToolRequestParams(name=name, arguments=arguments)
     with pytest.raises(pkg.RequestTimeout):
-        await client.call_tool(params, timeout=0.1)
+        await client.call_tool(name, arguments, timeout=0.1)
     assert "after" in await text(client, m, "echo", message="after")
 
 
@@ -146,8 +148,9 @@ def test_what_is_structured_arrives(peers: Peers, kind: str) -> None:
     async def script(client: Any, mine: Any, m: Any, wire: Wire) -> None:
         assert client.revision == "2025-11-25"
         arguments = {"location": "Chicago"}
-        params = m.CallToolRequestParams(name="get-structured-content", arguments=arguments)
-        structured = (await client.call_tool(params)).structured_content
+        structured = (
+            await client.call_tool("get-structured-content", arguments)
+        ).structured_content
         assert set(structured) == {"temperature", "conditions", "humidity"}
 
     # The class is of the stateless revision, and the server is not.
@@ -157,10 +160,9 @@ def test_what_is_structured_arrives(peers: Peers, kind: str) -> None:
 def test_a_stream_that_breaks_within_a_call_is_taken_up_again(peers: Peers) -> None:
     async def script(client: Any, mine: Any, m: Any, wire: Wire) -> None:
         seen: list[Any] = []
-        params = m.CallToolRequestParams(
-            name="trigger-long-running-operation", arguments={"duration": 0.3, "steps": 3}
+        result = await client.call_tool(
+            "trigger-long-running-operation", {"duration": 0.3, "steps": 3}, on_progress=seen.append
         )
-        result = await client.call_tool(params, on_progress=seen.append)
         assert "completed" in result.content[0].text
         assert [tuple(one)[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)]
 

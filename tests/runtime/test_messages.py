@@ -14,7 +14,7 @@ from mcp_protogen.runtime.core.errors import (
     ParseError,
     RequestId,
 )
-from mcp_protogen.runtime.core.spec import RequestSpec, Role, Rules
+from mcp_protogen.runtime.core.spec import AnyRequest, RequestSpec, Role, Rules
 from mcp_protogen.runtime.messages import jsonrpc
 from mcp_protogen.runtime.messages.method_table import (
     Error,
@@ -41,8 +41,8 @@ def result(value: object, id: Any = 1) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": id, "result": value}).encode()
 
 
-def pending(id: RequestId) -> RequestSpec[Any, Any] | None:
-    open_requests: dict[RequestId, RequestSpec[Any, Any]] = {
+def pending(id: RequestId) -> AnyRequest | None:
+    open_requests: dict[RequestId, AnyRequest] = {
         1: methods.CALL_TOOL,
         2: methods.READ_RESOURCE,
         "1": methods.LIST_TOOLS,
@@ -176,7 +176,7 @@ class TestReadingAnswers:
                 assert caught.value.problems == (("/result", "Input should be an object"),)
 
     def test_results_that_nothing_tells_apart_are_left_to_the_best_fit(self) -> None:
-        spec: RequestSpec[Any, Any] = RequestSpec(
+        spec: AnyRequest = RequestSpec(
             "x",
             senders=frozenset({"client"}),
             types=lambda: (
@@ -338,7 +338,7 @@ class TestWriting:
         assert json.loads(data)["params"] == {"name": "x", "trace": "t"}
 
     def test_only_methods_of_the_revision(self) -> None:
-        foreign: RequestSpec[m.RequestParams, m.EmptyResult] = RequestSpec(
+        foreign: RequestSpec[m.RequestParams, m.EmptyResult, m.EmptyResult] = RequestSpec(
             "ping",
             senders=frozenset({"client"}),
             types=lambda: (m.RequestParams, m.EmptyResult),

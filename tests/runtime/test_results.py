@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidAnswer
 from mcp_protogen.runtime.core.models.base import validator_of
-from mcp_protogen.runtime.core.spec import RequestSpec, Rules
+from mcp_protogen.runtime.core.spec import AnyRequest, Rules
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.results import UnknownResultType, result_reader
 from pydantic import ValidationError
@@ -22,17 +22,17 @@ def without(*members: str, **more: Any) -> JsonObject:
     return {key: value for key, value in WHOLE.items() if key not in members} | more
 
 
-def read(spec: RequestSpec[Any, Any], value: object) -> Any:
+def read(spec: AnyRequest, value: object) -> Any:
     return s.TABLE.read_result(spec, value)
 
 
-def refused(spec: RequestSpec[Any, Any], value: object) -> list[str]:
+def refused(spec: AnyRequest, value: object) -> list[str]:
     with pytest.raises(InvalidAnswer) as caught:
         read(spec, value)
     return [pointer for pointer, _ in caught.value.problems]
 
 
-BOTH: list[RequestSpec[Any, Any]] = [s.LIST, s.NAME]
+BOTH: list[AnyRequest] = [s.LIST, s.NAME]
 
 
 class TestLeniency:

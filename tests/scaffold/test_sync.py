@@ -12,6 +12,7 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs.own_templates import TEMPLATE_CONTRACT
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.output.publish import publish
 from mcp_protogen.pipeline.output.workspace import exclusive
@@ -498,6 +499,7 @@ def templated(mcp_gen: Run, tmp_path: Path) -> Path:
     """A package that was made with templates of the user's."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "bridge.py.jinja").write_text('"""Mine."""\n')
+    (tmp_path / "mine" / "templates.toml").write_text(f"contract = {TEMPLATE_CONTRACT}\n")
     done = mcp_gen("--revision", "2025-11-25", "--out", "pkg", "--templates", "mine")
     assert done.code == 0, done.err
     return tmp_path / "pkg"

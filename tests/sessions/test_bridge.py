@@ -33,6 +33,7 @@ from support.sessions.talking import (
     client,
     content_of,
     discovered,
+    entry,
     error,
     hello,
     models,
@@ -108,7 +109,9 @@ class Work:
 
     async def _ask(self, session: Any, message: str) -> str:
         try:
-            answer = await asyncio.wait_for(session.elicit(form(message)), self.within)
+            answer = await asyncio.wait_for(
+                session.request(entry(session, "elicitation/create"), form(message)), self.within
+            )
         except TimeoutError:
             return "silence"
         return str(content_of(answer)["x"])
@@ -160,7 +163,7 @@ async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
     go = asyncio.Event()
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        answer = await session.elicit(form("one"))
+        answer = await session.request(entry(session, "elicitation/create"), form("one"))
         await go.wait()
         return str(content_of(answer)["x"])
 
@@ -206,8 +209,10 @@ async def test_progress_log_entries_and_cancellation_get_through(own: str, revis
             meta = new.RequestMetaObject(log_level="warning")
             params = params.model_copy(update={"meta": meta})
         else:
-            await ours.set_level(m.SetLevelRequestParams(level="warning"))
-        calling = asyncio.create_task(ours.call_tool(params, on_progress=seen.append))
+            await ours.set_level("warning")
+        calling = asyncio.create_task(
+            ours.request(ours.TABLE.requests["tools/call"], params, on_progress=seen.append)
+        )
         await until(lambda: len(told) == 1)
         calling.cancel()
         await until(lambda: len(told) == 2)
@@ -223,11 +228,10 @@ async def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: 
 
     async def begin(ours: Any) -> asyncio.Task[Any]:
         if revision == OLD:
-            task = asyncio.create_task(ours.subscribe(m.SubscribeRequestParams(uri="a")))
+            task = asyncio.create_task(ours.subscribe("a"))
         else:
             wanted = new.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["a"])
-            params = new.SubscriptionsListenRequestParams(notifications=wanted)
-            task = asyncio.create_task(ours.subscriptions_listen(params))
+            task = asyncio.create_task(ours.subscriptions_listen(wanted))
         await until(lambda: bool(told) or task.done())
         told.clear()
         return task
@@ -255,7 +259,12 @@ async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
     async def call(session: Session, params: CallToolRequestParams) -> str:
         assert session.client_info and session.client_info.name == "c"
         assert session.client_capabilities.to_wire().keys() == {"elicitation"}
-        answers = await asyncio.gather(*(session.elicit(form(one, own)) for one in "aab"))
+        answers = await asyncio.gather(
+            *(
+                session.request(entry(session, "elicitation/create"), form(one, own))
+                for one in "aab"
+            )
+        )
         return " ".join(content_of(one)["x"] for one in answers)
 
     info = models(revision).Implementation(name="c", version="1")
@@ -265,7 +274,7 @@ async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
         assert ours.server_info and ours.server_info.name == "s"
         assert ours.instructions == "Be kind."
         assert ours.server_capabilities.to_wire() == {"tools": {}}
-        assert content_of(await ours.call_tool(named(revision, "x")))[0].text == "A A B"
+        assert content_of(await ours.call_tool("x"))[0].text == "A A B"
 
 
 async def test_bridge_refuses_client_that_cannot_be_translated_and_serves_the_next() -> None:
@@ -338,7 +347,7 @@ async def test_each_kind_of_loss_is_told_once() -> None:
 
     async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
         for _ in range(2):
-            assert len(content_of(await ours.call_tool(named("2025-03-26", "x")))) == 2
+            assert len(content_of(await ours.call_tool("x"))) == 2
     assert [(one.method, one.own, one.wire) for one in lost] == [("tools/call", "2025-03-26", OLD)]
 
 
@@ -438,7 +447,7 @@ async def test_bridge_passes_on_what_was_not_declared_within_one_revision(
         on_resource_updated=noting(told, "uri"),
     )
     async with through(ours, Accepting(play), on_loss=lost.append):
-        assert content_of(await ours.call_tool(named(revision, "x"))) == []
+        assert content_of(await ours.call_tool("x")) == []
     if own == revision:
         # It is for the client to say what it thinks of that.
         assert (told, lost) == (["x", None, "a:1"] * 2, [])

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.bridge.proxies import ProxyServerRuntime
+from mcp_protogen.runtime.features.bridge.proxies import ProxyServerRuntime
 from mcp_protogen.runtime.http.client.outgoing import request_of
 from mcp_protogen.runtime.transports import memory
 from mcp_revisions.v2025_11_25 import Session
@@ -25,6 +25,7 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     content_of,
+    entry,
     hello,
     modern,
     notification,
@@ -172,7 +173,7 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
         if params.name == "there":
             begun.set()
             await go.wait()
-        said = await session.elicit(form(params.name))
+        said = await session.request(entry(session, "elicitation/create"), form(params.name))
         return f"{params.name} {content_of(said)['x']}"
 
     async with bridged(tools(OLD, call)) as hand:
@@ -242,12 +243,14 @@ async def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
 
     async def hasty(session: Any) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(session.elicit(form("two")), 0.05)
+            await asyncio.wait_for(
+                session.request(entry(session, "elicitation/create"), form("two")), 0.05
+            )
         withdrawn.set()
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         beside = asyncio.create_task(hasty(session))
-        said = await session.elicit(form("one"))
+        said = await session.request(entry(session, "elicitation/create"), form("one"))
         await beside
         return str(content_of(said)["x"])
 

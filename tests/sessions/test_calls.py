@@ -23,7 +23,6 @@ from support.sessions.talking import (
     discovered,
     models,
     modern,
-    named,
     notification,
     pkg,
     request,
@@ -75,8 +74,8 @@ class TestSideBySide:
             return "done"
 
         async with connected(tools(OLD, call)) as ours:
-            waiting = [asyncio.create_task(ours.call_tool(named(OLD, "wait"))) for _ in "abc"]
-            await ours.call_tool(named(OLD, "open"))
+            waiting = [asyncio.create_task(ours.call_tool("wait")) for _ in "abc"]
+            await ours.call_tool("open")
             await asyncio.gather(*waiting)
 
     @pytest.mark.shows("S2-38", "S4-26")
@@ -116,7 +115,7 @@ class TestSideBySide:
             return "done"
 
         async with connected(tools(OLD, call), max_in_flight=3, max_waiting=5) as ours:
-            calls = [ours.call_tool(named(OLD, "x")) for _ in range(100)]
+            calls = [ours.call_tool("x") for _ in range(100)]
             assert len(await asyncio.gather(*calls)) == 100
         assert most == 3
 
@@ -196,7 +195,7 @@ class TestTimeouts:
 
         async with pkg.connect(Accepting(play), client(revision)) as ours:
             with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0.03 s"):
-                await ours.call_tool(named(revision, "x"), timeout=0.03)
+                await ours.call_tool("x", timeout=0.03)
             await asyncio.sleep(0.02)
         *_, asked, told = heard
         assert told["method"] == "notifications/cancelled"
@@ -217,7 +216,7 @@ class TestTimeouts:
         assert options.patience(listen, {}).timeout == float("inf")
         async with connected(tools(OLD, self.never), timeouts={"tools/call": 0.02}) as ours:
             with pytest.raises(pkg.RequestTimeout):
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
 
     async def reporting(self, session: Session, params: CallToolRequestParams) -> str:
         for number in range(40):
@@ -239,7 +238,7 @@ class TestTimeouts:
             await hand.take()
 
         async with pkg.connect(Accepting(play), client("2024-11-05")) as ours:
-            await ours.call_tool(named("2024-11-05", "x"), on_progress=told.append)
+            await ours.call_tool("x", on_progress=told.append)
         assert [(one.done, one.message) for one in told] == [(1, None)]
 
     @pytest.mark.shows("S1-37")
@@ -248,10 +247,10 @@ class TestTimeouts:
         async with connected(server, progress_interval=0) as ours:
             told: list[Any] = []
             limits = {"timeout": 0.5, "on_progress": told.append}
-            result = await ours.call_tool(named(OLD, "x"), reset_on_progress=True, **limits)
+            result = await ours.call_tool("x", reset_on_progress=True, **limits)
             assert result.content[0].text == "done"
             with pytest.raises(pkg.RequestTimeout, match=r"0\.5 s"):
-                await ours.call_tool(named(OLD, "x"), **limits)
+                await ours.call_tool("x", **limits)
 
     @pytest.mark.shows("S1-38", "S1-39")
     async def test_S1_38_a_maximum_applies_whatever_is_reported(self) -> None:
@@ -259,11 +258,7 @@ class TestTimeouts:
         async with connected(server, progress_interval=0) as ours:
             with pytest.raises(pkg.RequestTimeout, match=r"0\.6 s"):
                 await ours.call_tool(
-                    named(OLD, "x"),
-                    timeout=0.5,
-                    max_timeout=0.6,
-                    reset_on_progress=True,
-                    on_progress=print,
+                    "x", timeout=0.5, max_timeout=0.6, reset_on_progress=True, on_progress=print
                 )
 
     def test_what_found_no_room_in_time_is_not_sent_any_more(self) -> None:
@@ -289,7 +284,7 @@ class TestTimeouts:
             async with pkg.connect(open, client(OLD), options=options) as ours:
                 await asyncio.sleep(0.01)
                 narrow.wide.clear()
-                calls = [ours.call_tool(named(OLD, name), timeout=0.05) for name in "abcd"]
+                calls = [ours.call_tool(name, timeout=0.05) for name in "abcd"]
                 outcomes = await asyncio.gather(*calls, return_exceptions=True)
                 assert all(isinstance(one, pkg.RequestTimeout) for one in outcomes)
                 narrow.wide.set()
@@ -346,7 +341,7 @@ class TestCancellation:
 
         async with pkg.connect_in_memory(ours, server, tap=tap):
             told: list[Any] = []
-            call = ours.call_tool(named(revision, "x"), on_progress=told.append)
+            call = ours.call_tool("x", on_progress=told.append)
             task = asyncio.create_task(call)
             await asyncio.sleep(0.02)
             travelled.clear()
@@ -358,7 +353,7 @@ class TestCancellation:
             assert told == []
             assert [sender for sender, _ in travelled] == ["client"]
             assert b"notifications/cancelled" in travelled[0][1]
-            assert content_of(await ours.call_tool(named(revision, "fine")))[0].text == "fine"
+            assert content_of(await ours.call_tool("fine"))[0].text == "fine"
 
     async def test_a_request_that_waits_its_turn_can_be_cancelled(self) -> None:
         gate = asyncio.Event()
@@ -441,11 +436,11 @@ class TestProgress:
                 server = tools(revision, call)
                 async with connected(server, progress_interval=0) as ours:
                     told: list[Any] = []
-                    await ours.call_tool(named(revision, "x"), on_progress=told.append)
+                    await ours.call_tool("x", on_progress=told.append)
                     words = [None] * 3 if revision == "2024-11-05" else ["at 1", "at 2", "at 3"]
                     expected = [pkg.Progress(done, 3, words[done - 1]) for done in (1, 2, 3)]
                     assert told == expected
-                    await ours.call_tool(named(revision, "x"))
+                    await ours.call_tool("x")
                     assert told == expected
 
     async def test_it_does_not_flood_but_the_end_is_told(self) -> None:
@@ -457,7 +452,7 @@ class TestProgress:
         async with connected(tools(OLD, call), progress_interval=10) as ours:
             for total, expected in (("1000", [1, 1000]), ("2", [1, 2, 1000]), ("0", [1, 1000])):
                 told: list[Any] = []
-                await ours.call_tool(named(OLD, total), on_progress=told.append)
+                await ours.call_tool(total, on_progress=told.append)
                 assert [progress.done for progress in told] == expected
 
     async def test_a_wrong_report_fails_where_it_is_made_and_harms_no_answer(self) -> None:
@@ -479,7 +474,7 @@ class TestProgress:
         async with connected(tools(OLD, call), progress_interval=10) as ours:
             for name, expected in (("x", [1, 2]), ("surrogate", [1, 3])):
                 told: list[Any] = []
-                result = await ours.call_tool(named(OLD, name), on_progress=told.append)
+                result = await ours.call_tool(name, on_progress=told.append)
                 assert result.content[0].text == name
                 assert [progress.done for progress in told] == expected
         assert told[-1].message == "cut \ufffd"
@@ -520,9 +515,9 @@ class TestProgress:
             raise RuntimeError("in the callback")
 
         async with connected(tools(OLD, call)) as ours:
-            await ours.call_tool(named(OLD, "x"), on_progress=later)
+            await ours.call_tool("x", on_progress=later)
             await told.wait()
-            assert await ours.call_tool(named(OLD, "x"), on_progress=failing)
+            assert await ours.call_tool("x", on_progress=failing)
         assert "in the callback" in caplog.text
 
     async def test_progress_of_nobody_is_ignored(self) -> None:
@@ -567,11 +562,10 @@ class TestLogging:
                 ours = self.listener(revision, heard)
                 async with connected(self.server(revision), ours):
                     assert ours.server_capabilities.to_wire() == {"logging": {}, "tools": {}}
-                    await ours.call_tool(named(revision, "x"))
+                    await ours.call_tool("x")
                     assert heard == ["debug", "info", "error"]
-                    m = models(revision)
-                    await ours.set_level(m.SetLevelRequestParams(level="warning"))
-                    await ours.call_tool(named(revision, "x"))
+                    await ours.set_level("warning")
+                    await ours.call_tool("x")
                     assert heard == ["debug", "info", "error", "error"]
 
     async def test_in_the_stateless_era_each_request_asks_for_itself(self) -> None:
@@ -579,10 +573,10 @@ class TestLogging:
         m = models(STATELESS)
         ours = self.listener(STATELESS, heard)
         async with connected(self.server(STATELESS), ours):
-            await ours.call_tool(named(STATELESS, "x"))
+            await ours.call_tool("x")
             assert heard == []
             meta = m.RequestMetaObject(log_level="info")
-            await ours.call_tool(named(STATELESS, "x", meta=meta))
+            await ours.call_tool("x", meta=meta)
             assert heard == ["info", "error"]
 
     async def test_a_server_that_does_not_declare_it_does_not_log_and_says_so_once(
@@ -594,9 +588,9 @@ class TestLogging:
                 heard: list[str] = []
                 ours = self.listener(revision, heard)
                 meta = models(STATELESS).RequestMetaObject(log_level="debug")
-                call = named(revision, "x", meta=None if revision == OLD else meta)
+                told: Any = {} if revision == OLD else {"meta": meta}
                 async with connected(tools(revision, self.speak), ours):
-                    assert content_of(await ours.call_tool(call))[0].text == "done"
+                    assert content_of(await ours.call_tool("x", **told))[0].text == "done"
                 assert heard == []
                 (record,) = caplog.records
                 assert record.levelname == "WARNING"
@@ -633,7 +627,7 @@ class TestLogging:
         async def script() -> None:
             server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
             async with connected(server) as ours:
-                assert content_of(await ours.call_tool(named(OLD, "x")))[0].text == "done"
+                assert content_of(await ours.call_tool("x"))[0].text == "done"
 
         run(script())
         assert "a log entry was not sent" in caplog.text

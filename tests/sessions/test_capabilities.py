@@ -16,10 +16,10 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
+    entry,
     hello,
     models,
     modern,
-    named,
     pkg,
     request,
     served,
@@ -43,9 +43,9 @@ def by_url(revision: str) -> Any:
 async def log_in(session: Any, params: CallToolRequestParams) -> object:
     m = models(session.revision)
     if session.revision == OLD:
-        return (await session.elicit(by_url(OLD))).action
+        return (await session.request(entry(session, "elicitation/create"), by_url(OLD))).action
     if session.inputs is None:
-        return session.ask({"login": m.ElicitRequest(params=by_url(STATELESS))})
+        return session.input_required({"login": m.ElicitRequest(params=by_url(STATELESS))})
     return session.inputs.response("login", m.ElicitResult).action
 
 
@@ -62,11 +62,11 @@ async def test_CN06_an_empty_elicitation_capability_means_forms_only() -> None:
         with case(revision):
             async with pkg.connect_in_memory(answering(revision), tools(revision, log_in)) as ours:
                 with pytest.raises(pkg.McpError) as caught:
-                    await ours.call_tool(named(revision, "x"))
+                    await ours.call_tool("x")
                 assert caught.value.code == (-32603 if revision == OLD else -32021)
             willing = answering(revision, DECLARES={"elicitation": {"url": {}}})
             async with pkg.connect_in_memory(willing, tools(revision, log_in)) as ours:
-                assert (await ours.call_tool(named(revision, "x"))).content[0].text == "accept"
+                assert (await ours.call_tool("x")).content[0].text == "accept"
 
 
 async def test_CN06_a_client_refuses_a_mode_it_did_not_declare() -> None:

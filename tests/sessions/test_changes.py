@@ -206,7 +206,11 @@ async def test_a_client_hears_of_changes_and_of_the_end() -> None:
     params = m.SubscriptionsListenRequestParams(notifications=wanted)
     publisher = server(STATELESS, SENDS=ALL)
     async with pkg.connect_in_memory(ours, publisher):
-        stream = asyncio.create_task(cast(stateless.Client, ours).subscriptions_listen(params))
+        stream = asyncio.create_task(
+            cast(stateless.Client, ours).request(
+                cast(stateless.Client, ours).TABLE.requests["subscriptions/listen"], params
+            )
+        )
         await begun.wait()
         await publisher.tools_list_changed()
         await asyncio.sleep(0.01)
@@ -237,11 +241,11 @@ async def test_client_waits_a_second_for_the_result_of_an_ended_stream() -> None
             async with pkg.connect(Accepting(play), ours):
                 began = asyncio.get_running_loop().time()
                 if answers:
-                    ended = await ours.subscriptions_listen(params)
+                    ended = await ours.request(ours.TABLE.requests["subscriptions/listen"], params)
                     assert ended.meta.subscription_id
                 else:
                     with pytest.raises(pkg.Disconnected, match="the peer ended the request"):
-                        await ours.subscriptions_listen(params)
+                        await ours.request(ours.TABLE.requests["subscriptions/listen"], params)
                     assert asyncio.get_running_loop().time() - began == pytest.approx(1.0)
 
 

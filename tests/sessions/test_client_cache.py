@@ -9,7 +9,7 @@ from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from support.http.serving import serving
 from support.revisions import HANDSHAKE
-from support.sessions.talking import pkg, stub
+from support.sessions.talking import entry, pkg, stub
 from support.tables import case
 
 m = mcp.models
@@ -59,8 +59,10 @@ async def twice(client: mcp.Client) -> None:
     for _ in range(2):
         assert [tool.name async for tool in client.iter_tools()]
         for uri in ("a://1", "a://2"):
-            assert (await client.read_resource(reading(uri))).contents[0].uri == uri
-        await client.call_tool(m.CallToolRequestParams(name="tool"))
+            assert (
+                await client.request(client.TABLE.requests["resources/read"], reading(uri))
+            ).contents[0].uri == uri
+        await client.call_tool("tool")
 
 
 EACH = ["tools None", "tools 2", "a://1", "a://2", "call"]
@@ -98,9 +100,9 @@ async def test_results_are_kept_as_long_as_the_server_says_and_only_with_a_cache
     async with pkg.connect(server) as client:
         client.cache = pkg.Cache()
         for seconds, asked_so_far in ((59.9, 1), (60, 2), (61, 2)):
-            await client.read_resource(reading("a://1"))
+            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
             now[0] = seconds
-            await client.read_resource(reading("a://1"))
+            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
             assert len(server.asked) == asked_so_far
 
 
@@ -147,11 +149,11 @@ async def test_private_results_are_only_for_the_connection_that_asked() -> None:
             async with pkg.connect(server) as one, pkg.connect(server) as two:
                 one.cache = two.cache = cache
                 for client in (one, two, one, two):
-                    await client.read_resource(reading("a://1"))
+                    await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
             assert server.asked == asked
             async with pkg.connect(server) as one:
                 one.cache = cache
-                await one.read_resource(reading("a://1"))
+                await one.request(one.TABLE.requests["resources/read"], reading("a://1"))
             assert len(server.asked) == (3 if scope == "private" else 1)
 
 
@@ -162,8 +164,7 @@ async def test_a_change_makes_stale_what_it_is_about() -> None:
         wanted = m.SubscriptionFilter(
             tools_list_changed=True, resource_subscriptions=["a://1", "a://1/part"]
         )
-        params = m.SubscriptionsListenRequestParams(notifications=wanted)
-        listening = asyncio.create_task(client.subscriptions_listen(params))
+        listening = asyncio.create_task(client.subscriptions_listen(wanted))
         await twice(client)
         for change, asked in (
             (server.tools_list_changed(), ["tools None", "tools 2", "call"]),
@@ -197,7 +198,7 @@ async def test_what_was_on_its_way_during_a_change_is_not_kept() -> None:
     async with pkg.connect(changing) as client:
         client.cache = cache
         for _ in range(2):
-            await client.read_resource(reading("a://1"))
+            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
     assert changing.asked == ["a://1", "a://1"]
 
 
@@ -225,15 +226,15 @@ async def test_the_size_is_bounded_and_the_oldest_makes_room() -> None:
     async with pkg.connect(server) as client:
         client.cache = pkg.Cache(max_bytes=800)
         for number in range(20):
-            await client.read_resource(reading(f"a://{number}"))
+            await client.request(client.TABLE.requests["resources/read"], reading(f"a://{number}"))
         server.asked.clear()
-        await client.read_resource(reading("a://19"))
+        await client.request(client.TABLE.requests["resources/read"], reading("a://19"))
         assert server.asked == []
-        await client.read_resource(reading("a://0"))
+        await client.request(client.TABLE.requests["resources/read"], reading("a://0"))
         assert server.asked == ["a://0"]
         client.cache = pkg.Cache(max_bytes=10)
         for _ in range(2):
-            await client.read_resource(reading("a://1"))
+            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
         assert server.asked == ["a://0", "a://1", "a://1"]
 
 
@@ -251,7 +252,7 @@ async def test_a_result_that_follows_from_answers_is_never_kept() -> None:
     async with pkg.connect(asking, client):
         client.cache = pkg.Cache()
         for _ in range(2):
-            await client.read_resource(reading("a://1"))
+            await client.request(entry(client, "resources/read"), reading("a://1"))
     assert asking.asked == ["a://1", "a://1"]
 
 

@@ -26,7 +26,6 @@ from support.sessions.talking import (
     discovered,
     error,
     models,
-    named,
     notification,
     pkg,
     request,
@@ -134,12 +133,11 @@ class TestHandshake:
             await hand.send(welcome((await hand.take())["id"], resources={}))
             heard.extend(await to_the_end(hand))
 
-        m = models(OLD)
         async with connect(Accepting(play), OLD) as ours:
             with pytest.raises(pkg.MissingCapability, match=r"server\.tools"):
                 await ours.list_tools()
             with pytest.raises(pkg.MissingCapability, match=r"resources\.subscribe"):
-                await ours.subscribe(m.SubscribeRequestParams(uri="u"))
+                await ours.subscribe("u")
             await asyncio.sleep(0.02)
         assert [message["method"] for message in heard] == ["notifications/initialized"]
 
@@ -230,9 +228,8 @@ async def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(
         await hand.send([7, {**answer, "id": first["id"]}], answer)
         await to_the_end(hand)
 
-    params = named(revision, "x")
     async with connect(Accepting(play), revision) as ours:
-        calls = [ours.call_tool(params) for _ in range(2)]
+        calls = [ours.call_tool("x") for _ in range(2)]
         outcomes: list[Any] = await asyncio.gather(*calls, return_exceptions=True)
         failed, answered = outcomes
         assert isinstance(failed, pkg.RemoteError)
@@ -310,7 +307,7 @@ class TestStateless:
         accepting, heard = modern(DONE)
         meta = models(STATELESS).RequestMetaObject(**{"com.example/trace": "t"})
         async with connect(accepting, STATELESS) as ours:
-            await ours.call_tool(named(STATELESS, "x", meta=meta))
+            await ours.call_tool("x", meta=meta)
         assert heard[0]["params"]["_meta"] == {
             **META,
             "io.modelcontextprotocol/clientInfo": {"name": "Ours", "version": "0"},
@@ -324,13 +321,13 @@ class TestStateless:
         accepting, _ = modern(refused)
         async with connect(accepting, STATELESS) as ours:
             with pytest.raises(pkg.McpError) as caught:
-                await ours.call_tool(named(STATELESS, "x"))
+                await ours.call_tool("x")
             assert caught.value.code == -32021
 
     async def test_SC10_a_result_without_a_type_is_complete(self) -> None:
         accepting, _ = modern({"result": TEXT}, {"result": {"tools": []}})
         async with connect(accepting, STATELESS) as ours:
-            assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "done"
+            assert (await ours.call_tool("x")).content[0].text == "done"
             listed = await ours.list_tools()
             assert (listed.ttl_ms, listed.cache_scope) == (0, "private")
 
@@ -372,7 +369,7 @@ class TestStateless:
 
         ours = client(STATELESS, on_elicit=on_elicit, on_list_roots=on_list_roots)
         async with pkg.connect(accepting, ours):
-            result = await ours.call_tool(named(STATELESS, "x", arguments={"a": 1}))
+            result = await ours.call_tool("x", {"a": 1})
             assert content_of(result)[0].text == "done"
         assert len({message["id"] for message in heard}) == 4
         sent = [{k: v for k, v in one["params"].items() if k != "_meta"} for one in heard]
@@ -394,7 +391,7 @@ class TestStateless:
         async def script() -> None:
             async with connect(accepting, STATELESS, max_rounds=3) as ours:
                 with pytest.raises(pkg.RemoteError, match="again and again"):
-                    await ours.call_tool(named(STATELESS, "x"))
+                    await ours.call_tool("x")
 
         run(script())
         assert len(heard) == 3
@@ -404,7 +401,7 @@ class TestStateless:
         accepting, _ = modern({"result": {"resultType": "input_required", "inputRequests": asked}})
         async with connect(accepting, STATELESS) as ours:
             with pytest.raises(pkg.RemoteError, match="/result/inputRequests/where"):
-                await ours.call_tool(named(STATELESS, "x"))
+                await ours.call_tool("x")
 
     async def test_a_handler_of_a_question_that_fails_ends_the_call(self) -> None:
         asked = {"where": {"method": "roots/list"}}
@@ -415,7 +412,7 @@ class TestStateless:
 
         async with pkg.connect(accepting, client(STATELESS, on_list_roots=on_list_roots)) as ours:
             with pytest.raises(KeyError, match="mine"):
-                await ours.call_tool(named(STATELESS, "x"))
+                await ours.call_tool("x")
 
 
 async def test_in_the_stateless_era_a_client_answers_nothing() -> None:
@@ -562,7 +559,7 @@ class TestStrayLines:
 
             with case(written), pytest.raises(pkg.RequestTimeout, match="within") as caught:
                 async with connect(Accepting(play), OLD, timeout=1.0, timeouts={}) as ours:
-                    await ours.call_tool(named(OLD, "x"))
+                    await ours.call_tool("x")
             assert str(caught.value).startswith("the server wrote ")
             assert quoted in str(caught.value)
             assert "4th" not in str(caught.value)
@@ -574,7 +571,7 @@ class TestStrayLines:
 
         with pytest.raises(pkg.Disconnected, match="wrote 'Traceback:' where messages"):
             async with connect(Accepting(play), OLD) as ours:
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
 
     async def test_last_words_of_a_process_that_ended_early_are_quoted(self) -> None:
         async def start() -> Any:

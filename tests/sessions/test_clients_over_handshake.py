@@ -18,6 +18,7 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
+    entry,
     named,
     pkg,
     run,
@@ -82,7 +83,9 @@ class Listener:
 
     async def listen(self, params: Any) -> tuple[asyncio.Task[Any], int]:
         """Begin a stream; its id."""
-        stream = asyncio.create_task(self.client.subscriptions_listen(params))
+        stream = asyncio.create_task(
+            self.client.request(self.client.TABLE.requests["subscriptions/listen"], params)
+        )
         await until(lambda: bool(self.begun) or stream.done())
         return stream, self.begun.pop()
 
@@ -131,7 +134,9 @@ async def test_a_stream_ends_at_once_though_the_server_is_silent(subscribed: boo
 
     listener = Listener()
     async with over(listener.client, Accepting(play)) as ours:
-        stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
+        stream = asyncio.create_task(
+            ours.request(entry(ours, "subscriptions/listen"), wanting("a"))
+        )
         await asyncio.sleep(0.05)
         assert len(listener.begun) == subscribed
         await stop(stream)
@@ -151,7 +156,9 @@ async def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same()
         await hand.take()
 
     async with over(stub(stateless.Client), Accepting(play)) as ours:
-        stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
+        stream = asyncio.create_task(
+            ours.request(entry(ours, "subscriptions/listen"), wanting("a"))
+        )
         await subscribing.wait()
         await stop(stream)
         await done.wait()
@@ -163,7 +170,9 @@ async def test_a_stream_ends_with_its_connection() -> None:
 
     async with over(Listener().client, Accepting(play)) as ours:
         with pytest.raises(pkg.Disconnected):
-            await ours.subscriptions_listen(wanting(tools_list_changed=True))
+            await ours.request(
+                entry(ours, "subscriptions/listen"), wanting(tools_list_changed=True)
+            )
 
 
 def leveled(level: str) -> Any:
@@ -187,15 +196,17 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
         async with over(client(STATELESS, on_logging_message=note), theirs, wire) as ours:
             under_way: list[Any] = []
             for level in ("warning", "debug", "error"):
-                under_way.append(asyncio.create_task(ours.call_tool(leveled(level))))
+                under_way.append(
+                    asyncio.create_task(ours.request(entry(ours, "tools/call"), leveled(level)))
+                )
                 last = f"error {level}"
                 await until(partial(heard.__contains__, last))
             for level in ("debug", "warning", "error"):
                 go[level].set()
             await asyncio.gather(*under_way)
-            await ours.call_tool(leveled("error"))
+            await ours.request(entry(ours, "tools/call"), leveled("error"))
             # Who does not ask is told nothing, whatever the server sends.
-            await ours.call_tool(named(STATELESS, "error"))
+            await ours.call_tool("error")
         levels = [one["level"] for one in wire.calls("logging/setLevel")]
         assert levels == ["warning", "debug", "error"]
 
@@ -222,11 +233,11 @@ async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> Non
         await hand.take()
 
     async with over(stub(stateless.Client), Accepting(play)) as ours:
-        await ours.call_tool(leveled("debug"))
-        calling = asyncio.create_task(ours.call_tool(leveled("error")))
+        await ours.request(entry(ours, "tools/call"), leveled("debug"))
+        calling = asyncio.create_task(ours.request(entry(ours, "tools/call"), leveled("error")))
         await setting.wait()
         await stop(calling)
-        await ours.call_tool(leveled("debug"))
+        await ours.request(entry(ours, "tools/call"), leveled("debug"))
 
 
 # Whatever the server speaks.
@@ -242,6 +253,6 @@ async def test_one_class_of_client_is_at_home_with_all_servers() -> None:
             async with pkg.connect(opener, as_=mcp) as ours:
                 assert type(ours) is mcp.Client
                 assert ours.revision == revision
-                said = await ours.call_tool(named(OLD, "x"))
+                said = await ours.call_tool("x")
                 assert isinstance(said, m.CallToolResult)
                 assert content_of(said)[0].text == f"{revision} Client"

@@ -18,8 +18,6 @@ from support.sessions.talking import (
     client,
     content_of,
     error,
-    models,
-    named,
     notification,
     pkg,
     run,
@@ -42,7 +40,6 @@ from support.sessions.wiretap import (
     over,
     stream,
     until,
-    uri,
 )
 from support.tables import case
 
@@ -79,10 +76,10 @@ def test_the_level_that_was_set_goes_with_each_later_request() -> None:
         theirs = tools(STATELESS, call, SENDS=frozenset({"notifications/message"}))
         note = noting(heard, lambda params: f"{params.level} {params.data}")
         async with over(client(OLD, on_logging_message=note), theirs, wire) as ours:
-            await ours.call_tool(named(OLD, "a"))
+            await ours.call_tool("a")
             for level in ("error", "debug"):
-                await ours.set_level(m.SetLevelRequestParams(level=level))
-                await ours.call_tool(named(OLD, level))
+                await ours.set_level(level)
+                await ours.call_tool(level)
         levels = [one["_meta"][LEVEL] for one in wire.calls("tools/call")]
         assert levels == ["info", "error", "debug"]
         assert all(CAPABILITIES in one["_meta"] for one in wire.calls("tools/call"))
@@ -115,8 +112,8 @@ async def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_th
 
     async with over(client(OLD), Accepting(play)) as ours:
         for name in "ab":
-            await ours.subscribe(uri(name))
-            await ours.subscribe(uri(name))
+            await ours.subscribe(name)
+            await ours.subscribe(name)
         for name in "ab":
             await ours.unsubscribe(name)
         await done.wait()
@@ -132,7 +129,7 @@ async def test_changes_are_heard_once_whichever_stream_they_come_on() -> None:
     )
     async with over(listener, theirs) as ours:
         # Side by side, and neither loses the other.
-        await asyncio.gather(*(ours.subscribe(uri(name)) for name in "abc"))
+        await asyncio.gather(*(ours.subscribe(name) for name in "abc"))
         await ours.unsubscribe("b")
         for name in "abc":
             await theirs.resource_updated(name)
@@ -152,7 +149,7 @@ async def test_a_server_that_never_acknowledges_is_given_up() -> None:
     async with over(client(OLD), Accepting(play), timeout=0.05) as ours:
         before = asyncio.all_tasks()
         with pytest.raises(TimeoutError):
-            await ours.subscribe(uri("a"))
+            await ours.subscribe("a")
         await asyncio.sleep(0.01)
         assert asyncio.all_tasks() == before
 
@@ -169,7 +166,7 @@ async def test_an_update_right_behind_the_acknowledgement_arrives() -> None:
     ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
     async with over(ours, Accepting(play)):
         for name in "ab":
-            await ours.subscribe(uri(name))
+            await ours.subscribe(name)
         await until(lambda: heard == ["a", "b"])
 
 
@@ -185,9 +182,9 @@ async def test_a_server_that_refuses_to_listen_can_be_talked_to() -> None:
     ours = client(OLD, on_tool_list_changed=noting([], str))
     async with over(ours, Accepting(play)):
         with pytest.raises(pkg.McpError) as caught:
-            await ours.subscribe(uri("a"))
+            await ours.subscribe("a")
         assert caught.value.code == -32601
-        assert content_of(await ours.call_tool(named(OLD, "x"))) == []
+        assert content_of(await ours.call_tool("x")) == []
 
 
 async def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_next() -> None:
@@ -206,8 +203,8 @@ async def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_nex
     ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
     async with over(ours, Accepting(play), timeout=0.05):
         with pytest.raises(TimeoutError):
-            await ours.subscribe(uri("a"))
-        await ours.subscribe(uri("a"))
+            await ours.subscribe("a")
+        await ours.subscribe("a")
         await until(lambda: heard == ["a"])
 
 
@@ -221,23 +218,23 @@ async def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> N
 
     async with over(client(OLD), Accepting(play)) as ours:
         with pytest.raises(pkg.McpError):
-            await ours.subscribe(uri("a"))
+            await ours.subscribe("a")
 
 
 async def test_what_the_server_does_not_declare_is_not_asked_of_it() -> None:
-    for call, params, needs in [
-        ("set_level", m.SetLevelRequestParams(level="info"), "logging"),
-        ("subscribe", uri("a"), "resources.subscribe"),
-        ("unsubscribe", m.UnsubscribeRequestParams(uri="a"), "resources.subscribe"),
+    for call, given, needs in [
+        ("set_level", "info", "logging"),
+        ("subscribe", "a", "resources.subscribe"),
+        ("unsubscribe", "a", "resources.subscribe"),
     ]:
-        with case((call, params, needs)):
+        with case((call, given, needs)):
             wire = Wire()
             async with over(
                 client(OLD), server(STATELESS, DECLARES={"resources": {}}), wire
             ) as ours:
                 before = len(wire)
                 with pytest.raises(pkg.MissingCapability, match=needs):
-                    await getattr(ours, call)(params)
+                    await getattr(ours, call)(given)
                 assert isinstance(await ours.ping(), m.EmptyResult)
                 assert len(wire) == before
 
@@ -259,5 +256,5 @@ async def test_a_resource_that_is_not_there_has_the_code_that_the_client_knows(
 
     async with over(client(revision), server(own, on_read_resource=on_read_resource)) as ours:
         with pytest.raises(pkg.McpError) as caught:
-            await ours.read_resource(models(revision).ReadResourceRequestParams(uri="file:///a"))
+            await ours.read_resource("file:///a")
         assert (caught.value.code, caught.value.data) == (code, {"uri": "file:///a"})

@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def weather(client: mcp.Client) -> str:
-    (block,) = (await client.call_tool(CALL)).content
+    (block,) = (await client.request(client.TABLE.requests["tools/call"], CALL)).content
     assert isinstance(block, m.TextContent)
     return block.text
 

@@ -28,12 +28,13 @@ from support.sessions.echoing import (
     classes_of,
     echoing_client,
     echoing_server,
-    flat_signatures,
     members_of,
+    method_of,
     outcome,
+    signature_of,
     split,
 )
-from support.sessions.talking import named, pkg
+from support.sessions.talking import pkg
 from support.vectors.made import vectors
 
 DECLINED = {"action": "decline"}  # An answer that fits every form.
@@ -68,27 +69,24 @@ def results(revision: str) -> dict[str, JsonObject]:
 
 @cache
 def calls(revision: str, base: str) -> list[Call]:
-    """For each signature of each stub the call with the most members."""
+    """For each stub the call with the most members."""
     module = pkg.load(revision)
     stubs = getattr(module, base)
     table = module.methods.TABLE
     specs = {**table.requests, **table.input_requests, **table.notifications}
     found: list[Call] = []
     for name, function in inspect.getmembers_static(stubs, inspect.isfunction):
-        signatures = flat_signatures(function)
-        # The first name in what is said of a stub is its method.
-        method = (function.__doc__ or "").partition("`")[2].partition("`")[0]
-        if method in OF_THE_RUNTIME:
+        signature, method = signature_of(function), method_of(function)
+        if signature is None or method in OF_THE_RUNTIME:
             continue
-        for place, signature in enumerate(signatures):
-            fitting = [
-                Call(name, place, cls.__name__, value)
-                for cls in classes_of(specs[method])
-                for value in [*values(revision)[cls.__name__], *values(revision)[method], {}]
-                if fits(cls, value, signature)
-            ]
-            # A state of requests is for the server that has sealed it.
-            found.append(max(fitting, key=_worth))
+        fitting = [
+            Call(name, cls.__name__, value)
+            for cls in classes_of(specs[method])
+            for value in [*values(revision)[cls.__name__], *values(revision)[method], {}]
+            if fits(cls, value, signature)
+        ]
+        # A state of requests is for the server that has sealed it.
+        found.append(max(fitting, key=_worth))
     return found
 
 
@@ -138,7 +136,7 @@ async def both_ways(transport: str, own: str, spoken: str, folder: Path) -> list
     async with talking(transport, own, client, folder) as connected:
 
         async def ask(name: str, **arguments: Any) -> Any:
-            called = await connected.call_tool(named(spoken, name, arguments=arguments))
+            called = await connected.call_tool(name, arguments)
             return json.loads(called.content[0].text)
 
         async def sent(call: Call, flat: bool) -> JsonObject:

@@ -15,7 +15,6 @@ from support.sessions.talking import (
     client,
     error,
     hello,
-    named,
     notification,
     pkg,
     request,
@@ -135,5 +134,5 @@ async def test_client_takes_progress_with_null_and_whole_floats() -> None:
 
     async with pkg.connect(Accepting(talk), client(OLD)) as ours:
         with pytest.raises(pkg.McpError, match="over"):
-            await ours.call_tool(named(OLD, "x"), on_progress=heard.append)
+            await ours.call_tool("x", on_progress=heard.append)
     assert [(told.done, told.total, told.message) for told in heard] == [(1, None, None)]

@@ -31,7 +31,6 @@ from support.sessions.talking import (
     client,
     content_of,
     error,
-    named,
     notification,
     pkg,
     welcome,
@@ -94,7 +93,7 @@ class TestAnswers:
 
         ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
         async with odd_server(Handshaking(call)) as server, over(server.url, ours):
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             await changed.wait()
 
     async def test_answers_may_come_in_an_array_where_the_revision_has_them(self) -> None:
@@ -104,7 +103,7 @@ class TestAnswers:
 
         play = Handshaking(call, version="2025-03-26")
         async with odd_server(play) as server, connecting(server.url, "2025-03-26") as ours:
-            result = await ours.call_tool(named("2025-03-26", "x"))
+            result = await ours.call_tool("x")
             assert content_of(result)[0].text == "done"
 
     @pytest.mark.parametrize("status", [200, 400, 500])
@@ -186,7 +185,7 @@ class TestAnswers:
         play = Modern(call) if revision == STATELESS else Handshaking(call, version=revision)
         async with odd_server(play) as server, connecting(server.url, revision) as ours:
             with pytest.raises(pkg.RemoteError, match=f"{revision} has no batches"):
-                await ours.call_tool(named(revision, "x"))
+                await ours.call_tool("x")
 
     def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
         self, caplog: pytest.LogCaptureFixture
@@ -224,7 +223,7 @@ class TestAnswers:
             opening = open_http(server.url, limit=1000)
             async with pkg.connect(opening, client(revision)) as ours:
                 with pytest.raises(pkg.RemoteError, match="more than 1000 bytes"):
-                    await ours.call_tool(named(revision, "x"))
+                    await ours.call_tool("x")
 
 
 def _json(value: object) -> str:

@@ -33,7 +33,6 @@ from support.sessions.talking import (
     content_of,
     discovered,
     error,
-    named,
     pkg,
     run,
     welcome,
@@ -74,7 +73,7 @@ def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]
     async def script() -> None:
         async with odd_server(play) as server, connecting(server.url, *allowed, **more) as ours:
             assert ours.revision == revision
-            result = await ours.call_tool(named(revision, "x"))
+            result = await ours.call_tool("x")
             assert content_of(result)[0].text == "done"
             seen.extend(asked(server))
 
@@ -157,8 +156,8 @@ class TestEra:
 
         async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
             with pytest.raises(pkg.McpError, match="no tools"):
-                await ours.call_tool(named(STATELESS, "lacking"))
-            await ours.call_tool(named(STATELESS, "x"))
+                await ours.call_tool("lacking")
+            await ours.call_tool("x")
             assert asked(server) == ["server/discover", "tools/call", "tools/call"]
 
     def test_PH07_a_server_that_cannot_be_discovered_is_no_new_one(self) -> None:
@@ -403,7 +402,7 @@ class TestOldTransport:
                     connecting(server.url, "2024-11-05", STATELESS) as ours,
                 ):
                     assert ours.revision == "2024-11-05"
-                    result = await ours.call_tool(named("2024-11-05", "x"))
+                    result = await ours.call_tool("x")
                     assert content_of(result)[0].text == "done"
                     assert asked(server) == [
                         "server/discover",
@@ -437,7 +436,7 @@ class TestOldTransport:
         async with odd_server(Ending()) as server, connecting(server.url, "2024-11-05") as ours:
             for _ in range(2):
                 with pytest.raises(pkg.Disconnected, match="ended its stream"):
-                    await ours.call_tool(named("2024-11-05", "x"))
+                    await ours.call_tool("x")
 
     async def test_a_message_that_it_does_not_take_fails_its_call_alone(self) -> None:
         class Refusing(Old):
@@ -450,7 +449,7 @@ class TestOldTransport:
         async with odd_server(Refusing()) as server, connecting(server.url, "2024-11-05") as ours:
             with http_error(503):
                 await ours.list_tools()
-            await ours.call_tool(named("2024-11-05", "x"))
+            await ours.call_tool("x")
 
     def test_LF01_a_handshake_that_succeeds_is_no_reason_to_look_further(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -544,7 +543,7 @@ class TestHandshake:
                 play = Handshaking(session="s-1", version=version)
                 async with odd_server(play) as server:
                     async with connecting(server.url, version) as ours:
-                        await ours.call_tool(named(version, "x"))
+                        await ours.call_tool("x")
                     first, *later = server.requests
                     assert first.method == "initialize"
                     assert "mcp-protocol-version" not in first.headers, row
@@ -559,14 +558,14 @@ class TestHandshake:
     async def test_HC11_a_session_id_that_is_no_visible_text_is_not_sent(self) -> None:
         async with odd_server(Handshaking(session="a b")) as server:
             async with connecting(server.url) as ours:
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
             assert not any("mcp-session-id" in one.headers for one in server.requests)
             assert not server.seen("DELETE")
 
     async def test_without_a_session_there_is_none_to_end(self) -> None:
         async with odd_server(Handshaking()) as server:
             async with connecting(server.url) as ours:
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
             assert not server.seen("DELETE")
 
 
@@ -579,6 +578,6 @@ async def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
 
     async with odd_server(play) as server:
         async with connecting(server.url) as ours:
-            await ours.call_tool(named(STATELESS, "x"))
+            await ours.call_tool("x")
         assert asked(server) == ["server/discover", "tools/call"]
         assert not any("mcp-session-id" in one.headers for one in server.requests)

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from support.revisions import OLD, STATELESS
+from support.revisions import STATELESS
 from support.sessions.odd_servers import (
     BOTH,
     Handshaking,
@@ -17,7 +17,7 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import named, notification, pkg
+from support.sessions.talking import notification, pkg
 
 
 class TestCancellation:
@@ -37,7 +37,7 @@ class TestCancellation:
             closed.set()
 
         async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
-            calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
+            calling = asyncio.create_task(ours.call_tool("x"))
             await begun.wait()
             calling.cancel()
             await closed.wait()
@@ -60,7 +60,7 @@ class TestCancellation:
             # Time may be up before the call has reached the server.
             while not begun.is_set():
                 with pytest.raises(pkg.RequestTimeout):
-                    await ours.call_tool(named(revision, "x"), timeout=0.02)
+                    await ours.call_tool("x", timeout=0.02)
             await closed.wait()
 
     @BOTH
@@ -75,7 +75,7 @@ class TestCancellation:
 
         async with odd_server(either(call, revision)) as server:
             async with connecting(server.url) as ours:
-                calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
+                calling = asyncio.create_task(ours.call_tool("x"))
                 await begun.wait()
             with pytest.raises(pkg.Disconnected):
                 await calling
@@ -95,7 +95,7 @@ class TestOrder:
             await done(request, reply)
 
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-            await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(20)))
+            await asyncio.gather(*(ours.call_tool(str(at)) for at in range(20)))
 
     async def test_a_notification_arrives_before_what_follows_it(self) -> None:
         order: list[str] = []
@@ -111,7 +111,7 @@ class TestOrder:
 
         async with odd_server(Slow()) as server, over(server.url, with_roots()) as ours:
             await ours.notify_roots_list_changed()
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             assert order[1:] == [
                 "notifications/initialized",
                 "notifications/roots/list_changed",
@@ -129,7 +129,7 @@ class TestOrder:
                 await super().__call__(request, reply)
 
         async with odd_server(Slow()) as server, connecting(server.url) as ours:
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
         assert order[order.index("notifications/initialized") + 1 :][:2] == ["GET", "tools/call"]
 
     @pytest.mark.parametrize("status", [200, 204, 400, 500])

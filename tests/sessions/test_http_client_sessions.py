@@ -23,7 +23,6 @@ from support.sessions.talking import (
     content_of,
     error,
     modern,
-    named,
     pkg,
 )
 from support.tables import case
@@ -60,7 +59,7 @@ class TestSession:
         async with odd_server(play) as server:
             async with connecting(server.url) as ours:
                 play.lost = {"one"}
-                result = await ours.call_tool(named(OLD, "x"))
+                result = await ours.call_tool("x")
                 assert content_of(result)[0].text == "done"
             first, again = server.seen("POST", "initialize")
             assert first.value["params"] == again.value["params"]
@@ -82,7 +81,7 @@ class TestSession:
                     await super().__call__(request, reply)
 
         async with odd_server(Hasty("one", "two")) as server, connecting(server.url) as ours:
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             confirmed = server.seen("POST", "notifications/initialized")
             assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
 
@@ -90,7 +89,7 @@ class TestSession:
         play = Ending("one", "two")
         async with odd_server(play) as server, connecting(server.url) as ours:
             play.lost = {"one"}
-            await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(9)))
+            await asyncio.gather(*(ours.call_tool(str(at)) for at in range(9)))
             assert len(server.seen("POST", "initialize")) == 2
 
     async def test_HC12_what_is_asked_meanwhile_waits_for_the_new_session(self) -> None:
@@ -106,9 +105,9 @@ class TestSession:
         play = Slow("one", "two")
         async with odd_server(play) as server, connecting(server.url) as ours:
             play.lost = {"one"}
-            first = asyncio.create_task(ours.call_tool(named(OLD, "first")))
+            first = asyncio.create_task(ours.call_tool("first"))
             await beginning.wait()
-            second = asyncio.create_task(ours.call_tool(named(OLD, "second")))
+            second = asyncio.create_task(ours.call_tool("second"))
             for _ in range(20):
                 await asyncio.sleep(0)
             go_on.set()
@@ -122,7 +121,7 @@ class TestSession:
         async with odd_server(play) as server:
             async with connecting(server.url) as ours:
                 play.lost = {"one"}
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
             assert "mcp-session-id" not in server.requests[-1].headers
 
     async def test_HC12_a_request_is_repeated_once(self) -> None:
@@ -130,7 +129,7 @@ class TestSession:
         async with odd_server(play) as server, connecting(server.url) as ours:
             play.lost = {"one", "two"}
             with pytest.raises(pkg.McpError, match="Session not found"):
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
             assert len(server.seen("POST", "tools/call")) == 2
 
     async def test_a_notification_is_repeated_in_the_new_session(self) -> None:
@@ -138,7 +137,7 @@ class TestSession:
         async with odd_server(play) as server, over(server.url, with_roots()) as ours:
             play.lost = {"one"}
             await ours.notify_roots_list_changed()
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             sent = server.seen("POST", "notifications/roots/list_changed")
             assert [one.headers["mcp-session-id"] for one in sent] == ["one", "two"]
 
@@ -186,7 +185,7 @@ class TestSession:
             play.lost = {"one"}
             for _ in range(2):
                 with pytest.raises(pkg.Disconnected, match="2025-06-18 instead of 2025-11-25"):
-                    await ours.call_tool(named(OLD, "x"))
+                    await ours.call_tool("x")
 
     @pytest.mark.parametrize("status", [400, 401, 503])
     async def test_a_server_that_begins_no_new_session_fails_the_call(self, status: int) -> None:
@@ -201,7 +200,7 @@ class TestSession:
         async with odd_server(play) as server, connecting(server.url) as ours:
             play.lost = {"one"}
             with pytest.raises(pkg.Disconnected, match=f"no new one could begin: HTTP {status}"):
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
 
     def test_a_method_that_is_missing_ends_no_session(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
@@ -222,7 +221,7 @@ class TestSession:
         play = Ending("one", "two", listen=listen)
         async with odd_server(play) as server, connecting(server.url) as ours:
             play.lost = {"one"}
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             await listening.wait()
 
     async def test_a_session_that_ends_while_listening_is_replaced(self) -> None:

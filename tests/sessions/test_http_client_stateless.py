@@ -39,7 +39,6 @@ from support.sessions.talking import (
     discovered,
     error,
     models,
-    named,
     pkg,
     run,
 )
@@ -114,19 +113,18 @@ class TestStandardFields:
         ],
     )
     def test_the_name_of_a_tool_is_repeated_safely(self, name: str, field: str) -> None:
-        seen = using(Modern(), lambda ours: ours.call_tool(named(STATELESS, name)))
+        seen = using(Modern(), lambda ours: ours.call_tool(name))
         assert seen[-1].headers["mcp-name"] == field
 
     def test_prompts_and_resources_are_named_too(self) -> None:
-        m = models(STATELESS)
 
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(200, error(request.id, -32602))
 
         async def use(ours: Any) -> None:
             for asked in (
-                ours.read_resource(m.ReadResourceRequestParams(uri="file:///a%20b/ü")),
-                ours.get_prompt(m.GetPromptRequestParams(name="greet")),
+                ours.read_resource("file:///a%20b/ü"),
+                ours.get_prompt("greet"),
             ):
                 with pytest.raises(pkg.McpError):
                     await asked
@@ -154,7 +152,7 @@ class TestStandardFields:
 
         async def use(ours: Any) -> None:
             await ours.list_tools()
-            await ours.call_tool(named(OLD, "x", arguments={"a": "b"}))
+            await ours.call_tool("x", {"a": "b"})
 
         seen = using(Handshaking(call), use)
         assert own(seen[-1]) == {"mcp-protocol-version": OLD}
@@ -177,7 +175,7 @@ class TestArguments:
 
         async def use(ours: Any) -> None:
             await ours.list_tools()
-            await ours.call_tool(named(STATELESS, "x", arguments=arguments))
+            await ours.call_tool("x", arguments)
 
         seen = using(listing(self.TOOL), use)
         return {
@@ -262,7 +260,7 @@ class TestArguments:
         async def use(ours: Any) -> None:
             while lists:
                 await ours.list_tools()
-                await ours.call_tool(named(STATELESS, "x", arguments={"a": "b"}))
+                await ours.call_tool("x", {"a": "b"})
 
         calls = [one for one in using(Modern(call), use) if one.method == "tools/call"]
         fields = [[name for name in own(one) if "param" in name] for one in calls]
@@ -277,7 +275,7 @@ class TestArguments:
         async def use(ours: Any) -> None:
             await ours.list_tools()
             for name in "xyz":
-                await ours.call_tool(named(STATELESS, name, arguments={"a": "b"}))
+                await ours.call_tool(name, {"a": "b"})
 
         calls = [one for one in using(listing(*tools), use) if one.method == "tools/call"]
         fields = [[name for name in own(one) if "param" in name] for one in calls]
@@ -294,7 +292,7 @@ class TestArguments:
 
         async def use(ours: Any) -> None:
             assert len((await ours.list_tools()).tools) == 1
-            await ours.call_tool(named(STATELESS, "x", arguments={"a": "b"}))
+            await ours.call_tool("x", {"a": "b"})
 
         assert using(Modern(call), use)[-1].headers["mcp-param-region"] == "b"
 
@@ -340,8 +338,7 @@ class TestCorrection:
 
     @staticmethod
     async def call(ours: Any) -> None:
-        params = named(STATELESS, "x", arguments={"a": "b"})
-        result = await ours.call_tool(params, on_progress=print)
+        result = await ours.call_tool("x", {"a": "b"}, on_progress=print)
         assert result.content[0].text == "done"
 
     def test_SC07_the_tools_are_listed_and_the_call_is_repeated(self) -> None:
@@ -455,7 +452,7 @@ class TestOrigin:
                 connecting(server.url) as ours,
             ):
                 with http_error(307):
-                    await ours.call_tool(named(OLD, "x"))
+                    await ours.call_tool("x")
             assert other.requests == []
 
     async def test_a_client_that_follows_redirects_is_kept_from_it(self) -> None:
@@ -500,7 +497,7 @@ class TestClient:
         ):
             # PH10: authentication repeats the request, and the era is found out then.
             async with connecting(server.url, http=http) as ours:
-                await ours.call_tool(named(STATELESS, "x"))
+                await ours.call_tool("x")
             assert not http.is_closed
             assert len(server.requests) == 4
             assert all(one.headers["x-ours"] == "1" for one in server.requests)
@@ -534,7 +531,7 @@ class TestClient:
         monkeypatch.setattr(httpx2, "AsyncClient", Noted)
 
         async def use(ours: Any) -> None:
-            await ours.call_tool(named(STATELESS, "x"))
+            await ours.call_tool("x")
 
         using(Modern(), use)
         using(Modern(), use)
@@ -559,7 +556,7 @@ class TestClient:
             connecting(server.url, http=http) as ours,
         ):
             with pytest.raises(Refused, match="no consent"):
-                await ours.call_tool(named(STATELESS, "x"))
+                await ours.call_tool("x")
 
     async def test_what_its_authentication_raises_on_leaving_replaces_nothing(
         self, caplog: pytest.LogCaptureFixture
@@ -587,7 +584,7 @@ class TestClient:
 
     def test_headers_go_with_every_request_but_do_not_replace_those_of_the_protocol(self) -> None:
         async def use(ours: Any) -> None:
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
 
         headers = {"Authorization": "Bearer t", "MCP-Protocol-Version": "1999-01-01"}
         seen = using(Handshaking(), use, headers=headers)
@@ -649,7 +646,11 @@ async def test_a_listen_stream_stays_open_beside_other_calls() -> None:
     async with odd_server(Listening(call)) as server, pkg.connect_http(server.url, ours):
         wanted = m.SubscriptionFilter(tools_list_changed=True)
         params = m.SubscriptionsListenRequestParams(notifications=wanted)
-        listening = asyncio.create_task(cast(stateless.Client, ours).subscriptions_listen(params))
+        listening = asyncio.create_task(
+            cast(stateless.Client, ours).request(
+                cast(stateless.Client, ours).TABLE.requests["subscriptions/listen"], params
+            )
+        )
         await told.wait()
-        await ours.call_tool(named(STATELESS, "x"))
+        await ours.call_tool("x")
         listening.cancel()

@@ -29,7 +29,7 @@ from support.sessions.odd_servers import (
     odd_server,
     over,
 )
-from support.sessions.talking import client, models, named, notification, pkg
+from support.sessions.talking import client, models, notification, pkg
 from support.sessions.talking import request as request_as_json
 from support.tables import case
 
@@ -247,7 +247,7 @@ class TestListener:
 
         ours = client(OLD, on_elicit=on_elicit)
         async with odd_server(Asking(call, listen, session="s")) as server, over(server.url, ours):
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             (get,) = server.seen("GET")
             assert get.headers["mcp-session-id"] == "s"
         (post,) = posts
@@ -279,7 +279,7 @@ class TestListener:
             odd_server(Handshaking(listen=listen, session="s")) as server,
             connecting(server.url) as ours,
         ):
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             assert len(server.seen("GET")) == 1
             # Nobody is left who could ask.
             names = [repr(task.get_coro()) for task in asyncio.all_tasks()]

@@ -34,7 +34,6 @@ from support.sessions.talking import (
     client,
     error,
     hello,
-    named,
     notification,
     pkg,
     request,
@@ -59,7 +58,7 @@ class TestStreams:
             closed.set()
 
         async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
-            await ours.call_tool(named(STATELESS, "x"))
+            await ours.call_tool("x")
             await closed.wait()
 
     def test_one_that_breaks_is_resumed(self) -> None:
@@ -91,8 +90,8 @@ class TestStreams:
 
         async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
             with pytest.raises(pkg.Disconnected, match="ended before tools/call"):
-                await ours.call_tool(named(STATELESS, "lost"))
-            await ours.call_tool(named(STATELESS, "x"))
+                await ours.call_tool("lost")
+            await ours.call_tool("x")
 
     @pytest.mark.parametrize("data", [b"{", b"[]", b"1", b'{"jsonrpc":"2.0"}', b"\xff"])
     def test_what_is_no_message_is_passed_over(self, data: bytes) -> None:
@@ -111,7 +110,7 @@ class TestStreams:
 
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
             with pytest.raises(pkg.Disconnected, match="POST http://127"):
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
 
     async def test_the_stream_of_the_server_is_opened_again_if_it_breaks(self) -> None:
         again = asyncio.Event()
@@ -199,7 +198,7 @@ class TestMessages:
         play = Losing(listen=listen, session="one")
         async with odd_server(play) as server, connecting(server.url) as ours:
             await refused.wait()
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             (answer,) = [one for one in server.requests if one.verb == "POST" and not one.method]
             assert answer.headers["mcp-session-id"] == "one"
             assert server.seen("POST", "tools/call")[-1].headers["mcp-session-id"] == "two"
@@ -239,7 +238,7 @@ class TestNewSession:
 
         ours = client(OLD, on_logging_message=on_logging_message)
         async with odd_server(self.ending(begin)) as server, pkg.connect_http(server.url, ours):
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
             await said.wait()
             calls = server.seen("POST", "tools/call")
             assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
@@ -263,7 +262,7 @@ class TestNewSession:
 
         async with odd_server(self.ending(begin)) as server, connecting(server.url) as ours:
             with pytest.raises(pkg.Disconnected, match=why):
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
 
 
 class TestTransport:
@@ -373,7 +372,7 @@ class TestTransport:
 
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
             with http_error(500):
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
 
     async def test_a_body_may_be_compressed_once(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
@@ -384,9 +383,9 @@ class TestTransport:
             await reply.send(200, said, content_encoding=coding)
 
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-            assert (await ours.call_tool(named(OLD, "gzip"))).to_wire() == TEXT
+            assert (await ours.call_tool("gzip")).to_wire() == TEXT
             with pytest.raises(RemoteError, match="compressed more than once"):
-                await ours.call_tool(named(OLD, "gzip, gzip"))
+                await ours.call_tool("gzip, gzip")
 
     async def test_comments_without_end_keep_nobody_waiting(self) -> None:
         done: list[object] = []
@@ -421,7 +420,7 @@ async def test_a_revision_is_short_for_its_plain_client() -> None:
         pkg.connect_http(server.url, as_=module) as ours,
     ):
         assert ours.revision == OLD
-        await ours.call_tool(named(STATELESS, "x"))
+        await ours.call_tool("x")
 
 
 async def test_a_redirect_to_nowhere_is_reported() -> None:

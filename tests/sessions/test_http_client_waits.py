@@ -7,7 +7,6 @@ from email.utils import format_datetime
 import pytest
 from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.headers import retry_after
-from support.revisions import OLD
 from support.sessions.odd_servers import (
     BOTH,
     Handshaking,
@@ -22,7 +21,7 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import error, named, pkg
+from support.sessions.talking import error, pkg
 from support.tables import case
 
 
@@ -125,9 +124,9 @@ async def test_timeout_of_the_single_call_counts(waits: list[float]) -> None:
     play = Handshaking(busy(429, 4, retry_after="20"))
     async with odd_server(play) as server, connecting(server.url) as ours:
         with http_error(429):
-            await ours.call_tool(named(OLD, "x"), timeout=19)
+            await ours.call_tool("x", timeout=19)
         assert not waits
-        await ours.call_tool(named(OLD, "x"), timeout=600)
+        await ours.call_tool("x", timeout=600)
         assert set(waits) == {20}
 
 
@@ -171,7 +170,7 @@ async def test_call_that_is_cancelled_is_not_sent_again() -> None:
         await reply.send(429, retry_after="0.2")
 
     async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-        task = asyncio.create_task(ours.call_tool(named(OLD, "x")))
+        task = asyncio.create_task(ours.call_tool("x"))
         await refused.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

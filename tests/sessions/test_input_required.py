@@ -19,9 +19,9 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
+    entry,
     models,
     modern,
-    named,
     pkg,
     served,
     tools,
@@ -45,7 +45,7 @@ def age_form() -> Any:
 async def interview(session: Session, params: CallToolRequestParams) -> object:
     """Asks for an age, then for a name made up by a model and for roots, then answers."""
     if session.inputs is None:
-        return session.ask({"age": age_form()}, state={"step": 1})
+        return session.input_required({"age": age_form()}, state={"step": 1})
     if session.inputs.state == {"step": 1}:
         answer = session.inputs.response("age", m.ElicitResult)
         if answer is None or answer.action != "accept":
@@ -53,7 +53,7 @@ async def interview(session: Session, params: CallToolRequestParams) -> object:
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
         sampling = m.CreateMessageRequestParams(messages=[question], max_tokens=5)
         asked = {"name": m.CreateMessageRequest(params=sampling), "roots": m.ListRootsRequest()}
-        return session.ask(asked, state={"step": 2, "age": content_of(answer)["age"]})
+        return session.input_required(asked, state={"step": 2, "age": content_of(answer)["age"]})
     name = session.inputs.response("name", m.CreateMessageResult)
     roots = session.inputs.response("roots", m.ListRootsResult)
     assert roots is not None
@@ -81,7 +81,7 @@ def talkative(**members: Any) -> Any:
 
 async def test_several_rounds_and_questions_side_by_side() -> None:
     async with pkg.connect_in_memory(talkative(), tools(STATELESS, interview)) as ours:
-        result = await ours.call_tool(named(STATELESS, "x"))
+        result = await ours.call_tool("x")
         assert result.content[0].text == "Ada 36 file:///r"
 
 
@@ -92,7 +92,7 @@ async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handle
     ours = talkative(on_elicit=on_elicit)
     async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
         with pytest.raises(pkg.McpError) as caught:
-            await ours.call_tool(named(STATELESS, "x"))
+            await ours.call_tool("x")
         assert caught.value.code == -32602
         (problem,) = caught.value.data["problems"]
         assert problem["pointer"] == "/params/inputResponses/age/content/age"
@@ -104,7 +104,7 @@ async def test_a_refusal_needs_no_content() -> None:
 
     ours = talkative(on_elicit=on_elicit)
     async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
-        assert content_of(await ours.call_tool(named(STATELESS, "x")))[0].text == "declined"
+        assert content_of(await ours.call_tool("x"))[0].text == "declined"
 
 
 async def first_round(hand: Hand, **params: object) -> Any:
@@ -180,7 +180,7 @@ async def test_answers_without_a_state_are_those_to_the_questions_of_the_handler
         await session.once("work", lambda: calls.append("work"))
         answer = session.inputs.response("age", m.ElicitResult) if session.inputs else None
         if answer is None:
-            return session.ask({"age": age_form(), "more": age_form()}, state=1)
+            return session.input_required({"age": age_form(), "more": age_form()}, state=1)
         assert session.inputs is not None
         return f"{content_of(answer)} {session.inputs.state} {[*session.inputs.missing]}"
 
@@ -218,7 +218,11 @@ async def test_result_made_by_hand_without_a_state_gets_answers_too() -> None:
 
 async def test_awaited_question_is_answered_without_a_state() -> None:
     async def ask(session: Session, params: CallToolRequestParams) -> object:
-        return str(content_of(await session.elicit(age_form().params)))
+        return str(
+            content_of(
+                await session.request(entry(session, "elicitation/create"), age_form().params)
+            )
+        )
 
     async with served(tools(STATELESS, ask)) as hand:
         (key,) = (await first_round(hand))["inputRequests"]
@@ -229,7 +233,7 @@ async def test_awaited_question_is_answered_without_a_state() -> None:
 async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:
     async def ask(session: Session, params: CallToolRequestParams) -> object:
         if session.inputs is None:
-            return session.ask({"a": age_form(), "b": age_form()})
+            return session.input_required({"a": age_form(), "b": age_form()})
         assert session.inputs.response("b", m.ElicitResult) is None
         assert session.inputs.state is None
         with pytest.raises(pkg.LocalError, match="'c'"):
@@ -247,7 +251,7 @@ async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_pass
 
 async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
     async def ask(session: Session, params: CallToolRequestParams) -> object:
-        return session.ask({})
+        return session.input_required({})
 
     async with served(tools(STATELESS, ask)) as hand:
         await hand.send(call(1))
@@ -257,10 +261,14 @@ async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture)
 
 async def test_a_state_alone_asks_the_client_to_come_again() -> None:
     async def ask(session: Session, params: CallToolRequestParams) -> object:
-        return session.ask({}, state=1) if session.inputs is None else f"{session.inputs.state}"
+        return (
+            session.input_required({}, state=1)
+            if session.inputs is None
+            else f"{session.inputs.state}"
+        )
 
     async with pkg.connect_in_memory(client(STATELESS), tools(STATELESS, ask)) as ours:
-        assert content_of(await ours.call_tool(named(STATELESS, "x")))[0].text == "1"
+        assert content_of(await ours.call_tool("x"))[0].text == "1"
 
 
 async def test_prompts_and_resources_may_ask_too() -> None:
@@ -268,19 +276,19 @@ async def test_prompts_and_resources_may_ask_too() -> None:
         self: object, session: Session, params: GetPromptRequestParams
     ) -> object:
         if session.inputs is None:
-            return session.ask({"age": age_form()})
+            return session.input_required({"age": age_form()})
         return m.GetPromptResult(messages=[])
 
     async def on_read_resource(
         self: object, session: Session, params: ReadResourceRequestParams
     ) -> object:
         if session.inputs is None:
-            return session.ask({"age": age_form()})
+            return session.input_required({"age": age_form()})
         return m.ReadResourceResult(contents=[])
 
     server = tools(
         STATELESS, interview, on_get_prompt=on_get_prompt, on_read_resource=on_read_resource
     )
     async with pkg.connect_in_memory(talkative(), server) as ours:
-        assert (await ours.get_prompt(m.GetPromptRequestParams(name="p"))).messages == []
-        assert (await ours.read_resource(m.ReadResourceRequestParams(uri="u"))).contents == []
+        assert (await ours.get_prompt("p")).messages == []
+        assert (await ours.read_resource("u")).contents == []

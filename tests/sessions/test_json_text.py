@@ -18,7 +18,7 @@ from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.runtime.receiving import received
 from support.sessions.odd_servers import Handshaking, Reply, Request, connecting, odd_server
-from support.sessions.talking import hello, models, named, pkg, request, server
+from support.sessions.talking import hello, models, pkg, request, server
 
 Read = Callable[[bytes], object]
 """Reads a text that holds a value; raises an error, or returns what it made of it."""
@@ -95,7 +95,7 @@ def answer_of_http(value: bytes, streamed: bool) -> object:
 
     async def script() -> object:
         async with odd_server(Handshaking(call)) as made, connecting(made.url) as client:
-            return await client.call_tool(named(OLD, "x"))
+            return await client.call_tool("x")
 
     return asyncio.run(script())
 

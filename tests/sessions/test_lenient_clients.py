@@ -15,7 +15,6 @@ from support.sessions.talking import (
     discovered,
     error,
     hello,
-    named,
     notification,
     pkg,
     request,
@@ -185,7 +184,7 @@ async def test_lenient_client_reads_calls_of_tools() -> None:
             called = {**usual, "content": content, "isError": None}
             theirs = playing(revision, called)
             async with over(client(revision), theirs, lenient=True) as ours:
-                found: Any = await ours.call_tool(named(revision, "x"))
+                found: Any = await ours.call_tool("x")
                 assert found.to_wire()["content"] == [{"type": "text", "text": "x"}]
                 assert "isError" not in found.to_wire()
 

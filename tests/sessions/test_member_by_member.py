@@ -6,18 +6,16 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_overloads
 
 import pytest
 from mcp_revisions import REVISIONS as PACKAGES
 from mcp_revisions import (
-    LocalError,
     Options,
     RemoteError,
     ToolError,
     ToolFailed,
     Toolkit,
-    WrongCall,
     connect_in_memory,
     prompt,
     resource,
@@ -28,7 +26,7 @@ from mcp_revisions import v2026_07_28 as stateless
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from support.generated.golden_package import load
 from support.revisions import ERAS, REVISIONS
-from support.sessions.echoing import classes_of, flat_signatures, members_of, split
+from support.sessions.echoing import classes_of, members_of, method_of, signature_of, split
 from support.tables import case
 from support.vectors.made import vectors
 
@@ -54,7 +52,8 @@ def noting(base: type) -> Any:
     def begin(self: object) -> None:
         pass
 
-    members = {"request": send, "notify": send, "__mcp_runtime__": Behind()}
+    sends = dict.fromkeys(("request", "request_once", "notify"), send)
+    members = {**sends, "__mcp_runtime__": Behind()}
     return type("Noting", (base,), {**members, "__init__": begin})()
 
 
@@ -66,14 +65,14 @@ async def sent(call: Callable[..., Any], *given: Any, **members: Any) -> Any:
     return caught.value.args
 
 
-def stubs(revision: str) -> Iterator[tuple[str, Callable[..., Any], list[inspect.Signature]]]:
-    """The name of each stub with several signatures, and those with the members one by one."""
+def stubs(revision: str) -> Iterator[tuple[str, Callable[..., Any], inspect.Signature]]:
+    """The name of each stub that takes members one by one, bound, and which it takes."""
     module = load(revision)
     for base in (module.Client, module.Session):
         for name, function in inspect.getmembers_static(base, inspect.isfunction):
-            flat = flat_signatures(function)
-            if flat:
-                yield name, getattr(noting(base), name), flat
+            signature = signature_of(function)
+            if signature is not None:
+                yield name, getattr(noting(base), name), signature
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -85,10 +84,10 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
             valid[subject.type or subject.method].append(
                 value if subject.type else value.get("params", {})
             )
-    for name, stub, signatures in stubs(revision):
-        spec, nothing, _ = await sent(stub, params=None)
-        assert nothing is None
-        tried = set[int]()
+    table = load(revision).methods.TABLE
+    specs = {**table.requests, **table.input_requests, **table.notifications}
+    for name, stub, signature in stubs(revision):
+        spec, tried = specs[method_of(stub)], False
         for cls in classes_of(spec):
             values: list[Any] = [*valid[cls.__name__], *valid[spec.method], {}]
             for value in values:
@@ -97,16 +96,53 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
                 except ValidationError:
                     continue  # It is for another arm of a union.
                 members = members_of(model)
-                for place, signature in enumerate(signatures):
-                    ways = None if model.model_extra else split(signature, members)
-                    if ways is not None:
-                        with case(f"{name} {value}"):
-                            tried.add(place)
-                            assert (await sent(stub, model))[1] is model
-                            made = (await sent(stub, *ways[0], **ways[1]))[1]
-                            assert made == model if members else made in (model, None)
+                ways = None if model.model_extra else split(signature, members)
+                if ways is not None:
+                    with case(f"{name} {value}"):
+                        tried = True
+                        as_sent, made, _ = await sent(stub, *ways[0], **ways[1])
+                        assert as_sent is spec
+                        assert made == model if members else made in (model, None)
         with case(name):
-            assert tried == set(range(len(signatures)))
+            assert tried
+
+
+def test_signatures_are_those_of_the_members() -> None:
+    shown = inspect.signature(handshake.Client.call_tool)
+    assert list(shown.parameters) == [
+        "self",
+        "name",
+        "arguments",
+        "meta",
+        "as_",
+        "check",
+        "options",
+    ]
+    assert shown.parameters["arguments"].annotation == "dict[str, Any] | None"
+    assert shown.parameters["arguments"].default is None
+    assert shown.return_annotation == "T | m.CallToolResult"
+    for revision in REVISIONS:
+        module = load(revision)
+        for base in (module.Client, module.Session):
+            for name, function in inspect.getmembers_static(base, inspect.isfunction):
+                if "methods" in function.__code__.co_names:
+                    with case((revision, name)):
+                        kinds = {
+                            one.kind for one in inspect.signature(function).parameters.values()
+                        }
+                        assert inspect.Parameter.VAR_POSITIONAL not in kinds
+                        assert len(get_overloads(function)) == (3 if name == "call_tool" else 0)
+
+
+async def test_none_is_what_is_absent() -> None:
+    for revision in ERAS:
+        client = noting(load(revision).Client)
+        with case(revision):
+            given: dict[str, Any] = {"arguments": None, "meta": None}
+            _, params, _ = await sent(client.call_tool, "greet", **given)
+            assert params == load(revision).models.CallToolRequestParams(name="greet")
+            assert params.to_wire().keys() - {"_meta"} == {"name"}
+            assert (await sent(client.list_tools, None, meta=None))[1] is None
 
 
 async def test_options_are_no_members() -> None:
@@ -119,38 +155,18 @@ async def test_options_are_no_members() -> None:
         assert options == {"timeout": 3, "reset_on_progress": True}
 
 
-ARMS = "give ElicitRequestFormParams or ElicitRequestURLParams, or its members: "
-WHOLE = m.CallToolRequestParams(name="greet")
-MISTAKES: tuple[tuple[str, tuple[Any, ...], dict[str, Any], str], ...] = (
-    ("call_tool", (), {}, "tools/call needs the member name; "),
-    ("call_tool", ("a",), {"nam": 1}, "tools/call has no member nam; "),
-    ("call_tool", ("a", {}, 1), {}, "tools/call takes only name, arguments by position; "),
-    ("call_tool", ("a",), {"name": "b"}, "tools/call got name twice; "),
-    ("call_tool", (WHOLE, {}), {}, "tools/call got params as a whole, and besides {}; "),
-    (
-        "call_tool",
-        (),
-        {"params": WHOLE, "arguments": {}},
-        "tools/call got params as a whole, and besides arguments; ",
-    ),
-    ("call_tool", ({"name": "a"},), {}, "wrong member /name: Input should be a valid string; "),
-    ("call_tool", ("a",), {"_meta": {}}, "tools/call has no member _meta; "),
-    ("ping", (1,), {}, "ping takes nothing by position; "),
-    ("notify_progress", ("t", 1), {"timeout": 1}, "notifications/progress has no member timeout; "),
-    ("notify_progress", ("t",), {}, "notifications/progress needs the member progress; "),
-    ("elicit", ("?",), {"url": "u"}, f"needs the member elicitation_id; {ARMS}"),
-    ("elicit", ("?",), {}, f"needs the member requested_schema; {ARMS}"),
-)
-
-
-async def test_a_wrong_call_says_which_spelling_was_meant() -> None:
-    for name, given, members, text in MISTAKES:
-        base = handshake.Session if name == "elicit" else handshake.Client
-        with case((name, given, members)), pytest.raises(WrongCall) as caught:
-            await getattr(noting(base), name)(*given, **members)
-        assert text in str(caught.value)
-        assert "or its members: " in str(caught.value)
-        assert isinstance(caught.value, LocalError) and isinstance(caught.value, TypeError)
+async def test_a_wrong_call_is_refused_before_anything_is_sent() -> None:
+    client: Any = noting(handshake.Client)
+    mistakes: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
+        ((), {}, "'name'"),
+        (("a", {}, 1), {}, "positional"),
+        (("a",), {"name": "b"}, "multiple values for argument 'name'"),
+    )
+    for given, members, text in mistakes:
+        with case((given, members)), pytest.raises(TypeError, match=text):
+            await client.call_tool(*given, **members)
+    with pytest.raises(ValidationError, match="name"):
+        await client.call_tool(m.CallToolRequestParams(name="greet"))
 
 
 class Point(BaseModel):
@@ -228,8 +244,6 @@ async def test_results_are_read_as_types_of_the_caller(revision: str) -> None:
         ):
             with case((name, as_)):
                 assert await client.call_tool(name, as_=as_) == value
-        params = load(revision).models.CallToolRequestParams(name="point")
-        assert await client.call_tool(params, as_=Point) == Point(x=3)
         assert (await client.get_prompt("hello", {"name": "Ada"})).messages[0].content.text == "Ada"
         assert (await client.read_resource("memo://a")).contents[0].text == "a"
 
@@ -266,12 +280,6 @@ async def test_data_is_structured_content_as_it_came() -> None:
             read = result.from_json(json.dumps({**value, "resultType": "complete"}))
             assert (read.text, read.data) == ("", {"result": 3} if has else None)
             assert read.to_wire() == {**value, "resultType": "complete"}
-
-
-async def test_a_task_has_no_result_to_read() -> None:
-    client = noting(handshake.Client)
-    with pytest.raises(LocalError, match="returns a task, which `as_` cannot read"):
-        await client.call_tool("greet", task=m.TaskMetadata(), as_=Point)
 
 
 class Asking(handshake.Server):

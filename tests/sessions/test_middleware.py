@@ -14,6 +14,7 @@ from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     client,
+    entry,
     models,
     modern,
     named,
@@ -53,7 +54,7 @@ def connected(own: str, spoken: str, **members: Any) -> AbstractAsyncContextMana
 
 
 async def text(caller: Any, spoken: str, name: str = "a") -> str:
-    result = await caller.call_tool(named(spoken, name))
+    result = await caller.call_tool(name)
     return str(result.content[0].text)
 
 
@@ -229,7 +230,7 @@ async def test_it_is_called_once_for_each_request_that_arrives() -> None:
         m = models(session.TABLE.revision)
         schema: Any = {"type": "object", "properties": {}}
         form = m.ElicitRequestFormParams(message="sure?", requested_schema=schema)
-        return str((await session.elicit(form)).action)
+        return str((await session.request(entry(session, "elicitation/create"), form)).action)
 
     async def on_elicit(self: Any, params: Any) -> Any:
         return models(self.TABLE.revision).ElicitResult(action="decline")
@@ -306,7 +307,7 @@ async def test_a_client_has_it_around_what_it_sends_and_handles() -> None:
 
 async def test_an_unconnected_client_says_so() -> None:
     with pytest.raises(pkg.LocalError, match="not connected"):
-        await client(OLD).call_tool(named(OLD, "a"))
+        await client(OLD).call_tool("a")
 
 
 WRONG: list[tuple[Any, str]] = [
@@ -370,7 +371,7 @@ async def test_what_a_server_asks_goes_through_its_middleware() -> None:
             ours = tools(own, ask, middleware=(Watching(),))
             mine = client(spoken, on_list_roots=on_list_roots)
             async with pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS) as caller:
-                result = await caller.call_tool(named(spoken, "ask"))
+                result = await caller.call_tool("ask")
                 assert "file:///a" in str(result)
                 assert ended == []
             assert seen[-2:] == [
@@ -386,7 +387,7 @@ async def test_a_question_can_be_answered_and_changed_by_middleware() -> None:
     async def ask(session: Any, params: Any) -> str:
         m: Any = models(OLD)
         params = m.CreateMessageRequestParams(messages=[], max_tokens=int(params.name))
-        return str((await session.create_message(params)).model)
+        return str((await session.request(entry(session, "sampling/createMessage"), params)).model)
 
     async def on_create_message(self: object, params: Any) -> Any:
         m: Any = models(OLD)
@@ -403,9 +404,9 @@ async def test_a_question_can_be_answered_and_changed_by_middleware() -> None:
     ours = tools(OLD, ask, middleware=(around,))
     mine = client(OLD, on_create_message=on_create_message)
     async with pkg.connect_in_memory(mine, ours) as caller:
-        assert "'7'" in str(await caller.call_tool(named(OLD, "2")))
+        assert "'7'" in str(await caller.call_tool("2"))
         with pytest.raises(McpError, match="no tokens"):
-            await caller.call_tool(named(OLD, "1"))
+            await caller.call_tool("1")
 
 
 PROGRAM = """
@@ -433,6 +434,5 @@ async def test_it_is_the_same_over_stdio(tmp_path: Path) -> None:
     environment = {"PYTHONPATH": str(GENERATED)}
     opener = pkg.stdio_client([sys.executable, str(program)], env=environment)
     async with pkg.connect(opener, client(OLD)) as caller:
-        params = named(OLD, "add", arguments={"a": 1, "b": 1})
-        result = await caller.call_tool(params)
+        result = await caller.call_tool("add", {"a": 1, "b": 1})
         assert "42" in str(result)

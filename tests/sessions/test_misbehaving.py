@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.folders import TESTS
 from support.revisions import OLD
-from support.sessions.talking import client, content_of, named, pkg
+from support.sessions.talking import client, content_of, pkg
 from support.tables import case
 
 # What the program speaks if it is not of the handshake.
@@ -51,7 +51,7 @@ class Meeting:
     async def call(self) -> Any:
         async with self.connect() as ours:
             assert ours.revision == OLD
-            return await ours.call_tool(named(OLD, "x"))
+            return await ours.call_tool("x")
 
 
 EMPTY: list[object] = []
@@ -104,7 +104,7 @@ async def test_what_is_no_answer_does_not_get_in_the_way_of_one(mode: str, tmp_p
     meeting = Meeting(mode, tmp_path)
     async with meeting.connect() as ours:
         for _ in range(2):
-            assert content_of(await ours.call_tool(named(OLD, "x"))) == EMPTY
+            assert content_of(await ours.call_tool("x")) == EMPTY
 
 
 async def test_a_flood_is_heard_in_order_and_in_bounded_room(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_a_flood_is_heard_in_order_and_in_bounded_room(tmp_path: Path) -> 
 
     ours = client(OLD, on_logging_message=on_logging_message)
     async with Meeting("flood", tmp_path).connect(ours):
-        await ours.call_tool(named(OLD, "x"))
+        await ours.call_tool("x")
     assert heard == sorted(heard)
     assert len(heard) > 10_000
 
@@ -125,7 +125,7 @@ async def test_answer_that_is_too_long_fails_its_call_at_once(tmp_path: Path) ->
     async with Meeting("huge line", tmp_path, limit=1_000_000).connect() as ours:
         for _ in range(2):
             with pytest.raises(pkg.RemoteError, match="a line of more than 1000000 bytes"):
-                await ours.call_tool(named(OLD, "x"))
+                await ours.call_tool("x")
 
 
 @pytest.mark.shows("S2-48")
@@ -294,4 +294,4 @@ class TestLaunch:
     async def test_a_wrapper_command_works(self, tmp_path: Path) -> None:
         command = f"{sys.executable} {PROGRAM} fine {tmp_path / 'starts'}; true"
         async with pkg.connect(pkg.stdio_client(["sh", "-c", command]), client(OLD)) as ours:
-            assert content_of(await ours.call_tool(named(OLD, "x"))) == EMPTY
+            assert content_of(await ours.call_tool("x")) == EMPTY

@@ -15,7 +15,6 @@ from support.sessions.talking import (
     Hand,
     client,
     modern,
-    named,
     notification,
     pkg,
     request,
@@ -79,7 +78,7 @@ async def test_a_client_whose_calls_fail_leaves_none() -> None:
 
         async def fails(name: str, timeout: float = 30) -> None:
             with suppress(pkg.McpError, pkg.RequestTimeout):
-                await ours.call_tool(named(OLD, name), timeout=timeout)
+                await ours.call_tool(name, timeout=timeout)
 
         await check("an error", lambda: fails("x"))
         await check("no answer in time", lambda: fails("waits", timeout=0.001))

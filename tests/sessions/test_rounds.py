@@ -19,9 +19,9 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
+    entry,
     models,
     modern,
-    named,
     pkg,
     run,
     served,
@@ -63,7 +63,7 @@ def answering(revision: str, **members: Any) -> Any:
 
 
 async def text_of(ours: Any, revision: str) -> str:
-    result = await ours.call_tool(named(revision, "x"))
+    result = await ours.call_tool("x")
     text: str = result.content[0].text
     return text
 
@@ -83,8 +83,10 @@ def answered(result: JsonObject, **content: str) -> JsonObject:
 @pytest.mark.parametrize("revision", REVISIONS[2:])
 async def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revision: str) -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        first = await session.elicit(form(own, "one"))
-        second = await session.elicit(form(own, content_of(first)["x"] + " two"))
+        first = await session.request(entry(session, "elicitation/create"), form(own, "one"))
+        second = await session.request(
+            entry(session, "elicitation/create"), form(own, content_of(first)["x"] + " two")
+        )
         roots = await session.list_roots()
         return f"{content_of(second)['x']} {roots.roots[0].uri}"
 
@@ -101,7 +103,10 @@ def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         runs.append(1)
-        asked = [session.elicit(form(OWN, "one")), session.elicit(form(OWN, "two"))]
+        asked = [
+            session.request(entry(session, "elicitation/create"), form(OWN, "one")),
+            session.request(entry(session, "elicitation/create"), form(OWN, "two")),
+        ]
         work: list[Any] = [*asked, session.list_roots()]
         one, two, roots = await asyncio.gather(*work)
         return f"{one.content['x']} {two.content['x']} {roots.roots[0].uri}"
@@ -118,7 +123,10 @@ def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
 
 async def test_the_same_question_twice_is_two_questions() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        answers: list[Any] = [await session.elicit(form(OWN, "?")) for _ in range(3)]
+        answers: list[Any] = [
+            await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
+            for _ in range(3)
+        ]
         return " ".join(one.content["x"] for one in answers)
 
     asked = iter("abc")
@@ -137,7 +145,9 @@ async def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
     asked = iter(["old", "new"])
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        answer = await session.elicit(form(OWN, next(asked, "new")))
+        answer = await session.request(
+            entry(session, "elicitation/create"), form(OWN, next(asked, "new"))
+        )
         return str(content_of(answer)["x"])
 
     async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
@@ -154,7 +164,7 @@ async def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
 
 async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.elicit(form(OWN, "?"))
+        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
 
     ours: object = tools(OWN, call)
@@ -181,7 +191,7 @@ async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
 
 async def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.elicit(form(OWN, "?"))
+        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
 
     async with served(tools(OWN, call), revisions=pkg.REVISIONS, max_rounds=3) as hand:
@@ -206,7 +216,10 @@ async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) 
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         # Stopped at the question, what has begun is finished.
-        work: list[Any] = [session.once("pay", pay), session.elicit(form(own, "?"))]
+        work: list[Any] = [
+            session.once("pay", pay),
+            session.request(entry(session, "elicitation/create"), form(own, "?")),
+        ]
         receipt, answer = await asyncio.gather(*work)
         again: Any = await session.once("pay", pay)
         assert receipt == again == {"receipt": [1, 2]}
@@ -241,7 +254,7 @@ async def test_work_that_fails_is_not_done_and_may_be_tried_again() -> None:
 async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.once("k", lambda: "x" * 5_000_000)
-        await session.elicit(form(OWN, "?"))
+        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
 
     async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
@@ -252,9 +265,9 @@ async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
 async def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         try:
-            await session.elicit(form(OWN, "one"))
+            await session.request(entry(session, "elicitation/create"), form(OWN, "one"))
         finally:
-            await session.elicit(form(OWN, "two"))
+            await session.request(entry(session, "elicitation/create"), form(OWN, "two"))
         return "done"
 
     server = tools(OWN, call)
@@ -265,7 +278,7 @@ async def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> Non
 
 async def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.elicit(form(OWN, "?"))
+        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
 
     async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
@@ -320,7 +333,7 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
     visited.clear()
     old = answering("2025-03-26")
     async with pkg.connect_in_memory(old, server, revisions=pkg.REVISIONS) as ours:
-        result = await ours.call_tool(named("2025-03-26", "x"))
+        result = await ours.call_tool("x")
         assert result.is_error
         assert result.content[0].text == "Sign in https://a"
 

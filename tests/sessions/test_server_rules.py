@@ -255,7 +255,7 @@ class TestStateless:
         async def ask(
             session: stateless.Session, params: stateless.models.CallToolRequestParams
         ) -> object:
-            return session.ask({"r": m.ListRootsRequest()})
+            return session.input_required({"r": m.ListRootsRequest()})
 
         async with served(tools(STATELESS, ask)) as hand:
             await hand.send(modern("tools/call", 1, **CALL))

@@ -14,7 +14,6 @@ from support.sessions.talking import (
     Hand,
     client,
     hello,
-    named,
     pkg,
     request,
     shaken,
@@ -131,7 +130,7 @@ async def test_pending_calls_fail_with_the_reason_when_the_server_goes() -> None
 
     async with pkg.connect(Accepting(play), client(OLD)) as ours:
         with pytest.raises(pkg.Disconnected, match="server closed"):
-            await ours.call_tool(named(OLD, "x"))
+            await ours.call_tool("x")
         with pytest.raises(pkg.Disconnected, match="server closed"):
             await ours.ping()
 
@@ -152,7 +151,7 @@ async def test_leaving_ends_calls_and_handlers(revision: str) -> None:
     async with pkg.connect_in_memory(
         client(revision), tools(revision, wait), options=options
     ) as ours:
-        waiting = asyncio.create_task(ours.call_tool(named(revision, "x")))
+        waiting = asyncio.create_task(ours.call_tool("x"))
         await asyncio.sleep(0.01)
     with pytest.raises(pkg.Disconnected):
         await waiting
@@ -178,7 +177,7 @@ async def test_a_client_whose_transport_breaks_says_so() -> None:
 
     async with pkg.connect(open, client(OLD)) as ours:
         with pytest.raises(pkg.Disconnected, match="cable"):
-            await ours.call_tool(named(OLD, "0"))
+            await ours.call_tool("0")
 
 
 async def test_a_call_that_waits_ends_when_the_transport_fails_at_another_message() -> None:
@@ -190,9 +189,9 @@ async def test_a_call_that_waits_ends_when_the_transport_fails_at_another_messag
     outcomes: list[BaseException | None] = []
     with pytest.raises(ValueError, match="cable"):
         async with pkg.connect(open, client(OLD)) as ours:
-            waiting = asyncio.create_task(ours.call_tool(named(OLD, "60")))
+            waiting = asyncio.create_task(ours.call_tool("60"))
             with pytest.raises(pkg.RequestTimeout):
-                await ours.call_tool(named(OLD, "60"), timeout=0.01)
+                await ours.call_tool("60", timeout=0.01)
             ended, _ = await asyncio.wait({waiting}, timeout=30)
             outcomes += [one.exception() for one in ended]
     assert [str(one) for one in outcomes] == ["the transport failed: ValueError"]

@@ -14,7 +14,7 @@ from mcp_revisions.v2025_11_25.models import (
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.bridging import through
-from support.sessions.talking import Accepting, Hand, client, content_of, models, named, pkg, tools
+from support.sessions.talking import Accepting, Hand, client, content_of, entry, models, pkg, tools
 from support.sessions.wiretap import (
     ELICIT,
     FORM,
@@ -60,14 +60,17 @@ async def test_all_questions_of_a_handler_reach_the_client_round_by_round(
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         form = theirs.ElicitRequestFormParams(message="one", requested_schema=FORM)
-        one = content_of(await session.elicit(form))["x"]
+        one = content_of(await session.request(entry(session, "elicitation/create"), form))["x"]
         said = theirs.SamplingMessage(role="user", content=theirs.TextContent(text=one))
         asked = theirs.CreateMessageRequestParams(messages=[said], max_tokens=5)
-        name, roots = await session.create_message(asked), await session.list_roots()
+        name, roots = (
+            await session.request(entry(session, "sampling/createMessage"), asked),
+            await session.list_roots(),
+        )
         return f"{one} {content_of(name).text} {roots.roots[0].uri}"
 
     async with over(talkative(revision), tools(own, call)) as ours:
-        said = await ours.call_tool(named(revision, "x"))
+        said = await ours.call_tool("x")
         assert said.content[0].text == "one Ada file:///r"
 
 
@@ -94,8 +97,8 @@ async def test_a_question_for_what_was_not_declared_is_not_answered(question: An
     sampler = client(OLD, on_create_message=noting(asked, str))
     async with over(sampler, Accepting(play)) as ours:
         with pytest.raises(pkg.RemoteError, match=r"not declared|no handler"):
-            await ours.call_tool(named(OLD, "x"))
-        assert content_of(await ours.call_tool(named(OLD, "x"))) == []
+            await ours.call_tool("x")
+        assert content_of(await ours.call_tool("x")) == []
     assert asked == []
 
 
@@ -120,7 +123,7 @@ async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
     ours = client(revision, on_elicit=on_elicit)
     async with over(ours, Accepting(play), max_rounds=3):
         with pytest.raises(pkg.RemoteError, match="again and again"):
-            await ours.call_tool(named(revision, "x"))
+            await ours.call_tool("x")
     # What is asked last is not put to anybody: the answer would not be sent.
     assert (rounds, put) == ([None, "1", "2"], ["1", "2"])
 
@@ -146,7 +149,7 @@ async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
     ours = client(revision, on_elicit=on_elicit)
     async with over(ours, Accepting(play)):
         with pytest.raises(pkg.RemoteError, match="/result/inputRequests/b~1c"):
-            await ours.call_tool(named(revision, "x"))
+            await ours.call_tool("x")
     assert put == []
 
 
@@ -160,11 +163,13 @@ async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: s
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         form = models(own).ElicitRequestFormParams(message="?", requested_schema=FORM)
-        return str(content_of(await session.elicit(form))["x"])
+        return str(
+            content_of(await session.request(entry(session, "elicitation/create"), form))["x"]
+        )
 
     wire = Wire()
     async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
-        assert content_of(await ours.call_tool(named(revision, "x")))[0].text == "asked"
+        assert content_of(await ours.call_tool("x"))[0].text == "asked"
     assert "asked" in str(wire)
     assert "secret" not in str(wire)
 
@@ -180,11 +185,11 @@ async def test_a_question_may_be_answered_with_a_task() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         wanted = m.TaskMetadata(ttl=5)
         form = m.ElicitRequestFormParams(message="?", requested_schema=FORM, task=wanted)
-        answers.append(await session.elicit(form))
+        answers.append(await session.request_once(entry(session, "elicitation/create"), form))
         return "done"
 
     async with over(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
-        await ours.call_tool(named(OLD, "x"))
+        await ours.call_tool("x")
     assert answers == [task]
 
 
@@ -212,14 +217,16 @@ async def filled_in(revision: str, own: str, kind: str, given: object, **form: A
         m = models(own)
         kind = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
         schema = {"type": "object", **form}
-        answer = await session.elicit(kind(message="?", requested_schema=schema))
+        answer = await session.request(
+            entry(session, "elicitation/create"), kind(message="?", requested_schema=schema)
+        )
         seen.append(content_of(answer))
         return "done"
 
     talk = of_all_three_kinds(client(revision, on_elicit=on_elicit), tools(own, call))[kind]
     async with talk as one:
         try:
-            await one.call_tool(named(revision, "x"))
+            await one.call_tool("x")
         except pkg.McpError as error:
             return error.code
     return seen[-1]

@@ -24,10 +24,10 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
+    entry,
     hello,
     models,
     modern,
-    named,
     notification,
     pkg,
     request,
@@ -63,7 +63,7 @@ async def test_a_class_of_any_revision_serves_clients_of_any() -> None:
         with case((own, revision)):
             ours, theirs = client(revision), tools(own, call)
             async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as one:
-                result = await one.call_tool(named(revision, "x"))
+                result = await one.call_tool("x")
                 assert content_of(result)[0].text == f"x in {revision}"
 
 
@@ -270,7 +270,7 @@ async def test_a_handler_may_be_another_one_for_some_revisions() -> None:
     for revision in REVISIONS:
         talk = pkg.connect_in_memory(client(revision), ours, revisions=pkg.REVISIONS)
         async with talk as one:
-            result = await one.call_tool(named(revision, "x"))
+            result = await one.call_tool("x")
             assert content_of(result)[0].text == ("old" if revision < "2025-06-18" else "done")
 
 
@@ -327,7 +327,7 @@ async def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         form = models("2025-06-18").ElicitRequestParams(message="?", requested_schema=FORM)
-        await session.elicit(form)
+        await session.request(entry(session, "elicitation/create"), form)
         return "done"
 
     async with served(tools("2025-06-18", call), on_loss=told.append, **ALL) as hand:
@@ -352,7 +352,9 @@ async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_
     async def call(session: Session, params: CallToolRequestParams) -> str:
         kind = models(own).ElicitRequestFormParams
         schema = {"type": "object", "properties": {"x": SEVERAL}}
-        answer = await session.elicit(kind(message="?", requested_schema=schema))
+        answer = await session.request(
+            entry(session, "elicitation/create"), kind(message="?", requested_schema=schema)
+        )
         return repr(content_of(answer))
 
     async with served(tools(own, call), **ALL) as hand:
@@ -369,9 +371,7 @@ async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_
 
 async def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.create_message(
-            m.CreateMessageRequestParams(messages=[], max_tokens=1, tools=[])
-        )
+        await session.create_message([], 1, tools=[])
         return "done"
 
     async with served(tools(OWN, call), **ALL) as hand:
@@ -390,7 +390,9 @@ async def test_a_notification_without_a_form_on_the_wire_is_not_sent_and_reporte
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         done = m.ElicitationCompleteNotificationParams(elicitation_id="1")
-        await session.notify_elicitation_complete(done)
+        await session.notify(
+            session.TABLE.notifications["notifications/elicitation/complete"], done
+        )
         return "done"
 
     async with served(tools(OWN, call), on_loss=told.append, **ALL) as hand:

@@ -27,7 +27,7 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams, ElicitReques
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, field_validator
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, REVISIONS
-from support.sessions.talking import client, models, named, pkg, tools
+from support.sessions.talking import client, entry, models, pkg, tools
 from support.tables import case
 from typing_extensions import TypedDict
 
@@ -259,13 +259,13 @@ async def outcome_at(ours: Any, own: str, spoken: str, ask: Ask) -> list[Any]:
 
     theirs = tools(own, call)
     async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as connected:
-        await connected.call_tool(named(spoken, "x"))
+        await connected.call_tool("x")
     return found
 
 
 def asks(kind: Any, message: str = "?", **options: Any) -> Ask:
     """Asks for a type."""
-    return lambda session: session.elicit(message, kind, **options)
+    return lambda session: session.ask(message, kind, **options)
 
 
 def says(**answer: Any) -> Answers:
@@ -303,7 +303,7 @@ async def test_each_type_has_a_form_in_each_revision_and_comes_back_as_the_type(
 
         async def call(session: Session, params: CallToolRequestParams) -> str:
             for row in ROWS[int(params.name) :][:1]:
-                asking = cast(Any, session).elicit(params.name, row.kind)
+                asking = cast(Any, session).ask(params.name, row.kind)
                 found.append(await asking)  # noqa: B023
             return ""
 
@@ -312,7 +312,7 @@ async def test_each_type_has_a_form_in_each_revision_and_comes_back_as_the_type(
         async with connecting as connected:
             for number, row in enumerate(ROWS):
                 with case((own, spoken, row.kind)):
-                    await connected.call_tool(named(spoken, str(number)))
+                    await connected.call_tool(str(number))
                     assert found.pop() == Accepted(row.value)
                     assert seen.pop() == row.form(least)
                     assert (seen, found) == ([], [])
@@ -354,7 +354,7 @@ async def test_nobody_is_asked_for_what_no_form_can_say() -> None:
     async def ask(session: Any) -> str:
         for kind, why in ((Nested, r"Nested\.point"), (None, "None")):
             with pytest.raises(TypeError, match=why):
-                await session.elicit("?", kind)
+                await session.ask("?", kind)
         return "refused"
 
     for revision in ERAS:
@@ -405,12 +405,12 @@ async def test_an_answer_that_does_not_fit_the_form_is_refused_as_in_any_questio
         with case(revision):
 
             async def call(session: Session, params: CallToolRequestParams) -> str:
-                return str(await session.elicit("?", Order))
+                return str(await session.ask("?", Order))
 
             ours = asked_of(revision, accepts(count=9))
             async with pkg.connect_in_memory(ours, tools(revision, call)) as connected:
                 with pytest.raises(McpError, match="Invalid answers") as refused:
-                    await connected.call_tool(named(revision, "x"))
+                    await connected.call_tool("x")
             assert refused.value.code == -32602
             problems = {one["pointer"]: one["message"] for one in refused.value.data["problems"]}
             ends = {at.rpartition("/content")[2]: text for at, text in problems.items()}
@@ -449,17 +449,36 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
     m: Any = models(OLD)
     started = m.Task(task_id="t", ttl=5, status="working", created_at="-", last_updated_at="-")
     task = m.CreateTaskResult(task=started)
+    order = form(Order)
+
+    async def later(session: Any) -> Any:
+        spec = entry(session, "elicitation/create")
+        params = m.ElicitRequestFormParams(
+            message="?",
+            requested_schema=order.fitted(spec, OLD),
+            task=m.TaskMetadata(ttl=5),
+        )
+        return await session.request_once(spec, params)
 
     ours = asked_of(OLD, says(**task.to_wire()))
-    wanted = m.TaskMetadata(ttl=5)
-    assert await outcome_at(ours, OLD, OLD, asks(Order, task=wanted)) == [task]
+    assert await outcome_at(ours, OLD, OLD, later) == [task]
     (error,) = await outcome_at(ours, OLD, OLD, asks(Order))
-    assert "elicitation/create was answered with a task" in str(error)
+    assert "elicitation/create: CreateTaskResult came" in str(error)
     # What the task comes to can be read as the answer.
     payload = m.GetTaskPayloadResult.from_wire(accepting({"name": "Ada", "weight": 1}))
-    assert form(Order).read(payload) == Accepted(Order(name="Ada", weight=1))
+    assert order.read(payload) == Accepted(Order(name="Ada", weight=1))
     with pytest.raises(InvalidParams, match="/result/content/name: Field required"):
-        form(Order).read(m.GetTaskPayloadResult.from_wire(accepting({})))
+        order.read(m.GetTaskPayloadResult.from_wire(accepting({})))
+
+
+async def test_elicit_asks_for_a_type_with_a_warning_as_long_as_it_does() -> None:
+    async def old(session: Any) -> Any:
+        with pytest.warns(DeprecationWarning, match=r"is ask\(message, Type\)"):
+            return await session.elicit("?", Point)
+
+    for revision in WITH_FORMS:
+        (found,) = await outcome(revision, revision, old, accepts(x=5))
+        assert found == Accepted(Point(5))
 
 
 def test_a_member_that_a_revision_has_no_field_for_is_named() -> None:

@@ -30,7 +30,6 @@ from support.sessions.talking import (
     content_of,
     error,
     hello,
-    named,
     notification,
     pkg,
     request,
@@ -89,7 +88,7 @@ async def call(opener: Accepting) -> tuple[Json, float]:
     async with pkg.connect(opener, client(OLD), options=OPTIONS) as ours:
         began = loop.time()
         try:
-            found: Json = content_of(await ours.call_tool(named(OLD, "x")))
+            found: Json = content_of(await ours.call_tool("x"))
         except (pkg.ProtocolError, pkg.Disconnected) as raised:
             found = raised
         return found, loop.time() - began
@@ -196,7 +195,7 @@ async def test_error_without_id_is_told_at_the_end_of_several_calls() -> None:
             await hand.send(error(None, -32602, "too long"))
 
     async with pkg.connect(acting(play), client(OLD), options=OPTIONS) as ours:
-        calls = [ours.call_tool(named(OLD, "x")) for _ in range(2)]
+        calls = [ours.call_tool("x") for _ in range(2)]
         found = await asyncio.gather(*calls, return_exceptions=True)
     assert any(
         "meanwhile the server sent an answer without an id" in str(raised) for raised in found
@@ -226,7 +225,7 @@ async def test_timeout_tells_of_answers_to_other_requests() -> None:
 
 async def test_time_limit_of_commands_tells_of_answers_to_other_requests() -> None:
     async with pkg.connect(sending(text_of("1")), client(OLD)) as ours:
-        work = partial(ours.call_tool, named(OLD, "x"))
+        work = partial(ours.call_tool, "x")
         with pytest.raises(RequestTimeout, match=r"within 3 s; meanwhile .* the id '1'"):
             await CallTimeout(3).run(work, cast(Any, ours))
 
@@ -363,7 +362,7 @@ def text_over_http(call: HttpPlay) -> str:
 
     async def script() -> None:
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-            texts.append(content_of(await ours.call_tool(named(OLD, "x")))[0].text)
+            texts.append(content_of(await ours.call_tool("x"))[0].text)
 
     run(script())
     return texts[0]

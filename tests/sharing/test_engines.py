@@ -14,7 +14,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from mcp_protogen.runtime.sharing.engine import (
+from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import PostgresEngine
+from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
+from mcp_protogen.runtime.storage.engine import (
     Appended,
     Delivery,
     Engine,
@@ -29,9 +31,7 @@ from mcp_protogen.runtime.sharing.engine import (
     SessionStore,
     StoredSession,
 )
-from mcp_protogen.runtime.sharing.memory import MemoryEngine
-from mcp_protogen.runtime.sharing.postgres.postgres_engine import PostgresEngine
-from mcp_protogen.runtime.sharing.redis.redis_engine import RedisEngine
+from mcp_protogen.runtime.storage.memory import MemoryEngine
 from support import tables
 from support.engines import SlowProxy
 from support.sharing.workers import PATIENCE, SharedEngine, Worker, answered, until, working

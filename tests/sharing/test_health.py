@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.http.server.sessions.peers import Peers
-from mcp_protogen.runtime.sharing.engine import Shared
-from mcp_protogen.runtime.sharing.memory import MemoryEngine
+from mcp_protogen.runtime.storage.engine import Shared
+from mcp_protogen.runtime.storage.memory import MemoryEngine
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, app_of, booted, calling, serving, text_in
 from support.revisions import STATELESS

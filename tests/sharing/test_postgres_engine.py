@@ -12,10 +12,13 @@ from unittest.mock import AsyncMock
 
 import psycopg
 import pytest
-from mcp_protogen.runtime.sharing.engine import Change, EngineUnavailable, Event, Events, Letter
-from mcp_protogen.runtime.sharing.postgres.postgres_engine import PostgresConnection, PostgresEngine
-from mcp_protogen.runtime.sharing.postgres.postgres_stores import PostgresEvents
-from mcp_protogen.runtime.sharing.postgres.statements import Schema
+from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import (
+    PostgresConnection,
+    PostgresEngine,
+)
+from mcp_protogen.runtime.features.sharing.postgres.postgres_stores import PostgresEvents
+from mcp_protogen.runtime.features.sharing.postgres.statements import Schema
+from mcp_protogen.runtime.storage.engine import Change, EngineUnavailable, Event, Events, Letter
 from support import tables
 from support.engines import PostgresServer, SlowProxy
 from support.sharing.workers import PATIENCE, Worker, answered, until, working

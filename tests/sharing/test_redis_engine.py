@@ -11,16 +11,16 @@ from itertools import count
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.sharing.engine import (
+from mcp_protogen.runtime.features.sharing.redis import redis_listener, redis_stores
+from mcp_protogen.runtime.features.sharing.redis.connection import Connection
+from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
+from mcp_protogen.runtime.storage.engine import (
     Appended,
     EngineUnavailable,
     Event,
     Events,
     StoredSession,
 )
-from mcp_protogen.runtime.sharing.redis import redis_listener, redis_stores
-from mcp_protogen.runtime.sharing.redis.connection import Connection
-from mcp_protogen.runtime.sharing.redis.redis_engine import RedisEngine
 from redis import exceptions
 from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
@@ -603,7 +603,7 @@ async def test_pauses_between_attempts_to_connect_grow_to_one_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     time = 0.0
-    monkeypatch.setattr("mcp_protogen.runtime.sharing.redis.connection.now", lambda: time)
+    monkeypatch.setattr("mcp_protogen.runtime.features.sharing.redis.connection.now", lambda: time)
     connection = Connection(partial(Failing, OSError("no server")), timeout=5.0)
     tried = pytest.raises(EngineUnavailable, match="no server")
     for pause in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0):

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from mcp_protogen.runtime.http.server.sessions.record import Choices
-from mcp_protogen.runtime.sharing.engine import Change
+from mcp_protogen.runtime.storage.engine import Change
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.fire import quiet, until

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions import peers
-from mcp_protogen.runtime.sharing.engine import GAP, Change, Letter
+from mcp_protogen.runtime.storage.engine import GAP, Change, Letter
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -27,6 +27,7 @@ from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import (
     INITIALIZED,
+    entry,
     hello,
     models,
     notification,
@@ -122,8 +123,10 @@ class Tools:
         message = SamplingMessage(role="user", content=TextContent(text=name))
         question = CreateMessageRequestParams(messages=[message], max_tokens=1)
         try:
-            said = await session.create_message(
-                question, on_progress=lambda one: self.progress.append(one.done)
+            said = await session.request(
+                entry(session, "sampling/createMessage"),
+                question,
+                on_progress=lambda one: self.progress.append(one.done),
             )
         except pkg.ProtocolError as error:
             return type(error).__name__

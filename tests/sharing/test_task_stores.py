@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import json_text
-from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredTask, TaskStore
-from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
-from mcp_protogen.runtime.sharing.task_files import FileTaskStore
+from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
+from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
+from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support.sharing.task_stores import KINDS, opened
 
 Opening = Callable[[], AbstractAsyncContextManager[list[TaskStore]]]

@@ -10,7 +10,7 @@ from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, UnknownTask
 from mcp_protogen.runtime.rpc.tasks.lifecycle import completed, said
 from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
 from mcp_protogen.runtime.rpc.tasks.task import Status
-from mcp_protogen.runtime.sharing.task_files import FileTaskStore
+from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines
 from support.folders import ROOT
 from support.killing import run_until_killed
@@ -23,7 +23,7 @@ HOLDER = """
 import asyncio, sys
 from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
 from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
-from mcp_protogen.runtime.sharing.task_files import FileTaskStore
+from mcp_protogen.runtime.storage.task_files import FileTaskStore
 
 async def main():
     board = TaskBoard(FileTaskStore(sys.argv[1]), TaskOptions(lease=float(sys.argv[2])))

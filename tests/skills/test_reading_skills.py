@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.rules.skills.entries import digest_of
+from mcp_protogen.runtime.features.skills.entries import digest_of
 from mcp_revisions import SkillFile, UnverifiedSkill, read_skill
 from mcp_revisions.v2026_07_28.ext.skills.models import Skill
 from support import tables
@@ -148,7 +148,7 @@ def test_a_dynamic_skill_is_read_only_where_that_is_allowed() -> None:
 def test_without_pyyaml_an_error_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['yaml'] = None\n"
-        "from mcp_protogen.runtime.rules.skills.frontmatter import frontmatter_of\n"
+        "from mcp_protogen.runtime.features.skills.frontmatter import frontmatter_of\n"
         "try:\n    frontmatter_of('---\\na: 1\\n---\\n')\n"
         "except ImportError as error:\n    print(error)"
     )

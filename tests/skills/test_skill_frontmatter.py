@@ -3,7 +3,11 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.rules.skills.frontmatter import InvalidFrontmatter, frontmatter_of, same
+from mcp_protogen.runtime.features.skills.frontmatter import (
+    InvalidFrontmatter,
+    frontmatter_of,
+    same,
+)
 from support import tables
 
 READ: dict[str, Any] = {

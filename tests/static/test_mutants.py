@@ -159,7 +159,7 @@ def test_sample_has_several_kinds_and_stays_when_other_code_changes() -> None:
 
 def test_areas_are_those_of_the_map_of_the_house() -> None:
     assert area_of("codegen/mcp_protogen/instep/audit/probe/class_members.py") == "instep/audit"
-    assert area_of("codegen/mcp_protogen/runtime/http/auth/keys.py") == "runtime/http"
+    assert area_of("codegen/mcp_protogen/runtime/features/auth/keys.py") == "runtime/features"
     assert area_of("codegen/mcp_protogen/runtime/connection.py") == "runtime"
     assert area_of("codegen/mcp_protogen/pipeline/generate.py") == "pipeline"
 

@@ -239,7 +239,7 @@ def test_targets_and_layers_are_completed() -> None:
 
 def test_options_of_typescript_are_completed(mcp_gen: Run) -> None:
     flags = {"--inline-objects", "--types-only", "--quotes"}
-    assert flags <= set(re.findall(r"--[a-z-]+", mcp_gen("--help").out))
+    assert flags <= set(re.findall(r"--[a-z-]+", mcp_gen("generate", "--help").out))
 
 
 def test_a_lock_says_the_form_as_its_published_format_does(mcp_gen: Run) -> None:

@@ -228,7 +228,7 @@ async def test_progress_of_a_task_goes_on_after_its_creation_in_2025_11_25() -> 
     seen: list[Any] = []
     theirs = SERVERS[OLD]()
     async with joined(handshake.Client(), theirs, progress_interval=0) as one:
-        task = await one.call_tool("slow", task=m.TaskMetadata(), on_progress=seen.append)
+        task = await one.call_as_task("slow", task=m.TaskMetadata(), on_progress=seen.append)
         assert isinstance(task, m.CreateTaskResult)
         await wait_for(theirs.began.wait(), 30)
         await until(lambda: len(seen) == 1)
@@ -373,7 +373,9 @@ async def test_what_has_no_counterpart_is_a_loss_with_a_name() -> None:
     lost.clear()
     played = Played(STATELESS, tools_call=[created("t")])
     async with through(Host(), Accepting(played.play), on_loss=lost.append) as one:
-        assert isinstance(await one.call_tool("x", task=m.TaskMetadata(ttl=5)), m.CreateTaskResult)
+        assert isinstance(
+            await one.call_as_task("x", task=m.TaskMetadata(ttl=5)), m.CreateTaskResult
+        )
     assert [(one.method, one.pointer) for one in lost] == [
         ("ClientCapabilities", "/ClientCapabilities/tasks"),
         (CALL, "/params/task/ttl"),
@@ -391,7 +393,10 @@ async def test_tasks_of_a_client_are_asked_for_through_a_bridge_within_2025_11_2
         schema = m.ElicitRequestFormParamsRequestedSchema.from_wire(
             {"type": "object", "properties": {"value": {"type": "string"}}}
         )
-        created = await session.elicit("What?", schema, task=m.TaskMetadata())
+        wanted = m.ElicitRequestFormParams(
+            message="What?", requested_schema=schema, task=m.TaskMetadata()
+        )
+        created = await session.request_once(handshake.methods.ELICIT, wanted)
         result = await RequestedTask(session, created, m.ElicitResult).result()
         return str(content_of(result)["value"])
 

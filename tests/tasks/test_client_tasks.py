@@ -16,7 +16,7 @@ from mcp_revisions import (
     client_of,
 )
 from mcp_revisions import v2026_07_28 as newer
-from mcp_revisions.v2025_11_25 import Client, Server, Session
+from mcp_revisions.v2025_11_25 import Client, Server, Session, methods
 from mcp_revisions.v2025_11_25 import models as m
 from support.tables import case
 from support.tasks.jobs import RELATED, Tapped, keeping
@@ -32,6 +32,7 @@ FORM = m.ElicitRequestFormParamsRequestedSchema.from_wire(
     {"properties": {"name": {"type": "string"}}, "type": "object"}
 )
 LATER = m.TaskMetadata(ttl=60000)
+IN_TASK = m.CreateMessageRequestParams(**QUESTION, task=LATER)
 
 
 class Host(TaskReceiver, Client):
@@ -137,7 +138,7 @@ async def test_a_sampling_request_becomes_a_task_whose_result_is_fetched() -> No
     host, tapped = Host(), Tapped()
 
     async def work(session: Session) -> None:
-        created = await session.create_message(**QUESTION, task=LATER, on_progress=print)
+        created = await session.request_once(methods.CREATE_MESSAGE, IN_TASK, on_progress=print)
         task = RequestedTask(session, created, m.CreateMessageResult)
         assert isinstance(created, m.CreateTaskResult)
         assert (created.task.status, created.task.ttl, task.id) == (
@@ -164,7 +165,8 @@ async def test_a_sampling_request_becomes_a_task_whose_result_is_fetched() -> No
 
 async def test_a_form_is_filled_in_as_a_task() -> None:
     async def work(session: Session) -> None:
-        created = await session.elicit("Who?", FORM, task=LATER)
+        params = m.ElicitRequestFormParams(message="Who?", requested_schema=FORM, task=LATER)
+        created = await session.request_once(methods.ELICIT, params)
         result = await RequestedTask(session, created, m.ElicitResult).result()
         assert result.content == {"name": "Ann"}
 
@@ -185,7 +187,7 @@ async def test_a_request_that_fails_as_a_task_fails_with_the_same_error() -> Non
         async def work(session: Session) -> None:
             with pytest.raises(McpError) as plain:
                 await session.create_message(**QUESTION)
-            created = await session.create_message(**QUESTION, task=LATER)
+            created = await session.request_once(methods.CREATE_MESSAGE, IN_TASK)
             task = RequestedTask(session, created, m.CreateMessageResult)
             with pytest.raises(McpError) as raised:
                 await task.result()
@@ -203,7 +205,7 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
     host = Host()
 
     async def work(session: Session) -> None:
-        created = await session.create_message(**QUESTION, task=LATER)
+        created = await session.request_once(methods.CREATE_MESSAGE, IN_TASK)
         task = RequestedTask(session, created, m.CreateMessageResult)
         # A task that is cancelled before its work begins is never run.
         await wait_for(host.began.wait(), 30)
@@ -239,7 +241,10 @@ async def test_a_task_that_lapses_ends_its_handler() -> None:
 
     async def work(session: Session) -> None:
         nonlocal now
-        created = await session.create_message(**QUESTION, task=m.TaskMetadata(ttl=1))
+        created = await session.request_once(
+            methods.CREATE_MESSAGE,
+            m.CreateMessageRequestParams(**QUESTION, task=m.TaskMetadata(ttl=1)),
+        )
         # A task that lapses before its work begins is never run.
         await wait_for(host.began.wait(), 30)
         now += 1
@@ -257,11 +262,11 @@ async def test_a_server_sees_its_own_tasks_and_cannot_make_any_number() -> None:
 
     async def start(session: Session) -> None:
         for _ in range(2):
-            created = await session.create_message(**QUESTION, task=LATER)
+            created = await session.request_once(methods.CREATE_MESSAGE, IN_TASK)
             ids.append(RequestedTask(session, created, m.CreateMessageResult).id)
         assert {task.task_id async for task in session.iter_tasks()} == set(ids)
         with pytest.raises(McpError, match="Too many tasks"):
-            await session.create_message(**QUESTION, task=LATER)
+            await session.request_once(methods.CREATE_MESSAGE, IN_TASK)
 
     async def look(session: Session) -> None:
         assert (await session.list_tasks()).tasks == []
@@ -282,7 +287,7 @@ async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
             return SAMPLED
 
     async def work(session: Session) -> None:
-        answer = await session.create_message(**QUESTION, task=LATER)
+        answer = await session.request_once(methods.CREATE_MESSAGE, IN_TASK)
         assert answer == SAMPLED
         with pytest.raises(TypeError, match="CreateMessageResult is no task"):
             RequestedTask(session, answer, m.CreateMessageResult)

@@ -58,7 +58,7 @@ async def test_call_keeps_its_own_task_for_a_tool_that_is_always_a_task() -> Non
     tapped = Tapped()
     async with client_of(Jobs(), Caller(), tap=keeping(tapped), options=OPTIONS) as client:
         assert "needed" in [tool.name async for tool in client.iter_tools()]
-        created = await client.call_tool("needed", task=m.TaskMetadata(ttl=1234))
+        created = await client.call_as_task("needed", task=m.TaskMetadata(ttl=1234))
         assert isinstance(created, m.CreateTaskResult)
     (sent,) = (message for _, message in tapped if message.get("method") == "tools/call")
     assert sent["params"]["task"] == {"ttl": 1234}
@@ -79,7 +79,8 @@ async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way(
         rows: list[tuple[str, dict[str, Any]]] = [("quick", TASK), ("needed", {})]
         for name, given in rows:
             with case(name), pytest.raises(McpError) as raised:
-                await client.call_tool(name, {}, **given)
+                call: Any = client.call_as_task if given else client.call_tool
+                await call(name, {}, **given)
             assert raised.value.code == -32601
         assert text_of(await client.call_tool("quick", {})) == "quick is done"
         task = await begun(client, "needed")

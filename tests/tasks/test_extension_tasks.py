@@ -86,34 +86,32 @@ class Worker(TasksServer, Toolkit, mcp.Server):
 
     @tool(task=True)
     async def aged(self, session: mcp.Session) -> str:
-        answer = await session.elicit("How old?", Age)
+        answer = await session.ask("How old?", Age)
         return f"{age_in(answer)}"
 
     @tool(task=True)
     async def two(self, session: mcp.Session) -> str:
-        answers = await asyncio.gather(
-            session.elicit("First?", Age), session.elicit("Second?", Age)
-        )
+        answers = await asyncio.gather(session.ask("First?", Age), session.ask("Second?", Age))
         return " ".join(str(age_in(one)) for one in answers)
 
     @tool(task=True)
     async def twice(self, session: mcp.Session) -> str:
         for _ in range(2):
-            await session.elicit("Sure?", Age)
+            await session.ask("Sure?", Age)
         return "sure"
 
     @tool(task="deferred")
     async def later(self, session: mcp.Session, become: bool = True) -> str:
-        answer = await session.elicit("How old?", Age)
+        answer = await session.ask("How old?", Age)
         if become:
             await session.become_task()
-            again = await session.elicit("And now?", Age)
+            again = await session.ask("And now?", Age)
             return f"{age_in(answer)} {age_in(again)}"
         return f"{age_in(answer)}"
 
     @tool(task=True)
     def threaded(self, session: mcp.Session) -> str:
-        answer = session.from_thread(session.elicit("How old?", Age))
+        answer = session.from_thread(session.ask("How old?", Age))
         return f"{age_in(answer)}"
 
 

@@ -29,7 +29,7 @@ class Greeter(TasksServer, Toolkit, mcp.Server):
 
     @tool(task=True)
     async def greet(self, session: mcp.Session) -> str:
-        answer = await session.elicit("Who?", str)
+        answer = await session.ask("Who?", str)
         return f"Hello, {answer.value if isinstance(answer, Accepted) else 'nobody'}"
 
     async def around(self, call: MethodCall, next: CallNext, /) -> Any:

@@ -53,7 +53,7 @@ class Reporter(TasksServer, Toolkit, mcp.Server):
         await session.progress(1, 2)
         await session.log("info", "begun")
         try:
-            answer = await session.elicit("Who?", str)
+            answer = await session.ask("Who?", str)
             name = answer.value if isinstance(answer, Accepted) else "nobody"
         except MissingCapability:
             name = "whoever you are"

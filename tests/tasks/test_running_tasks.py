@@ -8,7 +8,7 @@ from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
 from mcp_protogen.runtime.rpc.tasks.task import Task
 from mcp_protogen.runtime.server.tasks.runner import TaskRunner
-from mcp_protogen.runtime.sharing.engine import EngineUnavailable
+from mcp_protogen.runtime.storage.engine import EngineUnavailable
 from mcp_revisions import (
     REVISIONS,
     Accepted,
@@ -50,7 +50,7 @@ class Outer(TasksServer, Toolkit, mcp.Server):
     @tool(task=True, idempotent=True)
     async def again(self, session: mcp.Session) -> str:
         RUNS.append("again")
-        answer = await session.elicit("How old?", Age)
+        answer = await session.ask("How old?", Age)
         if len(RUNS) == 1:
             await asyncio.Event().wait()
         assert isinstance(answer, Accepted)
@@ -61,7 +61,7 @@ class Outer(TasksServer, Toolkit, mcp.Server):
         RUNS.append("later")
         if len(RUNS) == 1:
             await asyncio.Event().wait()
-        return str(await session.elicit("How old?", Age))
+        return str(await session.ask("How old?", Age))
 
     @tool(task=True)
     async def only_once(self) -> str:

@@ -34,9 +34,9 @@ from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
 from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
 from mcp_protogen.runtime.rpc.tasks.timers import Timers
 from mcp_protogen.runtime.rpc.tasks.watch import Watch
-from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredTask, TaskStore
-from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
-from mcp_protogen.runtime.sharing.task_files import FileTaskStore
+from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
+from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
+from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines, tables
 from support.sharing.simulated import SkippingLoop
 from support.sharing.task_stores import a_task

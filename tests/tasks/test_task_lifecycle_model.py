@@ -15,7 +15,7 @@ from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, TooManyTasks, Unknow
 from mcp_protogen.runtime.rpc.tasks.holding import Holding, LeaseLost, Step
 from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
 from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Task
-from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
+from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from support.coroutines import run
 from support.sharing.task_stores import a_task
 from support.tables import case

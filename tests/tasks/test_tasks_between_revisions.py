@@ -137,11 +137,11 @@ async def test_a_client_of_2025_11_25_declares_the_extension_and_gets_its_tasks(
 
     async with over(patient(OLD), Accepting(play)) as one:
         declared = one.__mcp_runtime__.peer_declared()
-        got: Any = await one.request(one.TABLE.requests["tools/call"], named(OLD, "slow"))
+        got: Any = await one.request_once(one.TABLE.requests["tools/call"], named(OLD, "slow"))
         native = one.__mcp_runtime__.connection.view.table.wire.requests["tasks/get"]
-        found: Any = await one.request(native, native.params(taskId="t1"))
+        found: Any = await one.request_once(native, native.params(taskId="t1"))
         with pytest.raises(pkg.LocalError):
-            await one.request(one.TABLE.requests["tasks/get"], native.params(taskId="t1"))
+            await one.request_once(one.TABLE.requests["tasks/get"], native.params(taskId="t1"))
     assert isinstance(got, CreateTaskResult) and got.task_id == "t1"
     assert declared["extensions"] == {ID: {}} and found.task_id == "t1"
     assert asked[0]["params"]["_meta"][CAPABILITIES]["extensions"] == {ID: {}}
@@ -169,10 +169,10 @@ async def test_a_client_of_2026_07_28_asks_for_a_task_of_2025_11_25() -> None:
         params = type(named(STATELESS, "slow")).from_wire(
             {"name": "slow", "task": {"ttl": 5}, "_meta": META}
         )
-        made: Any = await one.request(one.TABLE.requests["tools/call"], params)
+        made: Any = await one.request_once(one.TABLE.requests["tools/call"], params)
         wire = one.__mcp_runtime__.connection.view.table.wire
         spec = wire.requests["tasks/get"]
-        found: Any = await one.request(spec, spec.params(task_id="t1"))
+        found: Any = await one.request_once(spec, spec.params(task_id="t1"))
     assert made.task.task_id == "t1" and found.status == "working"
     assert asked[1]["task"] == {"ttl": 5}
     assert ours.__mcp_runtime__.listed[0]["execution"] == {"taskSupport": "required"}

@@ -101,7 +101,7 @@ async def test_a_user_asks_for_a_task_and_for_how_long_to_keep_it() -> None:
 
 async def test_who_gives_task_gets_the_task() -> None:
     async with calling(Before(), played()) as client:
-        result = await client.call_tool("slow", task=m.TaskMetadata())
+        result = await client.call_as_task("slow", task=m.TaskMetadata())
         assert isinstance(result, m.CreateTaskResult) and result.task.task_id == "t"
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.folders import ROOT
 from support.http.serving import booted
 from support.revisions import OLD, REVISIONS
-from support.sessions.talking import content_of, named, run
+from support.sessions.talking import content_of, run
 from support.tables import case
 from support.toolkit.kits import mcp, pkg, prompt, resource, text_of, tool
 
@@ -55,14 +55,13 @@ def greeter(revision: str = OLD) -> mcp.App:
 
 
 async def use(client: Any, revision: str) -> None:
-    m = pkg.load(revision).models
     (listed,) = [one async for one in client.iter_tools()]
     assert (listed.name, listed.description) == ("greet", "Say hello.")
-    called = await client.call_tool(named(revision, "greet", arguments={"name": "Ada"}))
+    called = await client.call_tool("greet", {"name": "Ada"})
     assert called.content[0].text == "Hello, Ada"
-    read = await client.read_resource(m.ReadResourceRequestParams(uri="greeting://Ada"))
+    read = await client.read_resource("greeting://Ada")
     assert read.contents[0].text == "Hello, Ada"
-    asked = await client.get_prompt(m.GetPromptRequestParams(name="ask", arguments={"name": "x"}))
+    asked = await client.get_prompt("ask", {"name": "x"})
     assert asked.messages[0].content.text == "Greet x"
 
 
@@ -97,7 +96,7 @@ async def test_the_shortest_form_is_a_program(tmp_path: Any) -> None:
     for spoken in (REVISIONS[0], REVISIONS[-1]):
         client = pkg.load(spoken).Client()
         async with pkg.connect(pkg.stdio_client([sys.executable, str(program)]), client):
-            called = await client.call_tool(named(spoken, "greet"))
+            called = await client.call_tool("greet")
             assert called.content[0].text == "Hello, world"
 
 
@@ -159,7 +158,7 @@ def test_a_class_of_apps_has_methods_too() -> None:
         app = Greeter("me")
         app.tool(name="late")(lambda: "late")
         async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            said = await client.call_tool(named(OLD, "greet"))
+            said = await client.call_tool("greet")
             assert content_of(said)[0].text == "Hello from me"
             assert [one.name async for one in client.iter_tools()] == ["greet", "late"]
 
@@ -196,7 +195,7 @@ def test_an_app_may_be_served_again_in_another_loop() -> None:
 
     async def script() -> None:
         async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            assert text_of((await client.call_tool(named(OLD, "greet"))).to_wire())
+            assert text_of((await client.call_tool("greet")).to_wire())
 
     asyncio.run(script())
     asyncio.run(script())

@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 from support.docs.pages import beside_package, page, run, shown
 from support.revisions import REVISIONS
-from support.sessions.talking import named
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 
@@ -36,14 +35,13 @@ async def test_the_servers_of_the_pages_run(folder: Path) -> None:
     greeter, notes = (pkg.stdio_client([sys.executable, str(folder / n)]) for n in PROGRAMS)
     for revision in REVISIONS:
         async with pkg.connect(greeter, pkg.load(revision).Client()) as client:
-            called = await client.call_tool(named(revision, "greet", arguments={"name": "Ada"}))
+            called = await client.call_tool("greet", {"name": "Ada"})
             assert called.content[0].text == "Hello, Ada"
-    m = pkg.load(OWN).models
     async with pkg.connect(notes, pkg.load(OWN).Client()) as client:
         for number, text in enumerate(("buy milk", "sell milk"), 1):
-            added = await client.call_tool(named(OWN, "add_note", arguments={"text": text}))
+            added = await client.call_tool("add_note", {"text": text})
             assert json.loads(added.content[0].text) == {"result": number}
-        read = await client.read_resource(m.ReadResourceRequestParams(uri="notes://buy"))
+        read = await client.read_resource("notes://buy")
         assert json.loads(read.contents[0].text) == ["buy milk"]
 
 

@@ -65,15 +65,14 @@ SCHEMAS: JsonObject = dict.fromkeys(("good", "bad", "missing", "failed"), SCHEMA
 async def test_a_result_that_does_not_fit_its_schema_is_an_error() -> None:
     for revision in ["2025-06-18", OLD, STATELESS]:
         with case(revision):
-            m = pkg.load(revision).models
             server = serving(revision, RESULTS, SCHEMAS)
             async with pkg.connect_in_memory(checking(revision), server) as ours:
                 for name in ("good", "failed", "free"):
-                    await ours.call_tool(m.CallToolRequestParams(name=name))
+                    await ours.call_tool(name)
                 assert server.listed == 1
                 for name, message in (("bad", "'x' is not of type"), ("missing", "Field required")):
                     with pytest.raises(RemoteError) as raised:
-                        await ours.call_tool(m.CallToolRequestParams(name=name))
+                        await ours.call_tool(name)
                     assert message in str(raised.value)
                     assert "/result/structuredContent" in str(raised.value)
 
@@ -82,26 +81,24 @@ async def test_of_a_list_without_end_the_newest_schemas_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(recent_names, "_MOST", 800)
-    m = pkg.load(OLD).models
     results = {name: RESULTS[name] for name in ("good", "free", "failed", "bad")}
     async with pkg.connect_in_memory(checking(), serving(OLD, results, SCHEMAS)) as ours:
         await ours.list_tools()
         known = ours.__dict__["_checked_tools"].checks
         assert [name in known for name in results] == [False, False, True, True]
         with pytest.raises(RemoteError):
-            await ours.call_tool(m.CallToolRequestParams(name="bad"))
+            await ours.call_tool("bad")
 
 
 async def test_a_schema_that_has_changed_is_looked_up_again() -> None:
-    m = mcp.models
     schemas: JsonObject = {"tool": SCHEMA}
     results: JsonObject = {"tool": {"structured_content": {"n": 1}}}
     server = serving(OLD, results, schemas)
     async with pkg.connect_in_memory(checking(), server) as ours:
-        await ours.call_tool(m.CallToolRequestParams(name="tool"))
+        await ours.call_tool("tool")
         schemas["tool"] = {"type": "object", "required": ["z"]}
         results["tool"] = {"structured_content": {"z": 1}}
-        result = await ours.call_tool(m.CallToolRequestParams(name="tool"))
+        result = await ours.call_tool("tool")
         assert result.structured_content == {"z": 1}
         assert server.listed == 2
 
@@ -132,10 +129,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
     async with pkg.connect_in_memory(checking(), Listing()) as ours:
         await ours.list_tools()
         ended = await asyncio.gather(
-            *(
-                ours.call_tool(m.CallToolRequestParams(name=name), timeout=limit)
-                for name in ("x", "y", "x")
-            ),
+            *(ours.call_tool(name, timeout=limit) for name in ("x", "y", "x")),
             return_exceptions=True,
         )
         assert ["does not fit its schema" in str(one) for one in ended] == [True] * 3
@@ -154,10 +148,9 @@ def test_a_schema_that_nobody_can_use_is_left_out_of_account(
     schema: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def script() -> None:
-        m = mcp.models
         server = serving(OLD, {"tool": RESULTS["bad"]}, {"tool": schema})
         async with pkg.connect_in_memory(checking(), server) as ours:
-            await ours.call_tool(m.CallToolRequestParams(name="tool"))
+            await ours.call_tool("tool")
 
     with caplog.at_level(logging.WARNING):
         run(script())
@@ -168,11 +161,10 @@ async def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
-    m = mcp.models
     server = serving(OLD, RESULTS, SCHEMAS)
     async with pkg.connect_in_memory(checking(), server) as ours:
         with pytest.raises(ImportError, match="pip install jsonschema"):
-            await ours.call_tool(m.CallToolRequestParams(name="good"))
+            await ours.call_tool("good")
 
 
 class Endless(mcp.Server):
@@ -211,12 +203,11 @@ async def test_a_list_without_end_is_an_error_of_the_server() -> None:
 
 @pytest.mark.skips_time
 async def test_a_list_without_end_takes_no_more_than_the_time_of_the_call() -> None:
-    params = mcp.models.CallToolRequestParams(name="tool")
     for limits in ({"timeout": 0.02}, {"max_timeout": 0.02}):
         endless = Endless(waits=0.001)
         async with pkg.connect_in_memory(checking(), endless) as ours:
             with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0\.02 s"):
-                await ours.call_tool(params, **limits)
+                await ours.call_tool("tool", **limits)
         assert endless.listed < 30
 
 
@@ -238,8 +229,14 @@ async def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     params = mcp.models.CallToolRequestParams(name="tool")
     options = pkg.Options(max_pages=3)
     async with pkg.connect(in_memory(Endless(waits=0.01)), mine, options=options) as ours:
-        assert (await ours.call_tool(params, timeout=5)).content == []
-        assert (await ours.call_tool(params, timeout=5, reset_on_progress=True)).content == []
+        assert (
+            await ours.request(ours.TABLE.requests["tools/call"], params, timeout=5)
+        ).content == []
+        assert (
+            await ours.request(
+                ours.TABLE.requests["tools/call"], params, timeout=5, reset_on_progress=True
+            )
+        ).content == []
     assert "more than 3 pages" in caplog.text
     *listed, first, second = given
     assert listed == [{}] * 3
@@ -254,10 +251,8 @@ async def test_what_a_toolkit_says_passes() -> None:
         def add(self, a: int, b: int) -> int:
             return a + b
 
-    m = mcp.models
     async with pkg.connect_in_memory(checking(), Adder()) as ours:
-        params = m.CallToolRequestParams(name="add", arguments={"a": 1, "b": 2})
-        assert (await ours.call_tool(params)).structured_content == {"result": 3}
+        assert (await ours.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}
 
 
 @pytest.mark.skips_time
@@ -275,22 +270,20 @@ async def test_after_a_change_of_the_list_results_are_held_to_the_new_schemas() 
                 if cached:
                     client.cache = pkg.Cache()
                     wanted = m.SubscriptionFilter(tools_list_changed=True)
-                    params = m.SubscriptionsListenRequestParams(notifications=wanted)
-                    listening = asyncio.create_task(client.subscriptions_listen(params))
-                await client.call_tool(m.CallToolRequestParams(name="tool"))
+                    listening = asyncio.create_task(client.subscriptions_listen(wanted))
+                await client.call_tool("tool")
                 schemas["tool"] = {"type": "object", "required": ["z"]}
                 await server.tools_list_changed()
                 await asyncio.sleep(0.05)
                 for listed in (2, 3):
                     with pytest.raises(RemoteError, match="'z' is a required property"):
-                        await client.call_tool(m.CallToolRequestParams(name="tool"))
+                        await client.call_tool("tool")
                     assert server.listed == listed
                 if listening is not None:
                     listening.cancel()
 
 
 async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> None:
-    m = pkg.load(STATELESS).models
     schemas: JsonObject = {"tool": {"type": "object", "required": ["z"]}}
     server: Any = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
     listing: Any = server.__class__.on_list_tools
@@ -306,6 +299,6 @@ async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> No
         client.cache = pkg.Cache()
         assert [tool.name async for tool in client.iter_tools()] == ["tool"]
         schemas["tool"] = SCHEMA
-        result = await client.call_tool(m.CallToolRequestParams(name="tool"))
+        result = await client.call_tool("tool")
         assert result.structured_content == {"n": 1}
         assert server.listed == 2

@@ -220,8 +220,7 @@ async def test_they_end_after_a_cancellation() -> None:
         raise AssertionError
 
     async with pkg.connect_in_memory(mcp.Client(), app) as client:
-        params = mcp.models.CallToolRequestParams(name="hangs")
-        calling = asyncio.create_task(client.call_tool(params))
+        calling = asyncio.create_task(client.call_tool("hangs"))
         await begun.wait()
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -247,8 +246,7 @@ def test_calls_at_the_same_time_share_nothing() -> None:
 
     async def script() -> None:
         async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            params = mcp.models.CallToolRequestParams(name="number")
-            done = await asyncio.gather(*(client.call_tool(params) for _ in range(3)))
+            done = await asyncio.gather(*(client.call_tool("number") for _ in range(3)))
             assert [content_of(one)[0].text for one in done] == ["True"] * 3
 
     run(script())

@@ -14,7 +14,6 @@ from support.folders import ROOT
 from support.http.serving import booted, calling, outcome, text_in
 from support.ports import free_port
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
-from support.sessions.talking import named
 from support.tables import case
 from support.toolkit.kits import LocalError, Toolkit, mcp, pkg, tool
 
@@ -54,7 +53,7 @@ def with_tool(app: Any, revision: str = OLD) -> Any:
 
 
 async def said(client: Any, revision: str = OLD) -> str:
-    result = await client.call_tool(named(revision, "state"))
+    result = await client.call_tool("state")
     return str(result.content[0].text)
 
 

@@ -193,5 +193,5 @@ def test_client_names_the_first_of_very_many_mistakes(built: list[int]) -> None:
         },
     )()
     with pytest.raises(InvalidAnswer, match="does not fit"):
-        reader(pkg.load(OLD).methods.CALL_TOOL, None, list[int], None)(result)
+        reader(pkg.load(OLD).methods.CALL_TOOL, list[int], None)(result)
     assert built and max(built) <= many_errors.MANY

@@ -84,27 +84,27 @@ def asks(function: Any) -> Callable[[Any], object]:
 
 async def flat(session: mcp.Session) -> str:
     """Ask."""
-    return str(await session.elicit("Who?", Guest))
+    return str(await session.ask("Who?", Guest))
 
 
 async def in_a_module(name: str, session: mcp.Session | None = None) -> str:
     async def inner() -> str:
         assert session is not None
-        return str(await session.elicit(f"Which? {name}", decimal.Context, timeout=3))
+        return str(await session.ask(f"Which? {name}", decimal.Context, timeout=3))
 
     return await inner()
 
 
 async def listed(session: mcp.Session) -> str:
-    return str(await session.elicit("Who?", list[str]))
+    return str(await session.ask("Who?", list[str]))
 
 
 async def either(session: mcp.Session, number: bool) -> str:
-    return str(await session.elicit("Who?", NUMBERS if number else bool))
+    return str(await session.ask("Who?", NUMBERS if number else bool))
 
 
 async def alias(session: mcp.Session) -> str:
-    return str(await session.elicit("Which?", NUMBERS))
+    return str(await session.ask("Which?", NUMBERS))
 
 
 def closed() -> Any:
@@ -113,13 +113,13 @@ def closed() -> Any:
     async def closed_over(session: mcp.Session) -> str:
         question = """Which one,
 on lines that begin further left?"""
-        return str(await session.elicit(question, kind))
+        return str(await session.ask(question, kind))
 
     return closed_over
 
 
 async def dependency(session: mcp.Session) -> str:
-    return str(await session.elicit("Which?", Guest))
+    return str(await session.ask("Which?", Guest))
 
 
 def depending(answer: Annotated[str, Depends(dependency)]) -> str:
@@ -225,7 +225,7 @@ def test_mistakes_are_named_with_their_cure() -> None:
 
 def test_questions_of_every_method_of_a_server_are_looked_at() -> None:
     async def asking(self: object, session: mcp.Session, params: Any = None) -> Any:
-        return await session.elicit("Who?", Guest)
+        return await session.ask("Who?", Guest)
 
     static: Any = staticmethod(asking)
     rows: list[tuple[type, Any]] = [
@@ -240,49 +240,49 @@ def test_questions_of_every_method_of_a_server_are_looked_at() -> None:
 
 async def shadowed(session: mcp.Session) -> str:
     Guest = Good
-    return str(await session.elicit("Who?", Guest))
+    return str(await session.ask("Who?", Guest))
 
 
 async def of_a_loop(session: mcp.Session) -> str:
-    return str([await session.elicit("Who?", Guest) for Guest in (Good,)])
+    return str([await session.ask("Who?", Guest) for Guest in (Good,)])
 
 
 async def set_later(session: mcp.Session) -> str:
-    return str(await session.elicit("Who?", replaced))
+    return str(await session.ask("Who?", replaced))
 
 
 async def set_here(session: mcp.Session) -> str:
     global chosen
     chosen = Good
-    return str(await session.elicit("Who?", chosen))
+    return str(await session.ask("Who?", chosen))
 
 
 async def defined_later(session: mcp.Session) -> str:
-    return str(await session.elicit("Who?", Later))
+    return str(await session.ask("Who?", Later))
 
 
 async def another_session(session: mcp.Session) -> str:
     async def inner(session: Any) -> object:
-        return await session.elicit("Who?", Guest)
+        return await session.ask("Who?", Guest)
 
     return str(await inner(None))
 
 
 async def rebound(session: mcp.Session) -> str:
     session = cast(Any, None)
-    return str(await session.elicit("Who?", Guest))
+    return str(await session.ask("Who?", Guest))
 
 
 async def rebound_by_a_pattern(session: mcp.Session) -> str:
     match cast(Any, None):
         case [session]:
-            return str(await session.elicit("Who?", Guest))
+            return str(await session.ask("Who?", Guest))
         case _:
             return ""
 
 
 async def unnamed(session: mcp.Session) -> str:
-    return str(await session.elicit("Who?", NOWHERE))  # type: ignore  # noqa: F821
+    return str(await session.ask("Who?", NOWHERE))  # type: ignore  # noqa: F821
 
 
 PREPARED: Form[Good] = form(Good)
@@ -290,10 +290,10 @@ PREPARED: Form[Good] = form(Good)
 
 async def good(session: mcp.Session) -> str:
     answers = [
-        await session.elicit("Who?", PREPARED),
-        await session.elicit("Who?", Good),
-        await session.elicit("Who?", bool),
-        await session.elicit("Who?", list[Literal["a", "b"]]),
+        await session.ask("Who?", PREPARED),
+        await session.ask("Who?", Good),
+        await session.ask("Who?", bool),
+        await session.ask("Who?", list[Literal["a", "b"]]),
     ]
     return str(answers)
 

@@ -111,7 +111,7 @@ def asker() -> new.App:
 
     @made.tool
     async def twice(session: new.Session) -> str:
-        answers: list[Any] = [await session.elicit(text, int) for text in ("a", "bb")]
+        answers: list[Any] = [await session.ask(text, int) for text in ("a", "bb")]
         return str([answer.value for answer in answers])
 
     @made.tool
@@ -119,7 +119,7 @@ def asker() -> new.App:
         session: new.Session,
     ) -> new.models.CallToolResult | new.models.InputRequiredResult:
         if session.inputs is None:
-            return session.ask({"roots": m.ListRootsRequest()}, state={"step": 1})
+            return session.input_required({"roots": m.ListRootsRequest()}, state={"step": 1})
         answer = session.inputs.response("roots", m.ListRootsResult)
         assert answer is not None
         text = f"{len(answer.roots)} {session.inputs.state}"

@@ -313,7 +313,7 @@ async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection(
     async def ask(session: Any) -> str:
         begun[0] += 1
         await go.wait()
-        answer = await session.elicit("Who?", int)
+        answer = await session.ask("Who?", int)
         return str(answer.value)
 
     ask.__annotations__["session"] = mcp.Session

@@ -17,7 +17,6 @@ from support.sessions.talking import (
     client,
     models,
     modern,
-    named,
     pkg,
     served,
 )
@@ -57,7 +56,7 @@ async def calling(own: str, spoken: str, *one: Any, **members: Any) -> AsyncGene
 
 
 async def say(caller: Any, spoken: str, text: str, tool: str = "echo") -> Any:
-    return await caller.call_tool(named(spoken, tool, arguments={"text": text}))
+    return await caller.call_tool(tool, {"text": text})
 
 
 async def test_timing_logs_method_target_and_outcome(
@@ -185,7 +184,7 @@ async def test_results_are_kept_until_their_time_is_over_or_the_server_changes(
                 m: Any = models(spoken)
 
                 async def get(caller: Any = caller, m: Any = m) -> Any:
-                    return await caller.read_resource(m.ReadResourceRequestParams(uri="note://one"))
+                    return await caller.read_resource("note://one")
 
                 result = await get()
                 clock.now += 4
@@ -223,7 +222,7 @@ async def test_results_are_kept_for_each_page_and_as_many_as_fit(clock: Clock) -
         assert len(asked) == 6
         made.middleware = []
         params = models(STATELESS).PaginatedRequestParams(cursor="2")
-        await caller.list_tools(params)
+        await caller.request(caller.TABLE.requests["tools/list"], params)
         assert len(asked) == 6
 
 
@@ -234,7 +233,7 @@ async def test_questions_to_the_client_are_not_kept(clock: Clock) -> None:
     async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
         nonlocal asked
         asked += 1
-        return session.ask({"a": m.ListRootsRequest()})
+        return session.input_required({"a": m.ListRootsRequest()})
 
     made: Any = type("Ours", (pkg.load(STATELESS).Server,), {"on_read_resource": on_read_resource})
     made.middleware = (ResultCache(10),)

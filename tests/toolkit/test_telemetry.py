@@ -115,7 +115,7 @@ def of(span: ReadableSpan) -> SpanContext:
 
 
 async def say(caller: Any, spoken: str, text: str, name: str = "echo") -> Any:
-    return await caller.call_tool(named(spoken, name, arguments={"text": text}))
+    return await caller.call_tool(name, {"text": text})
 
 
 async def test_a_call_has_a_span_on_both_sides_one_below_the_other() -> None:
@@ -234,10 +234,9 @@ async def test_faults_of_handlers_keep_their_texts() -> None:
 
 
 async def test_targets_of_other_methods() -> None:
-    m: Any = models(OLD)
     async with recording(OLD, OLD) as (caller, recorded):
-        await caller.read_resource(m.ReadResourceRequestParams(uri="note://one"))
-        await caller.get_prompt(m.GetPromptRequestParams(name="greet"))
+        await caller.read_resource("note://one")
+        await caller.get_prompt("greet")
         await caller.ping()
         await caller.notify_roots_list_changed()
         await caller.ping()
@@ -271,15 +270,12 @@ async def test_arguments_results_and_more_attributes_only_if_asked_for() -> None
 @tool
 async def asking(self: object, what: str, session: SessionBase) -> str:
     asked: Any = session
-    m: Any = models(session.TABLE.revision)
     if what == "roots/list":
         return str(await asked.list_roots())
     if what == "elicitation/create":
         form: Any = {"type": "object", "properties": {"age": {"type": "integer"}}}
-        named = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
-        return str(await asked.elicit(named(message="?", requested_schema=form)))
-    params = m.CreateMessageRequestParams(messages=[], max_tokens=1)
-    return str(await asked.create_message(params))
+        return str(await asked.elicit("?", form))
+    return str(await asked.create_message([], 1))
 
 
 QUESTIONS = ("roots/list", "sampling/createMessage", "elicitation/create")
@@ -323,9 +319,7 @@ async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_be
                     token = context.attach(baggage.set_baggage("user", "ada"))
                     try:
                         arguments = {"what": what}
-                        result = await caller.call_tool(
-                            named(spoken, "asking", arguments=arguments)
-                        )
+                        result = await caller.call_tool("asking", arguments)
                     finally:
                         context.detach(token)
                 answers = [one for one in recorded.spans(SpanKind.SERVER) if one.name == what]
@@ -399,7 +393,7 @@ async def test_a_session_whose_server_has_gone_failed(tmp_path: Path) -> None:
     opener = pkg.stdio_client([sys.executable, str(program)], env={"PYTHONPATH": str(GENERATED)})
     async with pkg.connect(opener, client(OLD, middleware=(recorded.telemetry,))) as caller:
         with pytest.raises(Disconnected):
-            await caller.call_tool(named(OLD, "end"))
+            await caller.call_tool("end")
     (span,) = recorded.spans(SpanKind.CLIENT)
     assert told(span) == {"network.transport": "pipe"}
     (point,) = recorded.points(SESSIONS[1])

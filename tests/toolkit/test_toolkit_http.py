@@ -47,11 +47,9 @@ async def test_arguments_in_header_fields_are_compared_with_those_in_the_message
 
 async def test_a_client_repeats_them() -> None:
     newest: Any = pkg.load(STATELESS)
-    m = newest.models
     async with (
         serving(kit(STATELESS, query=query)()) as site,
         pkg.connect_http(site.url, newest.Client()) as client,
     ):
         arguments = {"text": "a", "region": "us"}
-        params = m.CallToolRequestParams(name="query", arguments=arguments)
-        assert (await client.call_tool(params)).content[0].text == "a in us"
+        assert (await client.call_tool("query", arguments)).content[0].text == "a in us"

@@ -32,14 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def test_the_server_of_the_page_runs(folder: Path) -> None:
     server = pkg.stdio_client([sys.executable, str(folder / "server.py")])
-    m = pkg.load("2025-11-25").models
     async with pkg.connect(server, pkg.load("2025-11-25").Client()) as client:
         assert [tool.name async for tool in client.iter_tools()] == ["forecast", "add"]
         wrong = {"place": "Oslo", "days": 9, "plaec": "Oslo"}
-        answer = await client.call_tool(m.CallToolRequestParams(name="forecast", arguments=wrong))
+        answer = await client.call_tool("forecast", wrong)
         lines = "\n".join(f"    {line}" for line in answer.content[0].text.splitlines())
         assert lines in page("toolkit.md")
-        read = await client.read_resource(m.ReadResourceRequestParams(uri="climate://Oslo"))
+        read = await client.read_resource("climate://Oslo")
         assert json.loads(read.contents[0].text) == {"place": "Oslo", "celsius": 6.5}
 
 
@@ -68,12 +67,10 @@ async def test_the_functions_of_the_page_that_wait_do_so_in_threads(folder: Path
         described = photo.input_schema["properties"]["seconds"]["description"]
         assert (photo.description, described) == ("Take a photo.", "How long the light is let in.")
         arguments = {"seconds": 0.01}
-        taken: Any = await client.call_tool(
-            m.CallToolRequestParams(name="photo", arguments=arguments)
-        )
+        taken: Any = await client.call_tool("photo", arguments)
         assert [block.type for block in taken.content] == ["text", "image"]
         params = m.CallToolRequestParams(name="shutter", arguments=arguments)
-        written: Any = await client.call_tool(params)
+        written: Any = await client.request(client.TABLE.requests["tools/call"], params)
         assert written.structured_content == {"result": "1/100 s"}
     assert heard == ["say cheese"]
 

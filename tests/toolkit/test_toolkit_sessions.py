@@ -8,7 +8,7 @@ import pytest
 from mcp_revisions.v2025_11_25.models import ElicitRequestParams
 from pydantic import BaseModel, Field
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
-from support.sessions.talking import client, content_of, named, notification, request
+from support.sessions.talking import client, content_of, entry, notification, request
 from support.tables import case
 from support.toolkit.kits import (
     McpError,
@@ -105,7 +105,7 @@ class Curious(Toolkit, mcp.Server):
     async def ask(self, who: str, session: mcp.Session) -> str:
         await session.progress(1, 2, "asking")
         form = m.ElicitRequestFormParams(message=f"{who}?", requested_schema=FORM)
-        answer: Any = await session.elicit(form)
+        answer: Any = await session.request(entry(session, "elicitation/create"), form)
         return f"{who} is {answer.content['age']}"
 
 
@@ -121,7 +121,9 @@ async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
     connecting = pkg.connect_in_memory(ours, Curious(), revisions=pkg.REVISIONS)
     async with connecting as connected:
         params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
-        result = await connected.call_tool(params, on_progress=reports.append)
+        result = await connected.request(
+            connected.TABLE.requests["tools/call"], params, on_progress=reports.append
+        )
         assert content_of(result)[0].text == "Ada is 4"
         assert [one.message for one in reports][:1] == ["asking"]
 
@@ -129,9 +131,8 @@ async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
 async def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:
     ours = client(OLD)
     async with pkg.connect_in_memory(ours, Curious()) as connected:
-        params = m.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
         with pytest.raises(McpError) as raised:
-            await connected.call_tool(params)
+            await connected.call_tool("ask", {"who": "Ada"})
         assert raised.value.data == {"requiredCapabilities": {"elicitation": {}}}
 
 
@@ -145,7 +146,7 @@ async def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: st
         def age(self, session: stateless.Session) -> Any:
             if session.inputs is None:
                 form = models.ElicitRequestFormParams(message="?", requested_schema=FORM)
-                return session.ask({"age": models.ElicitRequest(params=form)})
+                return session.input_required({"age": models.ElicitRequest(params=form)})
             answer: Any = session.inputs.response("age", models.ElicitResult)
             return str(answer.content["age"])
 
@@ -154,7 +155,7 @@ async def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: st
 
     asker = client(revision, on_elicit=on_elicit)
     async with pkg.connect_in_memory(asker, Rounds(), revisions=pkg.REVISIONS) as one:
-        result = await one.call_tool(named(revision, "age"))
+        result = await one.call_tool("age")
         assert content_of(result)[0].text == "7"
 
 
@@ -196,7 +197,6 @@ async def test_calls_run_side_by_side() -> None:
 async def test_the_stub_of_a_client_reads_what_a_toolkit_says() -> None:
     async with pkg.connect_in_memory(mcp.Client(), Weather()) as ours:
         assert [tool.name async for tool in ours.iter_tools()] == ["forecast", "count"]
-        params = m.CallToolRequestParams(name="count", arguments={"text": "ab"})
-        result = await ours.call_tool(params)
+        result = await ours.call_tool("count", {"text": "ab"})
         assert isinstance(result, mcp.models.CallToolResult)
         assert result.structured_content == {"result": 2}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.toolkit import threads
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import client, content_of, notification, request
+from support.sessions.talking import client, content_of, entry, notification, request
 from support.toolkit.kits import (
     Refused,
     Toolkit,
@@ -286,7 +286,9 @@ class Curious(Toolkit, mcp.Server):
         session.from_thread(session.progress(1, 2, "asking"))
         session.from_thread(session.log("info", f"asking {who}"))
         form = m.ElicitRequestFormParams(message=f"{who}?", requested_schema=FORM)
-        answer: Any = session.from_thread(session.elicit(form))
+        answer: Any = session.from_thread(
+            session.request(entry(session, "elicitation/create"), form)
+        )
         return f"{who} is {answer.content['age']}"
 
     @tool
@@ -305,7 +307,9 @@ async def test_a_function_in_a_thread_asks_the_client(spoken: str) -> None:
     ours = client(spoken, on_elicit=on_elicit)
     async with pkg.connect_in_memory(ours, Curious(), revisions=pkg.REVISIONS) as connected:
         params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
-        result = await connected.call_tool(params, on_progress=reports.append)
+        result = await connected.request(
+            connected.TABLE.requests["tools/call"], params, on_progress=reports.append
+        )
         assert content_of(result)[0].text == "Ada is 4"
         assert [one.message for one in reports][:1] == ["asking"]
 
@@ -321,7 +325,7 @@ async def test_what_a_thread_waits_for_ends_with_the_call() -> None:
             for _ in range(2):
                 # The second time it is over before it begins.
                 try:
-                    session.from_thread(session.elicit(form))
+                    session.from_thread(session.request(entry(session, "elicitation/create"), form))
                 except BaseException as error:
                     raised.append(error)
             ended.release()

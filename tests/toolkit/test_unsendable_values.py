@@ -18,7 +18,6 @@ from support.sessions.talking import (
     client,
     content_of,
     models,
-    named,
     pkg,
     server,
 )
@@ -209,7 +208,7 @@ async def test_number_that_is_not_finite_is_found_anywhere_in_a_result(
     caller: Any = client(spoken)
     async with pkg.connect_in_memory(answering, caller, revisions=pkg.REVISIONS):
         with pytest.raises(pkg.McpError, match=f"{place}: inf is not a number"):
-            await caller.call_tool(named(spoken, "x"))
+            await caller.call_tool("x")
 
 
 async def test_default_that_is_not_finite_is_left_out_of_the_schema() -> None:

@@ -31,6 +31,12 @@ ALLOWED_IN_RUNTIME = {"pydantic", "pydantic_core", "typing_extensions"} | set(
 )
 
 RUNTIME_MODULES = sorted(RUNTIME.rglob("*.py"))
+RUNS = [module for module in OURS if module.startswith("mcp_protogen.runtime.")]
+LOADS_FEATURES = {
+    "mcp_protogen.runtime.toolkit.revision_models": "A package may lack the extension apps.",
+}
+"""The modules that load one of a feature by its name, each with its reason."""
+_NAME_IN_FEATURES = re.compile(r"[.\w]*\bfeatures\.[.\w]+")
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -51,8 +57,8 @@ def test_the_runtime_stands_on_pydantic_and_the_standard_library_alone() -> None
 
 def test_imports_follow_the_map_of_the_house() -> None:
     houses = map_of_the_house()
-    rooms = {f"mcp_protogen.{room}" for room in ("instep", "pipeline", "runtime", "servers")}
-    assert set(houses) == {"mcp_protogen", *rooms}
+    rooms = ("instep", "pipeline", "runtime", "runtime.features", "servers")
+    assert set(houses) == {"mcp_protogen", *(f"mcp_protogen.{room}" for room in rooms)}
     for house, order in houses.items():
         found = modules_in(ROOT / "codegen" / house.replace(".", "/"))
         found -= {"__init__", "__main__", "runtime"}
@@ -85,13 +91,28 @@ def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
     assert [p for p, inside in places if not (inside and CODE / "servers" in p.parents)] == []
 
 
+def feature_of(module: str) -> str:
+    """Return the name of the feature that a module belongs to; empty if it is none's."""
+    return module.partition(".runtime.features.")[2].split(".")[0]
+
+
 @pytest.mark.shows("GE-01")
-def test_nothing_else_in_the_runtime_needs_authorization() -> None:
-    auth = "mcp_protogen.runtime.http.auth"
-    ours = [module for module in OURS if module.startswith("mcp_protogen.runtime.")]
-    needing = {module for module in ours for target in imported(module) if target.startswith(auth)}
-    assert needing, "no imports were found"
-    assert {module for module in needing if not module.startswith(auth)} == set()
+def test_feature_is_imported_by_its_own_modules_alone() -> None:
+    arrows = {(module, target) for module in RUNS for target in imported(module)}
+    into = {(module, target) for module, target in arrows if feature_of(target)}
+    assert into, "no imports were found"
+    assert {arrow for arrow in into if len({*map(feature_of, arrow)}) > 1} == set()
+
+
+def test_feature_is_loaded_by_name_where_reasons_say_so() -> None:
+    loading = {
+        module
+        for module in RUNS
+        if not feature_of(module)
+        for node in ast.walk(trees()[OURS[module]])
+        if isinstance(node, ast.Constant) and _NAME_IN_FEATURES.fullmatch(str(node.value))
+    }
+    assert loading == LOADS_FEATURES.keys()
 
 
 def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
@@ -119,11 +140,12 @@ def test_commands_end_in_one_place_each_for_reports_and_conversations() -> None:
 
 
 def test_file_stem_stands_once_in_a_room() -> None:
-    rooms = [*CODE.glob("*/"), *RUNTIME.glob("*/")]
+    # Each feature is a room.
+    houses = CODE, RUNTIME, RUNTIME / "features"
+    rooms = {room for house in houses for room in house.glob("*/")} - {*houses}
     twice = {
         f"{named(room)}: {stem}"
         for room in rooms
-        if room != RUNTIME
         for stem, number in Counter(path.stem for path in room.rglob("*.py")).items()
         if number > 1 and stem != "__init__"
     }

@@ -15,7 +15,7 @@ from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.cli.app import app
+from mcp_protogen.cli.app import app, command_names
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.cli.run import Plain, plain
 from mcp_protogen.cli.usage import run_app
@@ -477,9 +477,9 @@ def test_wrong_use_ends_with_2_and_a_problem_on_stderr(
 
 
 WRONG_USE = {
-    ("--bogus",): "mcp-gen: no such option: --bogus",
+    ("--bogus",): "mcp-gen generate: no such option: --bogus",
     ("bogus",): "mcp-gen: no such command 'bogus'",
-    ("--check", "--out"): "mcp-gen: option '--out' requires an argument",
+    ("--check", "--out"): "mcp-gen generate: option '--out' requires an argument",
     ("update", "--ref"): "mcp-gen update: option '--ref' requires an argument",
     ("schema", "add", "--from"): "mcp-gen schema add: option '--from' requires an argument",
     ("--format", "x"): "'--format': 'x' is not one of 'text', 'json', 'github'",
@@ -608,13 +608,14 @@ def test_the_version_is_shown(mcp_gen: Run) -> None:
 
 
 USAGE = {
-    "": "[options]",
+    "": "COMMAND ...",
+    "generate": "generate [options] [REVISION ...]",
     "new": "new [options] NAME",
     "sync": "sync [options] [DIR]",
     "diff": "diff [options] A [B]",
     "client": "client [options] [TARGET]",
     "audit": "audit [options] TARGET",
-    "vectors": "vectors [options]",
+    "vectors": "vectors [options] [REVISION ...]",
     "update": "update [options] [REVISION ...]",
     "revisions": "revisions [options]",
     "extensions": "extensions [options]",
@@ -633,6 +634,76 @@ def test_help_is_plain_text_within_80_columns(mcp_gen: Run) -> None:
         assert max(map(len, ran.out.splitlines())) <= 80
         assert not set("{}<") & set(re.sub(r"schema/<revision>/|\$\{NAME\}", "", ran.out))
         assert "..." not in ran.out.replace("COMMAND ...", "").replace("[REVISION ...]", "")
+
+
+def test_help_has_the_commands_by_what_they_are_for_before_the_options(mcp_gen: Run) -> None:
+    lines = mcp_gen("--help").out.splitlines()
+    assert len(lines) <= 50
+    headings = [line.rstrip(":") for line in lines if line.endswith(":")]
+    assert headings == [
+        "Generate and keep",
+        "Servers of yours",
+        "Servers of others",
+        "The specification",
+        "Options",
+    ]
+    listed = lines[lines.index("Generate and keep:") :]
+    found = {line.split()[0] for line in listed if re.match(r"  [a-z]+ ", line)}
+    assert found == set(command_names())
+    for name in command_names():
+        assert mcp_gen(name, "--help").code == 0
+
+
+def test_options_stand_below_what_they_are_about(mcp_gen: Run) -> None:
+    page = mcp_gen("generate", "--help").out
+    about = {
+        heading: [line for line in section.splitlines() if line.startswith("  -")]
+        for heading, section in re.findall(r"^([A-Z][^\n]+):\n(.*?)(?=^\S|\Z)", page, re.M | re.S)
+    }
+    for option, heading in (
+        ("--revision", "What is generated"),
+        ("--dry-run", "Comparing, in place of writing"),
+        ("--layout", "Types and tables alone"),
+        ("--out", "Options"),
+    ):
+        assert [line for line in about[heading] if line.startswith(f"  {option} ")], option
+
+
+def test_word_generate_may_be_left_out(mcp_gen: Run) -> None:
+    for arguments in (
+        (*ONE, "--dry-run"),
+        ("--revision", "no-such", "--out", "pkg"),
+        ("--debug", "--revision", "2025-11-25", "--out", "pkg", "--dry-run"),
+        ("--diff", "--revision", "2025-11-25", "--out", "pkg", "--with", "none"),
+    ):
+        with tables.case(arguments):
+            place = 1 if arguments[0] == "--debug" else 0
+            whole = (*arguments[:place], "generate", *arguments[place:])
+            assert mcp_gen(*whole) == mcp_gen(*arguments)
+
+
+def test_revisions_may_be_words(mcp_gen: Run) -> None:
+    assert mcp_gen("generate", "2025-11-25", "--out", "pkg", "--dry-run") == mcp_gen(
+        "generate", "--revision", "2025-11-25", "--out", "pkg", "--dry-run"
+    )
+    two = ("--out", "pkg", "--dry-run")
+    every = mcp_gen("generate", "2025-11-25", "--revision", "2025-06-18", *two)
+    assert every == mcp_gen("generate", "--revision", "2025-11-25,2025-06-18", *two)
+    assert (
+        mcp_gen("vectors", "1999-01-01").err == mcp_gen("vectors", "--revision", "1999-01-01").err
+    )
+
+
+def test_only_the_command_that_is_named_is_imported() -> None:
+    code = (
+        "import sys\nfrom mcp_protogen.cli.app import declared_by\n"
+        "declared_by('explain')\n"
+        "print([name for name in sys.modules if name.startswith('mcp_protogen.cli.')])"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    assert "mcp_protogen.cli.explain" in printed
+    for other in ("audit", "bridge", "generate", "vectors"):
+        assert f"'mcp_protogen.cli.{other}'" not in printed
 
 
 def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
@@ -676,9 +747,13 @@ PLAIN: tuple[tuple[str, ...], ...] = (
     ("--out", "pkg", "--revision", "2025-11-25"),
     ("--revision", "2025-11-25", "--out", "pkg", "--force", "--revision", "all"),
     ("--force", "--no-cache", "--out", "a b"),
+    ("generate", "--check", "--out", "pkg"),
 )
 NOT_PLAIN: tuple[tuple[str, ...], ...] = (
     (),
+    ("generate",),
+    ("generate", "2025-11-25", "--out", "pkg"),
+    ("--check", "generate"),
     ("--force",),
     ("--revision", "2025-11-25"),
     ("--out", "pkg", "--quiet"),

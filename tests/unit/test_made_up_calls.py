@@ -3,6 +3,7 @@
 from typing import Any
 
 from mcp_protogen.pipeline.derive import calls
+from mcp_protogen.pipeline.emit.template_contexts import Call
 from mcp_protogen.pipeline.emit.views import calls as stubs_of
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.runtime.core.options import CallOptions
@@ -21,6 +22,8 @@ PARAMS: dict[str, Json] = {
     "anything first": record(("value",), value={}, y=STRING),
     "itself first": ref("NodeParams"),
     "a union": ref("SideParams"),
+    "named params": record(("params",), params=STRING, y=STRING),
+    "null or absent": record((), x={"anyOf": [STRING, {"type": "null"}]}, any={}),
     "constants": record(("kind", "level"), kind={"const": "a"}, level={"enum": ["b", "c"]}),
 }
 DEFINITIONS: Json = {
@@ -29,15 +32,26 @@ DEFINITIONS: Json = {
     "RightParams": record(("side", "x", "y"), side={"const": "right"}, x=STRING, y=INTEGER),
     "SideParams": union("LeftParams", "RightParams"),
 }
-SIGNATURES = {
+PARAMETERS: dict[str, list[str]] = {
     "a required option": [],
-    "an optional option": ["x: str, **options"],
-    "one optional member": ["x: str, y: str | None = ..., *, meta: "],
-    "several optional members": ["x: str, *, y: str | None = ..., z: str | None = ..., **options"],
-    "anything first": ["*, value: Any, y: str | None = ..., **options"],
-    "itself first": ["*, child: m.NodeParams | None, **options"],
-    "a union": ["x: str, *, task: ", "x: str, *, y: int, **options"],
-    "constants": ['level: Literal["b", "c"], **options'],
+    "an optional option": ["x: str", "check: str | None = None"],
+    "one optional member": ["x: str", "y: str | None = None", "*", "meta: "],
+    "several optional members": ["x: str", "*", "y: str | None = None", "z: str | None = None"],
+    "anything first": ["value: Any", "y: str | None = None"],
+    "itself first": ["child: m.NodeParams | None"],
+    "a union": ["x: str", "task: "],
+    "constants": ['level: Literal["b", "c"]'],
+    "named params": ["params: str", "y: str | None = None"],
+    "null or absent": [
+        "*",
+        "x: str | None | Omitted = OMITTED",
+        "any: Any | None | Omitted = OMITTED",
+    ],
+}
+MADE = {
+    "one optional member": "m.TryRequestParams(x=x, y=y, meta=meta)",
+    "constants": "m.TryRequestParams(level=level)",
+    "null or absent": "m.TryRequestParams(**present(x=x, any=any))",
 }
 
 
@@ -51,25 +65,47 @@ def made(params: Json) -> RevisionIR:
     return schemas.read(document).ir
 
 
-def test_each_form_of_params_has_its_signature() -> None:
+def test_each_form_of_params_has_its_parameters() -> None:
     for name, params in PARAMS.items():
         with case(name):
-            *flat, whole = stubs_of(made(params))["try/it"].signatures or [""]
-            assert "params: m." in whole or not SIGNATURES[name]
-            for text, wanted in zip(flat, SIGNATURES[name], strict=True):
-                assert f"(self, {wanted}" in text
+            found = stubs_of(made(params))["try/it"]
+            parameters = [*found[0].parameters] if found else []
+            assert len(parameters) == len(PARAMETERS[name])
+            for text, wanted in zip(parameters, PARAMETERS[name], strict=True):
+                assert text.startswith(wanted)
+            if name in MADE:
+                assert found[0].params == MADE[name]
 
 
-def test_only_a_task_makes_a_result_that_has_one() -> None:
-    document = schemas.schema()
+def stub_of(params: Json, results: Json, variants: Json) -> tuple[Call, ...]:
+    """The calls of a request with these params, results and facts."""
+    document, facts = schemas.schema(), schemas.facts()
     definitions: Any = document["$defs"]
-    definitions["TryRequest"] = message("try/it", record(("x",), x=STRING, task=TASK))
-    definitions["TryResult"] = {"anyOf": [record((), y=STRING), record(("task",), task=TASK)]}
+    definitions |= DEFINITIONS
+    definitions |= {"TryRequest": message("try/it", params), "TryResult": results}
     definitions["ClientRequest"]["anyOf"].append(ref("TryRequest"))
-    plain, task, whole = stubs_of(schemas.read(document).ir)["try/it"].signatures
-    assert "task" not in plain and " | " not in plain.partition("->")[2]
-    assert "task: " in task and " | " in task.partition("->")[2] and "task: " not in whole
-    assert task.partition("->")[2] == whole.partition("->")[2]
+    own = {"message": "TryRequest", "senders": ["client"], "results": ["TryResult"]}
+    facts["methods"]["try/it"] = {**facts["methods"]["user/ask"], **own, "variants": variants}
+    facts["methods"]["try/it"] |= {"requires": {}}
+    facts["methods"]["try/it"]["params"] = params.get("$ref", "/TryRequestParams").rsplit("/")[-1]
+    return stubs_of(schemas.derive(document, facts).ir)["try/it"]
+
+
+def test_a_member_that_asks_for_another_result_is_in_a_call_of_its_own() -> None:
+    results: Json = {"anyOf": [record((), y=STRING), record(("task",), task=TASK)]}
+    params = record(("x",), x=STRING, task=TASK)
+    plain, later = stub_of(params, results, {"try_later": "task"})
+    assert not any("task" in one for one in plain.parameters) and not plain.once
+    assert later.parameters[2].startswith("task: ") and " = " not in later.parameters[2]
+    assert later.name == "try_later" and later.once
+    (plain,) = stub_of(params, results, {})
+    assert "task" not in plain.params
+
+
+def test_an_alternative_arm_of_params_is_a_call_of_its_own() -> None:
+    left, right = stub_of(ref("SideParams"), record(), {"try_right": "RightParams"})
+    assert left.params.startswith("m.LeftParams(x=x") and "y" not in left.params
+    assert (right.name, right.params) == ("try_right", "m.RightParams(x=x, y=y)")
 
 
 def test_facts_say_the_order_of_members() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.server_options import ServerOptions
-from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
-from mcp_protogen.runtime.http.auth.client.oauth import OAuth
-from mcp_protogen.runtime.http.auth.client.storage import FileStorage, MemoryStorage
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError
-from mcp_protogen.runtime.http.auth.steps import AuthorizationRequest
+from mcp_protogen.runtime.features.auth.client.grants import ClientCredentials
+from mcp_protogen.runtime.features.auth.client.oauth import OAuth
+from mcp_protogen.runtime.features.auth.client.storage import FileStorage, MemoryStorage
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError
+from mcp_protogen.runtime.features.auth.steps import AuthorizationRequest
 from mcp_protogen.servers.connect import authorization as module
 from mcp_protogen.servers.connect.authorization import (
     Bearer,

@@ -20,6 +20,7 @@ from support.unit.packages import contents
 
 EXPORT = ("templates", "export", "--out", "mine")
 FOLDER = templates_folder() / "package"
+OURS = f"contract = {TEMPLATE_CONTRACT}"
 
 
 def test_all_are_listed_with_what_they_print(mcp_gen: Run) -> None:
@@ -39,7 +40,7 @@ def test_names_complete_in_a_shell() -> None:
 def test_some_or_all_are_written_with_their_contract(mcp_gen: Run) -> None:
     ran = mcp_gen(*EXPORT, "app.py.jinja", "_macros.jinja")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.splitlines()[-1] == "mine: 3 files written, contract 1"
+    assert ran.out.splitlines()[-1] == f"mine: 3 files written, contract {TEMPLATE_CONTRACT}"
     assert set(contents(Path("mine"))) == {"app.py.jinja", "_macros.jinja", STATEMENT}
     assert mcp_gen(*EXPORT).code == 0
     found = contents(Path("mine"))
@@ -48,7 +49,7 @@ def test_some_or_all_are_written_with_their_contract(mcp_gen: Run) -> None:
     }
     assert set(read_statement(Path("mine")).exported) == set(NAMES)
     assert mcp_gen(*EXPORT, "--format", "json").code == 0
-    assert mcp_gen(*EXPORT).out == "mine: 0 files written, contract 1\n"
+    assert mcp_gen(*EXPORT).out == f"mine: 0 files written, contract {TEMPLATE_CONTRACT}\n"
 
 
 def test_what_was_edited_is_overwritten_by_force_only_and_nothing_else_is_written(
@@ -91,6 +92,7 @@ def test_unknown_names_are_answered_with_the_nearest(mcp_gen: Run) -> None:
 def test_links_and_files_in_the_way_are_left_alone(mcp_gen: Run) -> None:
     Path("elsewhere").write_text("other")
     Path("mine").mkdir()
+    Path("mine", STATEMENT).write_text(OURS)
     Path("mine", "app.py.jinja").symlink_to(Path("elsewhere").resolve())
     Path("mine", "client.py.jinja").mkdir()
     ran = mcp_gen(*EXPORT, "--force")
@@ -110,6 +112,7 @@ def test_a_folder_that_cannot_be_written_is_named(mcp_gen: Run) -> None:
 def test_a_template_that_would_do_nothing_is_refused(mcp_gen: Run) -> None:
     one = ("--revision", "2025-11-25", "--out", "pkg", "--templates", "mine")
     Path("mine").mkdir()
+    Path("mine", STATEMENT).write_text(OURS)
     Path("mine", "clinet.py.jinja").write_text("x = 1")
     ran = mcp_gen(*one)
     assert ran.code == 2 and not Path("pkg").exists()
@@ -125,13 +128,13 @@ def test_a_folder_of_another_contract_stops_every_command(mcp_gen: Run) -> None:
     one = ("--revision", "2025-11-25", "--out", "pkg", "--templates", "mine")
     Path("mine").mkdir()
     statement = Path("mine", STATEMENT)
-    assert mcp_gen(*one).code == 0, "a folder that says nothing"
+    assert "are for contract 1" in mcp_gen(*one).err, "a folder that says nothing"
     for text, message, hint in (
-        ("contract = 2", "these templates are for contract 2", "use a later mcp-gen"),
+        ("contract = 99", "these templates are for contract 99", "use a later mcp-gen"),
         ("contract = 0", "these templates are for contract 0", "docs/templates.md"),
-        ("contract = true", "contract is not a whole number", "contract = 1"),
-        ("contract", "this cannot be read", "contract = 1"),
-        ("contract = 1\nexported = 1", "exported is not a table", "contract = 1"),
+        ("contract = true", "contract is not a whole number", OURS),
+        ("contract", "this cannot be read", OURS),
+        (f"{OURS}\nexported = 1", "exported is not a table", OURS),
     ):
         statement.write_text(text)
         for command in (one, (*one, "--check"), EXPORT):
@@ -139,7 +142,7 @@ def test_a_folder_of_another_contract_stops_every_command(mcp_gen: Run) -> None:
                 ran = mcp_gen(*command)
                 assert ran.code == 2 and f"error[template-contract]: {statement}: " in ran.err
                 assert message in ran.err and hint in ran.err
-    statement.write_text("contract = 1")
+    statement.write_text(OURS)
     assert mcp_gen(*one).code == 0
 
 
@@ -147,12 +150,12 @@ def test_a_later_contract_leaves_no_doubt_about_older_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (own_templates, templates):
-        monkeypatch.setattr(module, "TEMPLATE_CONTRACT", 2)
+        monkeypatch.setattr(module, "TEMPLATE_CONTRACT", 3)
     with pytest.raises(ProblemError, match="for contract 1"):
         read_statement(tmp_path)
     # A new folder is of this one.
     templates.export((), tmp_path)
-    assert read_statement(tmp_path).contract == 2
+    assert read_statement(tmp_path).contract == 3
     (tmp_path / STATEMENT).unlink()
     with pytest.raises(ProblemError, match="for contract 1"):
         templates.export((), tmp_path)

@@ -66,11 +66,13 @@ _RESERVED_STUBS = frozenset(
         "from_thread",
         "http_request",
         "info",
+        "input_required",
         "inputs",
         "instructions",
         "log",
     }
     | {"middleware", "negotiated", "notify", "once", "principal", "progress", "request"}
+    | {"request_once"}
     | {"request_id", "require_scopes", "revision", "server_capabilities", "server_info"}
     | {"state"}
 )

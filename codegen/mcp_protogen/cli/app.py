@@ -1,56 +1,215 @@
-"""The options, subcommands, help and completion of the command line, declared with Typer.
+"""The commands of `mcp-gen` by the sections of its help; each is imported when it is named."""
 
-Commands import what they need when they run: `--help` must not pay for generating.
-"""
-
-# The parameters of a command function are its command line; there is no other way to declare one,
-# so the bound on the number of parameters does not hold here.
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import typer
+from typer.main import get_command
 
-from mcp_protogen.cli.audit import audit
-from mcp_protogen.cli.bridge import bridge
-from mcp_protogen.cli.call import call
-from mcp_protogen.cli.catalogues import extensions, revisions
-from mcp_protogen.cli.client import client
-from mcp_protogen.cli.diff import diff
-from mcp_protogen.cli.explain import explain
-from mcp_protogen.cli.generate import generate
-from mcp_protogen.cli.inspect import inspect_server
-from mcp_protogen.cli.list import list_server
-from mcp_protogen.cli.new import new
-from mcp_protogen.cli.prompt import prompt
-from mcp_protogen.cli.read import read
-from mcp_protogen.cli.schema import schema_app
-from mcp_protogen.cli.sync import sync
-from mcp_protogen.cli.templates import templates_app
-from mcp_protogen.cli.update import update
+from mcp_protogen import __version__
+from mcp_protogen.cli.console import say
+from mcp_protogen.cli.options import Debug
 from mcp_protogen.cli.usage import Command, Group
-from mcp_protogen.cli.vectors import vectors
+
+_Declared = Callable[..., None] | typer.Typer
+_MAIN: Final = "generate"
+_OWN: Final = frozenset({"--", "--help", "-h", "--version"})
+_COMPLETION: Final = ("--install-completion", "--show-completion")
+
+
+def _keep(name: str) -> _Declared | None:
+    match name:
+        case "generate":
+            from mcp_protogen.cli.generate import generate
+
+            return generate
+        case "sync":
+            from mcp_protogen.cli.sync import sync
+
+            return sync
+        case "revisions":
+            from mcp_protogen.cli.catalogues import revisions
+
+            return revisions
+        case "extensions":
+            from mcp_protogen.cli.catalogues import extensions
+
+            return extensions
+        case "templates":
+            from mcp_protogen.cli.templates import templates_app
+
+            return templates_app
+        case "explain":
+            from mcp_protogen.cli.explain import explain
+
+            return explain
+        case _:
+            return None
+
+
+def _serve(name: str) -> _Declared | None:
+    match name:
+        case "new":
+            from mcp_protogen.cli.new import new
+
+            return new
+        case "inspect":
+            from mcp_protogen.cli.inspect import inspect_server
+
+            return inspect_server
+        case _:
+            return None
+
+
+def _connect(name: str) -> _Declared | None:
+    match name:
+        case "list":
+            from mcp_protogen.cli.list import list_server
+
+            return list_server
+        case "call":
+            from mcp_protogen.cli.call import call
+
+            return call
+        case "read":
+            from mcp_protogen.cli.read import read
+
+            return read
+        case "prompt":
+            from mcp_protogen.cli.prompt import prompt
+
+            return prompt
+        case "client":
+            from mcp_protogen.cli.client import client
+
+            return client
+        case "bridge":
+            from mcp_protogen.cli.bridge import bridge
+
+            return bridge
+        case _:
+            return None
+
+
+def _specify(name: str) -> _Declared | None:
+    match name:
+        case "diff":
+            from mcp_protogen.cli.diff import diff
+
+            return diff
+        case "update":
+            from mcp_protogen.cli.update import update
+
+            return update
+        case "schema":
+            from mcp_protogen.cli.schema import schema_app
+
+            return schema_app
+        case "vectors":
+            from mcp_protogen.cli.vectors import vectors
+
+            return vectors
+        case "audit":
+            from mcp_protogen.cli.audit import audit
+
+            return audit
+        case _:
+            return None
+
+
+_SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | None]]]] = {
+    "Generate and keep": (
+        ("generate", "sync", "revisions", "extensions", "templates", "explain"),
+        _keep,
+    ),
+    "Servers of yours": (("new", "inspect"), _serve),
+    "Servers of others": (("list", "call", "read", "prompt", "client", "bridge"), _connect),
+    "The specification": (("diff", "update", "schema", "vectors", "audit"), _specify),
+}
+"""The commands of each section of the help, and what imports one of them: all would take long."""
+
+
+class _Commands(Group):
+    """All commands, of which the main one may be left out."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of the help."""
+        return command_names()
+
+    def sections(self, ctx: Any) -> Mapping[str, Sequence[str]]:
+        """Return the names of the commands by the headings of the help."""
+        return {heading: names for heading, (names, _) in _SECTIONS.items()}
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; None if there is no such one."""
+        declared = declared_by(cmd_name)
+        return None if declared is None else _built(cmd_name, declared)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, which are those of the main command if they name none."""
+        first = next((place for place, word in enumerate(args) if word != "--debug"), len(args))
+        option = args[first] if first < len(args) else ""
+        is_own = option in _OWN or option.startswith(_COMPLETION)
+        unnamed = option.startswith("-") and not is_own if option else not ctx.resilient_parsing
+        if unnamed:
+            args = [*args[:first], _MAIN, *args[first:]]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return what a word may become: a command, an option, or one of the main command."""
+        found: list[Any] = super().shell_complete(ctx, incomplete)
+        return [*found, *self.get_command(ctx, _MAIN).shell_complete(ctx, incomplete)]
+
 
 app = typer.Typer(
     name="mcp-gen",
-    cls=Group,
+    cls=_Commands,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.callback(invoke_without_command=True)(generate)
-app.add_typer(schema_app, name="schema")
-app.add_typer(templates_app, name="templates")
-app.command(cls=Command)(audit)
-app.command(cls=Command)(bridge)
-app.command(cls=Command)(call)
-app.command(cls=Command)(client)
-app.command(cls=Command)(diff)
-app.command(cls=Command)(explain)
-app.command(cls=Command)(extensions)
-app.command("inspect", cls=Command)(inspect_server)
-app.command("list", cls=Command)(list_server)
-app.command(cls=Command)(new)
-app.command(cls=Command)(prompt)
-app.command(cls=Command)(read)
-app.command(cls=Command)(revisions)
-app.command(cls=Command)(sync)
-app.command(cls=Command)(update)
-app.command(cls=Command)(vectors)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        say(f"mcp-gen {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def mcp_gen(
+    debug: Debug = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Generate typed Python packages for the Model Context Protocol, and stay in step with it.
+
+    The word `generate` may be left out: mcp-gen --revision 2025-11-25 --out pkg/
+    """
+
+
+def command_names() -> list[str]:
+    """Return the names of all commands, in the order of the help."""
+    return [name for names, _ in _SECTIONS.values() for name in names]
+
+
+def declared_by(name: str) -> _Declared | None:
+    """Return the function or the group of commands that declares a command, if there is one."""
+    return next((load(name) for names, load in _SECTIONS.values() if name in names), None)
+
+
+def _built(name: str, declared: _Declared) -> Any:
+    if isinstance(declared, typer.Typer):
+        group = get_command(declared)
+        group.name = name
+        return group
+    alone = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    alone.command(name, cls=Command)(declared)
+    return get_command(alone)

@@ -74,10 +74,11 @@ def audit(
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
-    """Compare an SDK with a revision: its types, methods and codes, and what it does with messages.
+    """Compare an SDK with a revision.
 
-    The target is imported in its own process. Exit code 1 means that there are findings; with
-    --baseline, that there are new ones.
+    What is compared are its types, methods and codes, and what it does with messages. The target is
+    imported in its own process. Exit code 1 means that there are findings; with --baseline, that
+    there are new ones.
     """
     from mcp_protogen.instep.audit.audit_page import AuditRequest, audit_page
     from mcp_protogen.instep.audit.run_audit import AuditOptions

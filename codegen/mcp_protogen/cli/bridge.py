@@ -162,11 +162,11 @@ def bridge(
     log_level: Annotated[LogLevel, typer.Option(help="Least severe entries.")] = LogLevel.WARNING,
     log_format: Annotated[LogFormat, typer.Option(help="Form of the log.")] = LogFormat.TEXT,
 ) -> None:
-    """Pass on what clients ask to a server, over other transports and in other revisions.
+    """Pass on messages between clients and a server.
 
-    Without --http, it is a server over stdio for the configuration of a host, and ends with its
-    client. Standard output has the protocol alone; the log, and what is lost in translation, is on
-    standard error.
+    The two may use other transports and other revisions. Without --http, it is a server over stdio
+    for the configuration of a host, and ends with its client. Standard output has the protocol
+    alone; the log, and what is lost in translation, is on standard error.
     """
     from mcp_protogen.servers.bridge.logs import begin_log
     from mcp_protogen.servers.bridge.process import BridgeOptions, run_bridge

@@ -11,14 +11,14 @@ _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 
 
 def revisions(form: _Form = Format.TEXT) -> None:
-    """List the revisions that can be generated, and what each is pinned to."""
+    """List the revisions that can be generated, and their pins."""
     from mcp_protogen.instep.schemas import catalogue
 
     finish(catalogue, "revisions", form)
 
 
 def extensions(form: _Form = Format.TEXT) -> None:
-    """List the extensions that can be generated, and the revisions that each extends."""
+    """List the extensions that can be generated."""
     from mcp_protogen.instep.schemas import extensions as catalogue
 
     finish(catalogue, "extensions", form)

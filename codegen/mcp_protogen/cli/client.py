@@ -81,11 +81,11 @@ def client(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
     force: Force = False,
 ) -> None:
-    """Write a typed client of a server: a module with a method for each tool, prompt and resource
-    template, and its lock.
+    """Write a typed client of a server: a module and its lock.
 
-    A later run without TARGET, or with --check in a CI, goes through all clients of the project.
-    With --check, the exit code is 1 for any difference, or for those that --fail-on names.
+    The module has a method for each tool, prompt and resource template. A later run without TARGET,
+    or with --check in a CI, goes through all clients of the project. With --check, the exit code is
+    1 for any difference, or for those that --fail-on names.
     """
 
     from mcp_protogen.servers.clients.client_page import check_page, written_report

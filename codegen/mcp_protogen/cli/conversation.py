@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from logging import Handler, LogRecord, getLogger
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     from mcp_protogen.servers.call.questions import Questions
     from mcp_protogen.servers.connect.failures import Failure
     from mcp_protogen.servers.connect.server_target import ServerTarget
+
+
+class ResultFormat(StrEnum):
+    """The forms of what a server has answered."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 class Outcome(NamedTuple):
@@ -54,8 +62,11 @@ class ConversationOptions(ServerOptions):
         ),
     ] = None
     timeout: Timeout = 30.0
+    format: Annotated[
+        ResultFormat, typer.Option("--format", help="Form of the result; json: as it was sent.")
+    ] = ResultFormat.TEXT
     json: Annotated[
-        bool, typer.Option("--json", help="Show the result as the server sent it, as JSON.")
+        bool, typer.Option("--json", hidden=True, help="The same as --format json.")
     ] = False
 
     def converse(
@@ -98,7 +109,7 @@ class ConversationOptions(ServerOptions):
         if any(problem.level is Level.ERROR for problem in mended_problems(mended, server.shown)):
             raise SystemExit(2)
         remember(server, outcome.lists)
-        if self.json:
+        if self.json or self.format is ResultFormat.JSON:
             say(document(outcome.result), Format.JSON)
         else:
             outcome.show()

@@ -66,11 +66,12 @@ def diff(
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
-    """Compare what two revisions mean: methods, required capabilities, types, members, headers.
+    """Compare two revisions, or two contracts of a server.
 
-    Or compare what a server offers with the lock of a typed client, or two such locks: which
-    changes break callers, and which ones models and hosts have to know of. In a CI, add --fail-on:
-    without it, the exit code is 0 whatever has changed.
+    What is compared of revisions are methods, required capabilities, types, members and headers. Or
+    compare what a server offers with the lock of a typed client, or two such locks: which changes
+    break callers, and which ones models and hosts have to know of. In a CI, add --fail-on: without
+    it, the exit code is 0 whatever has changed.
 
     An extension is compared with another version of it (NAME=FILE), or with what a revision has in
     its place. A file does not say which method needs which capability, and the like. These facts

@@ -13,7 +13,10 @@ def explain(
         typer.Argument(metavar="CODE", help="A code that a command has printed; all if left out."),
     ] = None,
 ) -> None:
-    """Explain a problem, a change or a finding: what it means, why it matters and what to do."""
+    """Explain the code of a problem, a change or a finding.
+
+    The text says what it means, why it matters and what to do.
+    """
     from mcp_protogen.cli.explanations import explanation, overview
 
     say(f"{overview() if code is None else explanation(code)}\n")

@@ -1,23 +1,25 @@
-"""The generating form of `mcp-gen`, which has no name: the options of a generated package."""
+"""`mcp-gen generate`: write, check or compare a generated package."""
 
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.console import say
 from mcp_protogen.cli.options import (
+    COMPARED,
+    CONTENT,
+    Debug,
     DocstringsOption,
     Force,
     FormatOption,
     NoCache,
     Patches,
     Quiet,
+    RevisionWords,
     Schemas,
     Templates,
 )
@@ -41,18 +43,14 @@ from mcp_protogen.pipeline.parts import DEFAULT
 _MODES = ("check", "diff", "dry-run")
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        say(f"mcp-gen {__version__}\n")
-        raise typer.Exit
-
-
 def generate(
     context: typer.Context,
+    words: RevisionWords = None,
     revision: Annotated[
         list[str] | None,
         typer.Option(
             metavar="REVISION",
+            rich_help_panel=CONTENT,
             help="Revision to generate, or all. Repeat it, or separate names by commas.",
             autocompletion=completion.revision,
         ),
@@ -62,6 +60,7 @@ def generate(
         typer.Option(
             "--with",
             metavar="PART",
+            rich_help_panel=CONTENT,
             help="Part of the package, or all, or none. Repeat it, or separate names by commas.",
             show_default=", ".join(DEFAULT),
             autocompletion=completion.part,
@@ -71,6 +70,7 @@ def generate(
         list[str] | None,
         typer.Option(
             metavar="NAME[=FILE|URL]",
+            rich_help_panel=CONTENT,
             help="Extension to generate for the revisions that it extends, or all, or none; with a"
             " schema to use in place of its pin. Repeat it for others.",
             autocompletion=completion.extension,
@@ -82,25 +82,53 @@ def generate(
         typer.Option(metavar="DIR", readable=False, help="Folder of the generated package."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; say why the package is out of date.")
+        bool,
+        typer.Option(
+            "--check",
+            rich_help_panel=COMPARED,
+            help="Write nothing; say why the package is out of date.",
+        ),
     ] = False,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Write nothing; show what would change, line by line.")
+        bool,
+        typer.Option(
+            "--diff",
+            rich_help_panel=COMPARED,
+            help="Write nothing; show what would change, line by line.",
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; name the files that would change.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            rich_help_panel=COMPARED,
+            help="Write nothing; name the files that would change.",
+        ),
     ] = False,
     regenerate: Annotated[
         bool,
-        typer.Option("--regenerate", help="With --check: generate anew and compare every byte."),
+        typer.Option(
+            "--regenerate",
+            rich_help_panel=COMPARED,
+            help="With --check: generate anew and compare every byte.",
+        ),
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove revisions, parts, and extensions not asked for.")
+        bool,
+        typer.Option(
+            "--prune",
+            rich_help_panel=CONTENT,
+            help="Remove revisions, parts, and extensions not asked for.",
+        ),
     ] = False,
     schema: Schemas = None,
     rules: Annotated[
         str | None,
-        typer.Option(metavar="FILE|URL", help="Translation rules for the revision of --schema."),
+        typer.Option(
+            metavar="FILE|URL",
+            rich_help_panel=CONTENT,
+            help="Translation rules for the revision of --schema.",
+        ),
     ] = None,
     docstrings: DocstringsOption = None,
     patches: Patches = None,
@@ -108,7 +136,9 @@ def generate(
     runtime: Annotated[
         str | None,
         typer.Option(
-            metavar="MODULE", help="An installed runtime to import; copy: the package has its own."
+            metavar="MODULE",
+            rich_help_panel=CONTENT,
+            help="An installed runtime to import; copy: the package has its own.",
         ),
     ] = None,
     only: Layers = None,
@@ -125,21 +155,16 @@ def generate(
     force: Force = False,
     no_cache: NoCache = False,
     quiet: Quiet = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal fault.")
-    ] = False,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
-    ] = False,
+    debug: Debug = False,
 ) -> None:
-    """Generate a typed Python package from published schemas of the Model Context Protocol.
+    """Generate a typed Python package from published schemas.
 
     A second run with another revision, part or extension adds it; --prune removes the others.
-    Options may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
+    Options may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins. The word
+    `generate` may be left out.
     """
     flags = _schemas(schema or ())._replace(
-        revisions=tuple(revision) if revision else None,
+        revisions=(*(words or ()), *(revision or ())) or None,
         out=out,
         docstrings=docstrings,
         patches=tuple(map(revision_and_file, patches)) if patches else None,
@@ -162,14 +187,17 @@ def generate(
         names=names,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
-    if context.invoked_subcommand is not None:
-        if flags != Settings() or modes or regenerate or force or no_cache or quiet:
-            raise _conflict(f"{context.invoked_subcommand} does not take the options before it")
-    else:
-        mode = _mode(modes, regenerate=regenerate)
-        if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
-            raise HelpWanted(context.get_help())
-        run(mode, flags, force=force, cached=not no_cache, quiet=quiet)
+    mode = _mode(modes, regenerate=regenerate)
+    _refuse_commands(context, words or ())
+    if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
+        raise HelpWanted(context.find_root().get_help())
+    run(mode, flags, force=force, cached=not no_cache, quiet=quiet)
+
+
+def _refuse_commands(context: typer.Context, words: Iterable[str]) -> None:
+    root: Any = context.find_root()
+    for word in {*words} & {*root.command.list_commands(root)}:
+        raise _conflict(f"{word} is a command: it is the first word, before all options")
 
 
 def _mode(modes: list[str], *, regenerate: bool) -> str:

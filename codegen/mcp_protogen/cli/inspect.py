@@ -64,7 +64,7 @@ def inspect_server(
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
-    """Inspect a server: what it speaks, what it offers, and what of the specification it breaks.
+    """Inspect a server for what it offers and what it breaks.
 
     Each revision is tried over each transport. No tool is called unless that is asked for. Exit
     code 1 means that there are findings; with --baseline, that there are new ones.

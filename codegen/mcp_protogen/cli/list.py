@@ -26,7 +26,7 @@ def list_server(
     *,
     options: ConversationOptions,
 ) -> None:
-    """List the tools, prompts, resources and templates of a server."""
+    """List the tools, prompts and resources of a server."""
     from mcp_protogen.cli.terminal import Terminal, page_width
 
     async def work(client: "Client") -> Outcome:

@@ -60,7 +60,7 @@ def new(
     no_cache: NoCache = False,
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
-    """Start a project: a server, a client, or a gateway between the two.
+    """Start a project: a server, a client, or a gateway.
 
     On a terminal, it asks for what no option says; elsewhere it takes the defaults. It writes only
     into a folder that is new or empty.

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from mcp_protogen.cli import completion
 from mcp_protogen.pipeline.config import Docstrings, Format
 from mcp_protogen.pipeline.reports.change import Reader, Severity
 from mcp_protogen.pipeline.reports.findings import FindingOptions
@@ -33,12 +34,29 @@ class LeastSeverity(StrEnum):
     INFO = "info"
 
 
+CONTENT: Final = "What is generated"
+COMPARED: Final = "Comparing, in place of writing"
+ALONE: Final = "Types and tables alone"
+FINDINGS: Final = "Findings"
+SERVER: Final = "Server"
+"""The headings of options in the help of a command; others are below "Options"."""
+
+RevisionWords = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="REVISION",
+        help="The same as --revision.",
+        show_default=False,
+        autocompletion=completion.revision,
+    ),
+]
 FormatOption = Annotated[Format | None, typer.Option("--format", help="Form of the report.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were edited by hand.")]
 NoCache = Annotated[
     bool,
     typer.Option("--no-cache", help="Neither use packages of earlier runs nor keep this one."),
 ]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal fault.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")]
 Output = Annotated[
     Path | None,
@@ -54,6 +72,7 @@ Schemas = Annotated[
     list[str] | None,
     typer.Option(
         "--schema",
+        rich_help_panel=CONTENT,
         metavar="[REVISION=]FILE|URL",
         help="A published schema to use in place of the pin. Repeat it for others.",
     ),
@@ -62,6 +81,7 @@ DocstringsOption = Annotated[
     Docstrings | None,
     typer.Option(
         "--docstrings",
+        rich_help_panel=CONTENT,
         help="Texts about types and members: none, ours, or those of the schemas that are given.",
         show_default="ours",
     ),
@@ -70,6 +90,7 @@ Patches = Annotated[
     list[str] | None,
     typer.Option(
         "--patches",
+        rich_help_panel=CONTENT,
         metavar="[REVISION=]FILE|URL",
         help="Corrections of your own, which are applied to schemas after ours. Repeat it for"
         " others.",
@@ -86,7 +107,10 @@ SchemaFolder = Annotated[
 Templates = Annotated[
     Path | None,
     typer.Option(
-        "--templates", metavar="DIR", help="Folder of templates that replace built-in ones."
+        "--templates",
+        rich_help_panel=CONTENT,
+        metavar="DIR",
+        help="Folder of templates that replace built-in ones.",
     ),
 ]
 
@@ -98,25 +122,38 @@ class FindingChoice:
     baseline: Annotated[
         Path | None,
         typer.Option(
-            "--baseline", metavar="FILE", help="File of known findings; only others fail the run."
+            "--baseline",
+            rich_help_panel=FINDINGS,
+            metavar="FILE",
+            help="File of known findings; only others fail the run.",
         ),
     ] = None
     write_baseline: Annotated[
-        bool, typer.Option("--write-baseline", help="Write everything found into the baseline.")
+        bool,
+        typer.Option(
+            "--write-baseline",
+            rich_help_panel=FINDINGS,
+            help="Write everything found into the baseline.",
+        ),
     ] = False
     ignore: Annotated[
         list[str] | None,
         typer.Option(
             "--ignore",
+            rich_help_panel=FINDINGS,
             metavar="CODE[:ITEM]",
             help="Leave out what has this code and this item; * stands for anything.",
         ),
     ] = None
     reader: Annotated[
-        Reader | None, typer.Option("--for", help="Show the severities for this reader.")
+        Reader | None,
+        typer.Option(
+            "--for", rich_help_panel=FINDINGS, help="Show the severities for this reader."
+        ),
     ] = None
     only: Annotated[
-        LeastSeverity | None, typer.Option("--only", help="Leave out less severe findings.")
+        LeastSeverity | None,
+        typer.Option("--only", rich_help_panel=FINDINGS, help="Leave out less severe findings."),
     ] = None
 
     def options(self, noun: str) -> FindingOptions:

@@ -52,7 +52,7 @@ def plain(arguments: Sequence[str]) -> Plain | None:
     """
     values: dict[str, list[str]] = {"--out": [], "--revision": []}
     switches: set[str] = set()
-    rest = iter(arguments)
+    rest = iter(arguments[1:] if [*arguments[:1]] == ["generate"] else arguments)
     for argument in rest:
         if argument in values:
             values[argument].append(next(rest, "-"))

@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.report import Report
 
 schema_app = typer.Typer(
-    help="Pin published schemas, verify their snapshots, and draft what people decide about them.",
+    help="Pin and verify published schemas, and draft their facts.",
     cls=Group,
     rich_markup_mode=None,
 )

@@ -12,6 +12,7 @@ import typer
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import tell
+from mcp_protogen.cli.options import SERVER
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.connect.server_target import ServerTarget
@@ -26,6 +27,7 @@ Auth = Annotated[
     str,
     typer.Option(
         "--auth",
+        rich_help_panel=SERVER,
         metavar="HOW",
         help="How requests over HTTP are authorized: auto, oauth[:ID[,SECRET]],"
         " client-credentials[:ID,SECRET], bearer:TOKEN, none. ID, SECRET and TOKEN are names of"
@@ -34,7 +36,13 @@ Auth = Annotated[
 ]
 Timeout = Annotated[
     float,
-    typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer."),
+    typer.Option(
+        "--timeout",
+        rich_help_panel=SERVER,
+        metavar="SECONDS",
+        min=0.1,
+        help="Time for each answer.",
+    ),
 ]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
@@ -57,6 +65,7 @@ class ServerOptions:
         Path | None,
         typer.Option(
             "--config",
+            rich_help_panel=SERVER,
             metavar="FILE",
             help="Configuration of a host, such as mcp.json; TARGET is a name in it.",
         ),
@@ -65,6 +74,7 @@ class ServerOptions:
         list[str] | None,
         typer.Option(
             "--header",
+            rich_help_panel=SERVER,
             metavar="NAME:VALUE",
             help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
         ),
@@ -73,15 +83,25 @@ class ServerOptions:
     env: Annotated[
         list[str] | None,
         typer.Option(
-            "--env", metavar="NAME=VALUE", help="Variable for a program; repeat it for others."
+            "--env",
+            rich_help_panel=SERVER,
+            metavar="NAME=VALUE",
+            help="Variable for a program; repeat it for others.",
         ),
     ] = field(default=None, repr=False)
     cwd: Annotated[
-        Path | None, typer.Option("--cwd", metavar="DIR", help="Working directory of a program.")
+        Path | None,
+        typer.Option(
+            "--cwd", rich_help_panel=SERVER, metavar="DIR", help="Working directory of a program."
+        ),
     ] = None
     inherit: Annotated[
         bool,
-        typer.Option("--inherit", help="Give a program all variables, not only those it needs."),
+        typer.Option(
+            "--inherit",
+            rich_help_panel=SERVER,
+            help="Give a program all variables, not only those it needs.",
+        ),
     ] = False
 
     def target(self, name: str) -> "ServerTarget":

@@ -31,11 +31,12 @@ def sync(
     no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
-    """Generate a project's package anew with this mcp-gen, as its settings and lock say.
+    """Bring the generated package of a project up to date.
 
-    The package is the one that [tool.mcp-gen] of pyproject.toml names, or the only one below the
-    folder. Revisions that are not listed there are removed. Your own files in it stay; generated
-    files that you edited are not overwritten.
+    It is generated anew with this mcp-gen, as its settings and its lock say. The package is the one
+    that [tool.mcp-gen] of pyproject.toml names, or the only one below the folder. Revisions that
+    are not listed there are removed. Your own files in it stay; generated files that you edited are
+    not overwritten.
     """
     from mcp_protogen.pipeline.sync import check as look
     from mcp_protogen.pipeline.sync import locate

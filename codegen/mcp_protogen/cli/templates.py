@@ -17,7 +17,7 @@ _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 
 @templates_app.callback(invoke_without_command=True)
 def templates(context: typer.Context, form: _Form = Format.TEXT) -> None:
-    """List the templates that can be replaced, and what each prints; or export them."""
+    """List or export the templates that can be replaced."""
     if context.invoked_subcommand is None:
         from mcp_protogen.pipeline.templates import catalogue
 

@@ -78,7 +78,7 @@ def update(
     output: Output = None,
     folder: SchemaFolder = None,
 ) -> None:
-    """See whether published schemas have moved, and move a pin with --accept.
+    """See whether published schemas have moved, and move pins.
 
     The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
     """

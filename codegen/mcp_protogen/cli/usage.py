@@ -1,7 +1,7 @@
 """The usage texts of the command line, and wrong use reported as a problem like any other."""
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -53,6 +53,10 @@ class Group(TyperGroup):
         """Return the names of the commands, in the order of the alphabet."""
         return sorted(super().list_commands(ctx))
 
+    def sections(self, ctx: Any) -> Mapping[str, Sequence[str]]:
+        """Return the names of the commands by the headings of the help."""
+        return {"Commands": self.list_commands(ctx)}
+
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the usage, with and without a command."""
         super().format_usage(ctx, formatter)
@@ -60,11 +64,15 @@ class Group(TyperGroup):
             formatter.write_usage(ctx.command_path, "COMMAND ...", prefix=" " * len("Usage: "))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, and the commands."""
+        """Write the commands, and the options."""
+        sections = self.sections(ctx)
+        width = max(len(name) for names in sections.values() for name in names)
+        for heading, names in sections.items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            rows = [(f"{n:<{width}}", c.get_short_help_str(_WHOLE)) for n, c in commands if c]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
         _write_parameters(self, ctx, formatter)
-        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        with formatter.section("Commands"):
-            formatter.write_dl([(n, c.get_short_help_str(_WHOLE)) for n, c in commands if c])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; raise `HelpWanted` if there are none and there is nothing to do."""
@@ -118,14 +126,17 @@ def _spelled(argument: Any) -> str:
 
 
 def _write_parameters(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:
-    rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+    others: list[tuple[str, str]] = []
     for one in command.get_params(context):
         record = one.get_help_record(context)
         if record is not None and _is_argument(one):
             rows["Arguments"].append((_spelled(one), record[1]))
         elif record is not None:
-            rows["Options"].append((_BRACKETS.sub(r" \1", record[0]), record[1]))
-    for heading, listed in rows.items():
+            panel = getattr(one, "rich_help_panel", None)
+            listed = rows.setdefault(panel, []) if panel else others
+            listed.append((_BRACKETS.sub(r" \1", record[0]), record[1]))
+    for heading, listed in {**rows, "Options": others}.items():
         if listed:
             with formatter.section(heading):
                 formatter.write_dl(listed)

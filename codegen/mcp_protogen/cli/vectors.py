@@ -9,7 +9,7 @@ import typer
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
-from mcp_protogen.cli.options import Output, Schema
+from mcp_protogen.cli.options import Output, RevisionWords, Schema
 from mcp_protogen.cli.outcome import finish, show
 from mcp_protogen.instep.vectors.vector import Validity, VectorFilter
 from mcp_protogen.pipeline.config import Format
@@ -35,6 +35,7 @@ _FORMS = {
 
 
 def vectors(
+    words: RevisionWords = None,
     revision: Annotated[
         list[str] | None,
         typer.Option(
@@ -95,10 +96,11 @@ def vectors(
         bool, typer.Option("--force", help="Overwrite files that are not vectors.")
     ] = False,
 ) -> None:
-    """Write test vectors: right and wrong messages with reasons, for any implementation.
+    """Write test vectors, or try an implementation with them.
 
-    They go to stdout, or into a folder with --out. With --run or --run-command, an implementation
-    is tried with them; exit code 1 means that it did something wrong.
+    Vectors are right and wrong messages with reasons. They go to stdout, or into a folder with
+    --out. With --run or --run-command, an implementation is tried with them; exit code 1 means that
+    it did something wrong.
     """
     from mcp_protogen.instep.audit.trial import TriedProgram, trial_page
     from mcp_protogen.instep.vectors.named_vectors import (
@@ -116,7 +118,7 @@ def vectors(
     _refuse_conflicts({name for name, value in flags.items() if value}, what)
     form = _form(format, what)
     place = Destination(form, output)
-    named = NamedVectors(tuple(revision or ()), tuple(extension or ()), schema)
+    named = NamedVectors((*(words or ()), *(revision or ())), tuple(extension or ()), schema)
     if out is not None:
         folder = out
         finish(

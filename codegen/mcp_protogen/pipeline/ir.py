@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem
+from mcp_protogen.base.names import (
+    ClassName,
+    Constant,
+    Era,
+    FieldName,
+    ModuleName,
+    Stem,
+    StubName,
+)
 
 Role = Literal["client", "server"]
 MessageKind = Literal["request", "notification", "embedded"]
@@ -203,8 +211,9 @@ class MethodIR:
     """A request or notification: who sends it, with which params, and what the answer is.
 
     `params_required` is what the wire demands; `params_given` says whether a caller has to give
-    any. `order` has the members that come first in a call. `items` is the member of the result that
-    a paginated method lists, and the type of its items.
+    any. `order` has the members that come first in a call. `variants` are further calls by their
+    names, each with its class of params, or the member that asks for another result. `items` is the
+    member of the result that a paginated method lists, and the type of its items.
     """
 
     method: str
@@ -217,6 +226,7 @@ class MethodIR:
     params_required: bool
     params_given: bool
     order: tuple[str, ...]
+    variants: tuple[tuple[StubName, str], ...]
     results: tuple[ClassName, ...]
     requires: tuple[RequirementIR, ...]
     phase: Phase

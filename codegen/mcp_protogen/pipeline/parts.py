@@ -77,7 +77,7 @@ class ClientBase(NamedTuple):
 CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
     "io.modelcontextprotocol/tasks": ClientBase("tasks", "client.tasks.calls", "TaskCalls"),
     "io.modelcontextprotocol/ui": ClientBase(
-        "", "client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
+        "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
 """The base of the client of an extension, by identifier, if it is not that of all clients."""
@@ -161,7 +161,7 @@ CONTENTS: Final = (
             ("core.middleware", ("CallNext", "MethodCall", "Middleware", "Network", "SessionEnd")),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
-            ("rpc.peer", ("WrongCall",)),
+            ("rpc.peer", ("OMITTED", "Omitted")),
             ("rules.handlers", ("handles",)),
             ("transports.base", ("Opener", "Received", "Transport")),
         ),
@@ -243,7 +243,7 @@ CONTENTS: Final = (
         {
             "core": ("clocks", "quotas"),
             "http": ("headers", "server", "sse"),
-            "sharing": ("engine", "memory", "memory_tasks"),
+            "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
         },
         (
@@ -258,8 +258,8 @@ CONTENTS: Final = (
             ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            ("sharing.engine", ("EngineUnavailable", "Shared")),
-            ("sharing.memory", ("MemoryEngine",)),
+            ("storage.engine", ("EngineUnavailable", "Shared")),
+            ("storage.memory", ("MemoryEngine",)),
         ),
     ),
     Contents(
@@ -293,50 +293,53 @@ CONTENTS: Final = (
         ),
         ("app",),
     ),
-    Contents(frozenset({"toolkit", _APPS}), {"core": ("ui",), "toolkit": ("ui",)}),
-    Contents(frozenset({"client", _APPS}), {"core": ("ui",), "client": ("ui",)}),
+    Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
+    Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(
         frozenset({"bridge"}),
         {
-            "bridge": (
+            "client": ("listen_stream",),
+            "features.bridge": (
                 *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
                 "task_carrying",
             ),
-            "client": ("listen_stream",),
         },
         modules=("bridge",),
     ),
-    Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
+    Contents(frozenset({"bridge", "tasks"}), {"features.bridge": ("tasks",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"http": ("bridging", "tapping"), "transports": ("memory",)},
-        (("http.bridging", ("bridge_app",)),),
+        {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
+        (("features.bridge.bridge_app", ("bridge_app",)),),
     ),
     Contents(
         frozenset({"tool-client"}),
         {"client": ("tool_client",), "core": ("uri_encoding", "uri_expansion")},
         (
-            ("client.tool_client", ("OMITTED", "Omitted", "SyncToolClient", "ToolClient")),
+            ("client.tool_client", ("SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
         ),
     ),
     Contents(
         frozenset({"telemetry"}),
-        {"core": ("connection_errors", "http_request", "middleware", "strays", "telemetry")},
-        (("core.telemetry", ("Telemetry",)),),
+        {
+            "core": ("connection_errors", "http_request", "middleware", "strays"),
+            "features": ("telemetry",),
+        },
+        (("features.telemetry", ("Telemetry",)),),
     ),
     Contents(
         frozenset({"tasks", _ROLES}),
         {
             "rpc.tasks": (),
             "core": ("base64url", "clocks", "files"),
-            "sharing": ("engine", "memory_tasks", "task_files"),
+            "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("rpc.tasks.at_peer", ("TaskCancelled", "TaskState")),
             ("rpc.tasks.options", ("TaskOptions",)),
-            ("sharing.memory_tasks", ("MemoryTaskStore",)),
-            ("sharing.task_files", ("FileTaskStore",)),
+            ("storage.memory_tasks", ("MemoryTaskStore",)),
+            ("storage.task_files", ("FileTaskStore",)),
         ),
     ),
     Contents(
@@ -356,18 +359,18 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"skills", "server"}),
-        {"rules": ("skills",), "server": ("skills",)},
+        {"features.skills": ("entries", "folder", "frontmatter", "serving")},
         (
-            ("server.skills.folder", ("InvalidSkill", "SkillFolder")),
-            ("server.skills.serving", ("ServesSkills",)),
+            ("features.skills.folder", ("InvalidSkill", "SkillFolder")),
+            ("features.skills.serving", ("ServesSkills",)),
         ),
     ),
     Contents(
         frozenset({"skills", "client"}),
-        {"rules": ("skills",), "client": ("skills",)},
+        {"features.skills": ("entries", "frontmatter", "reading")},
         (
-            ("client.skills", ("read_skill",)),
-            ("rules.skills.entries", ("SkillFile", "UnverifiedSkill")),
+            ("features.skills.entries", ("SkillFile", "UnverifiedSkill")),
+            ("features.skills.reading", ("read_skill",)),
         ),
     ),
     Contents(
@@ -382,10 +385,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth"}),
-        {"http.auth": ("errors",)},
+        {"features.auth": ("errors",)},
         (
             (
-                "http.auth.errors",
+                "features.auth.errors",
                 (
                     *("AuthorizationError", "InvalidMetadata", "OAuthError", "UnsafeUrl"),
                     "Unreachable",
@@ -396,7 +399,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"auth", "http-client"}),
         {
-            "http.auth": (
+            "features.auth": (
                 *("challenge", "client", "dpop", "fetch_policy", "fetching", "signing"),
                 *("steps", "urls"),
             ),
@@ -405,54 +408,54 @@ CONTENTS: Final = (
         },
         (
             (
-                "http.auth.client.grants",
+                "features.auth.client.grants",
                 (
                     *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
                     "WorkloadIdentity",
                 ),
             ),
-            ("http.auth.client.loopback", ("LoopbackReceiver",)),
-            ("http.auth.client.oauth", ("OAuth",)),
-            ("http.auth.client.registration", ("client_metadata_document",)),
+            ("features.auth.client.loopback", ("LoopbackReceiver",)),
+            ("features.auth.client.oauth", ("OAuth",)),
+            ("features.auth.client.registration", ("client_metadata_document",)),
             (
-                "http.auth.client.storage",
+                "features.auth.client.storage",
                 ("FileStorage", "KeyringStorage", "MemoryStorage", "TokenStorage"),
             ),
-            ("http.auth.client.user_agent", ("WebRedirect",)),
-            ("http.auth.client.values", ("ClientInformation", "ClientMetadata")),
-            ("http.auth.dpop", ("DPoP",)),
-            ("http.auth.fetch_policy", ("FetchPolicy",)),
+            ("features.auth.client.user_agent", ("WebRedirect",)),
+            ("features.auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("features.auth.dpop", ("DPoP",)),
+            ("features.auth.fetch_policy", ("FetchPolicy",)),
         ),
     ),
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "http.auth": ("fetch_policy", "fetching", "server", "signing", "steps", "urls"),
-            "http.auth.client": ("client_authentication", "values"),
+            "features.auth": ("fetch_policy", "fetching", "server", "signing", "steps", "urls"),
+            "features.auth.client": ("client_authentication", "values"),
             "http": ("httpx2",),
         },
         (
-            ("http.auth.fetch_policy", ("FetchPolicy",)),
-            ("http.auth.client.values", ("ClientInformation",)),
-            ("http.auth.fetching", ("Fetcher",)),
-            ("http.auth.server.cache", ("TokenCache",)),
-            ("http.auth.server.dpop_proofs", ("DPoPProofs",)),
-            ("http.auth.server.introspection", ("Introspection",)),
-            ("http.auth.server.issuers", ("Issuers",)),
-            ("http.auth.server.jwt", ("JwtVerifier",)),
-            ("http.auth.server.keys", ("JwksUri", "StaticKeys")),
-            ("http.auth.server.replays", ("MemoryReplays", "SharedReplays")),
+            ("features.auth.fetch_policy", ("FetchPolicy",)),
+            ("features.auth.client.values", ("ClientInformation",)),
+            ("features.auth.fetching", ("Fetcher",)),
+            ("features.auth.server.cache", ("TokenCache",)),
+            ("features.auth.server.dpop_proofs", ("DPoPProofs",)),
+            ("features.auth.server.introspection", ("Introspection",)),
+            ("features.auth.server.issuers", ("Issuers",)),
+            ("features.auth.server.jwt", ("JwtVerifier",)),
+            ("features.auth.server.keys", ("JwksUri", "StaticKeys")),
+            ("features.auth.server.replays", ("MemoryReplays", "SharedReplays")),
         ),
     ),
     Contents(
         frozenset({"redis"}),
-        {"sharing": ("engine", "lease", "redis")},
-        (("sharing.redis.redis_engine", ("RedisEngine",)),),
+        {"features.sharing": ("lease", "redis"), "storage": ("engine",)},
+        (("features.sharing.redis.redis_engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
-        {"sharing": ("engine", "lease", "postgres")},
-        (("sharing.postgres.postgres_engine", ("PostgresEngine",)),),
+        {"features.sharing": ("lease", "postgres"), "storage": ("engine",)},
+        (("features.sharing.postgres.postgres_engine", ("PostgresEngine",)),),
     ),
 )
 

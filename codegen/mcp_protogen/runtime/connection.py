@@ -34,7 +34,7 @@ from .core.errors import (
 )
 from .core.extensions import EXTENSIONS
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
+from .core.spec import AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
 from .core.strays import Strays
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
@@ -122,9 +122,7 @@ class Pending:
 
     __slots__ = ("_limit", "_patience", "due", "progress", "spec")
 
-    def __init__(
-        self, spec: RequestSpec[Any, Any], patience: Patience, progress: bool, now: float
-    ) -> None:
+    def __init__(self, spec: AnyRequest, patience: Patience, progress: bool, now: float) -> None:
         self.spec = spec
         self.progress = progress
         self._patience = patience
@@ -267,7 +265,7 @@ class Connection:
 
     def request(
         self,
-        spec: RequestSpec[P, Any],
+        spec: RequestSpec[P, Any, Any],
         params: P | None,
         patience: Patience = FOREVER,
         now: float = 0.0,
@@ -318,7 +316,7 @@ class Connection:
 
     def _check(
         self,
-        spec: RequestSpec[P, Any] | NotificationSpec[P],
+        spec: RequestSpec[P, Any, Any] | NotificationSpec[P],
         params: P | None,
         declared: Mapping[Role, Mapping[str, Any]] | None = None,
     ) -> None:
@@ -482,7 +480,7 @@ class Connection:
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
-    def _asked_with(self, id: RequestId) -> RequestSpec[Any, Any] | None:
+    def _asked_with(self, id: RequestId) -> AnyRequest | None:
         pending = self._asked.get(id)
         return None if pending is None else pending.spec
 

@@ -48,7 +48,7 @@ def codes() -> str:
 
 def settings() -> str:
     """Return the page of the settings in `pyproject.toml`."""
-    generate = next(declared())
+    generate = next(one for one in declared() if one.name == "mcp-gen generate")
     helps = {name: one.help for one in generate.parameters for name in one.names}
     rows = (_setting(one, helps) for one in setting_names())
     lines = [

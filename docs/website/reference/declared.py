@@ -1,16 +1,16 @@
 """Commands with their parameters, as they are declared with Typer."""
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
 import typer
-from mcp_protogen.cli.app import app
+from mcp_protogen.cli.app import app, command_names, declared_by
 from mcp_protogen.cli.usage import NAME
-from typer.models import ArgumentInfo, OptionInfo
+from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,32 @@ class Command:
     below: Sequence[str]
 
 
-def commands(of: typer.Typer = app, name: str = NAME) -> Iterator[Command]:
+def commands() -> Iterator[Command]:
     """Yield every command, each group before what is below it."""
-    groups = [(one.name or "", one.typer_instance) for one in of.registered_groups]
-    own = [(_name(one.callback, one.name), one.callback) for one in of.registered_commands]
-    below = sorted(one for one, _ in [*groups, *own])
+    yield _group(app, NAME, command_names())
+    for name in sorted(command_names()):
+        whole, declared = f"{NAME} {name}", declared_by(name)
+        if isinstance(declared, typer.Typer):
+            below = {_name(one): one.callback for one in declared.registered_commands}
+            yield _group(declared, whole, below)
+            for inner, function in sorted(below.items()):
+                yield _command(f"{whole} {inner}", function)
+        else:
+            yield _command(whole, declared)
+
+
+def _group(of: typer.Typer, name: str, below: Iterable[str]) -> Command:
     callback = of.registered_callback.callback if of.registered_callback else None
     text = inspect.getdoc(callback) if callback else of.info.help
-    yield Command(name, text or "", [*_parameters(callback)], below)
-    found = {one: [_command(f"{name} {one}", function)] for one, function in own}
-    found |= {one: [*commands(group, f"{name} {one}")] for one, group in groups if group}
-    for one in below:
-        yield from found[one]
+    return Command(name, text or "", [*_parameters(callback)], sorted(below))
 
 
 def _command(name: str, function: Callable[..., Any] | None) -> Command:
     return Command(name, inspect.getdoc(function) or "", [*_parameters(function)], ())
 
 
-def _name(function: Callable[..., Any] | None, said: str | None) -> str:
-    return said or getattr(function, "__name__", "").replace("_", "-")
+def _name(command: CommandInfo) -> str:
+    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
 
 
 def _parameters(function: Callable[..., Any] | None) -> Iterator[Parameter]:

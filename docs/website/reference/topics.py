@@ -123,7 +123,7 @@ TOPICS: Final = (
             _heading("Errors of the protocol", "McpError InvalidParams MethodNotFound"),
             _heading("What a peer has not declared", "MissingCapability MissingClientCapability"),
             _heading("What a peer did", "RemoteError ProtocolError RequestTimeout Disconnected"),
-            _heading("What the caller did", "LocalError WrongCall ConfigError"),
+            _heading("What the caller did", "LocalError ConfigError"),
             _heading("Connecting", "NegotiationError HttpError StatusError"),
             _heading("Access", "InsufficientScope TokenRefused VerifierUnavailable"),
             _heading("Logging in", "AuthorizationError OAuthError InvalidMetadata UnsafeUrl"),

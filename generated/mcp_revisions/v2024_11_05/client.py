@@ -13,8 +13,9 @@ from mcp_protogen.runtime.client.base import ClientBase
 from mcp_protogen.runtime.client.tool_results import ReadAs, reader
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
-from mcp_protogen.runtime.rpc.peer import all_items, params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.rpc.peer import all_items
+
 from . import methods
 from . import models as m
 
@@ -29,7 +30,7 @@ class Client(ClientBase):
     TABLE = methods.TABLE
     info: m.Implementation | None = None
     """The name and version of the client; the name of its class if this is None."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "ping": (methods.PING, "on_ping"),
             "roots/list": (methods.LIST_ROOTS, "on_list_roots"),
@@ -69,272 +70,198 @@ class Client(ClientBase):
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
-    @overload
     async def complete(
         self,
         ref: m.CompleteRequestParamsRef,
         argument: m.CompleteRequestParamsArgument,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CompleteResult: ...
-    @overload
-    async def complete(
-        self, params: m.CompleteRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CompleteResult: ...
-    async def complete(self, *given: Any, **options: Any) -> Any:
+    ) -> m.CompleteResult:
         """Propose values for an argument of a prompt or template (`completion/complete`)."""
-        params = params_of(methods.COMPLETE, given, options, ("ref", "argument"))
+        params = m.CompleteRequestParams(ref=ref, argument=argument, meta=meta)
         return await self.request(methods.COMPLETE, params, **options)
 
-    @overload
     async def set_level(
         self,
         level: m.LoggingLevel,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.EmptyResult: ...
-    @overload
-    async def set_level(
-        self, params: m.SetLevelRequestParams, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def set_level(self, *given: Any, **options: Any) -> Any:
+    ) -> m.EmptyResult:
         """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
         """
-        params = params_of(methods.SET_LEVEL, given, options, ("level",))
+        params = m.SetLevelRequestParams(level=level, meta=meta)
         return await self.request(methods.SET_LEVEL, params, **options)
 
-    @overload
     async def notify_cancelled(
         self,
         request_id: m.RequestId,
-        reason: str | None = ...,
+        reason: str | None = None,
         *,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None: ...
-    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Give up a request that has not been answered (`notifications/cancelled`)."""
-        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
+        params = m.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self.notify(methods.CANCELLED, params)
 
-    @overload
     async def notify_progress(
         self,
         progress_token: m.ProgressToken,
         progress: int | float,
-        total: int | float | None = ...,
+        total: int | float | None = None,
         *,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None: ...
-    async def notify_progress(self, *given: Any, **options: Any) -> Any:
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Report how far a request has come (`notifications/progress`)."""
-        params = params_of(
-            methods.PROGRESS, given, options, ("progress_token", "progress", "total")
+        params = m.ProgressNotificationParams(
+            progress_token=progress_token, progress=progress, total=total, meta=meta
         )
         await self.notify(methods.PROGRESS, params)
 
-    @overload
-    async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
-    @overload
-    async def notify_roots_list_changed(
-        self, params: m.RootsListChangedNotificationParams | None = None
-    ) -> None: ...
-    async def notify_roots_list_changed(self, *given: Any, **options: Any) -> Any:
+    async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Report that the list of roots has changed (`notifications/roots/list_changed`).
 
         Needs the capability `roots.listChanged` of its sender.
         """
-        params = params_of(methods.ROOTS_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.RootsListChangedNotificationParams(meta=meta)
         await self.notify(methods.ROOTS_LIST_CHANGED, params)
 
-    @overload
     async def ping(
-        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    @overload
-    async def ping(
-        self, params: m.PingRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def ping(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.EmptyResult:
         """Check that the other side is still there (`ping`)."""
-        params = params_of(methods.PING, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.PingRequestParams(meta=meta)
         return await self.request(methods.PING, params, **options)
 
-    @overload
     async def get_prompt(
         self,
         name: str,
-        arguments: dict[str, str] | None = ...,
+        arguments: dict[str, str] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetPromptResult: ...
-    @overload
-    async def get_prompt(
-        self, params: m.GetPromptRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetPromptResult: ...
-    async def get_prompt(self, *given: Any, **options: Any) -> Any:
+    ) -> m.GetPromptResult:
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
-        params = params_of(methods.GET_PROMPT, given, options, ("name", "arguments"))
+        params = m.GetPromptRequestParams(name=name, arguments=arguments, meta=meta)
         return await self.request(methods.GET_PROMPT, params, **options)
 
-    @overload
     async def list_prompts(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListPromptsResult: ...
-    @overload
-    async def list_prompts(
-        self, params: m.ListPromptsRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListPromptsResult: ...
-    async def list_prompts(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListPromptsResult:
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
-        params = params_of(methods.LIST_PROMPTS, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListPromptsRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_PROMPTS, params, **options)
 
-    @overload
     def iter_prompts(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Prompt]: ...
-    @overload
-    def iter_prompts(
-        self, params: m.ListPromptsRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Prompt]: ...
-    def iter_prompts(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Prompt]:
         """Yield the items of `prompts/list`, page by page, as one list."""
-        params = params_of(methods.LIST_PROMPTS, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListPromptsRequestParams(cursor=cursor, meta=meta)
         return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
 
-    @overload
     async def list_resources(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListResourcesResult: ...
-    @overload
-    async def list_resources(
-        self, params: m.ListResourcesRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListResourcesResult: ...
-    async def list_resources(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListResourcesResult:
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.LIST_RESOURCES, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListResourcesRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_RESOURCES, params, **options)
 
-    @overload
     def iter_resources(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Resource]: ...
-    @overload
-    def iter_resources(
-        self, params: m.ListResourcesRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Resource]: ...
-    def iter_resources(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Resource]:
         """Yield the items of `resources/list`, page by page, as one list."""
-        params = params_of(methods.LIST_RESOURCES, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListResourcesRequestParams(cursor=cursor, meta=meta)
         return all_items(
             self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
         )
 
-    @overload
     async def read_resource(
-        self, uri: str, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.ReadResourceResult: ...
-    @overload
-    async def read_resource(
-        self, params: m.ReadResourceRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ReadResourceResult: ...
-    async def read_resource(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.ReadResourceResult:
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.READ_RESOURCE, given, options, ("uri",))
+        params = m.ReadResourceRequestParams(uri=uri, meta=meta)
         return await self.request(methods.READ_RESOURCE, params, **options)
 
-    @overload
     async def subscribe(
-        self, uri: str, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    @overload
-    async def subscribe(
-        self, params: m.SubscribeRequestParams, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def subscribe(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.EmptyResult:
         """Subscribe to the changes of a resource (`resources/subscribe`).
 
         Needs the capability `resources.subscribe`.
         """
-        params = params_of(methods.SUBSCRIBE, given, options, ("uri",))
+        params = m.SubscribeRequestParams(uri=uri, meta=meta)
         return await self.request(methods.SUBSCRIBE, params, **options)
 
-    @overload
     async def list_resource_templates(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListResourceTemplatesResult: ...
-    @overload
-    async def list_resource_templates(
-        self,
-        params: m.ListResourceTemplatesRequestParams | None = None,
-        **options: Unpack[CallOptions],
-    ) -> m.ListResourceTemplatesResult: ...
-    async def list_resource_templates(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListResourceTemplatesResult:
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListResourceTemplatesRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_RESOURCE_TEMPLATES, params, **options)
 
-    @overload
     def iter_resource_templates(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.ResourceTemplate]: ...
-    @overload
-    def iter_resource_templates(
-        self,
-        params: m.ListResourceTemplatesRequestParams | None = None,
-        **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.ResourceTemplate]: ...
-    def iter_resource_templates(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.ResourceTemplate]:
         """Yield the items of `resources/templates/list`, page by page, as one list."""
-        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListResourceTemplatesRequestParams(cursor=cursor, meta=meta)
         return all_items(
             self,
             methods.LIST_RESOURCE_TEMPLATES,
@@ -343,29 +270,23 @@ class Client(ClientBase):
             options,
         )
 
-    @overload
     async def unsubscribe(
-        self, uri: str, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    @overload
-    async def unsubscribe(
-        self, params: m.UnsubscribeRequestParams, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def unsubscribe(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.EmptyResult:
         """End a subscription to a resource (`resources/unsubscribe`).
 
         Needs the capability `resources.subscribe`.
         """
-        params = params_of(methods.UNSUBSCRIBE, given, options, ("uri",))
+        params = m.UnsubscribeRequestParams(uri=uri, meta=meta)
         return await self.request(methods.UNSUBSCRIBE, params, **options)
 
     @overload
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         check: bool = ...,
         **options: Unpack[CallOptions],
     ) -> m.CallToolResult: ...
@@ -373,9 +294,9 @@ class Client(ClientBase):
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         as_: ReadAs[T],
         check: Literal[True] = ...,
         **options: Unpack[CallOptions],
@@ -384,82 +305,59 @@ class Client(ClientBase):
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
-        as_: ReadAs[T],
-        check: bool,
-        **options: Unpack[CallOptions],
-    ) -> T | m.CallToolResult: ...
-    @overload
-    async def call_tool(
-        self, params: m.CallToolRequestParams, *, check: bool = ..., **options: Unpack[CallOptions]
-    ) -> m.CallToolResult: ...
-    @overload
-    async def call_tool(
-        self,
-        params: m.CallToolRequestParams,
-        *,
-        as_: ReadAs[T],
-        check: Literal[True] = ...,
-        **options: Unpack[CallOptions],
-    ) -> T: ...
-    @overload
-    async def call_tool(
-        self,
-        params: m.CallToolRequestParams,
-        *,
+        meta: m.RequestParamsMeta | None = None,
         as_: ReadAs[T],
         check: bool,
         **options: Unpack[CallOptions],
     ) -> T | m.CallToolResult: ...
     async def call_tool(
-        self, *given: Any, as_: Any = None, check: bool | None = None, **options: Any
-    ) -> Any:
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        meta: m.RequestParamsMeta | None = None,
+        as_: ReadAs[T] | None = None,
+        check: bool | None = None,
+        **options: Unpack[CallOptions],
+    ) -> T | m.CallToolResult:
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         """
-        params = params_of(methods.CALL_TOOL, given, options, ("name", "arguments"))
-        read = reader(methods.CALL_TOOL, params, as_, check) if as_ is not None or check else None
+        params = m.CallToolRequestParams(name=name, arguments=arguments, meta=meta)
+        read = reader(methods.CALL_TOOL, as_, check) if as_ is not None or check else None
         result = await self.request(methods.CALL_TOOL, params, **options)
         return read(result) if read else result
 
-    @overload
     async def list_tools(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListToolsResult: ...
-    @overload
-    async def list_tools(
-        self, params: m.ListToolsRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListToolsResult: ...
-    async def list_tools(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListToolsResult:
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
-        params = params_of(methods.LIST_TOOLS, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListToolsRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_TOOLS, params, **options)
 
-    @overload
     def iter_tools(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        cursor: str | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Tool]: ...
-    @overload
-    def iter_tools(
-        self, params: m.ListToolsRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Tool]: ...
-    def iter_tools(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Tool]:
         """Yield the items of `tools/list`, page by page, as one list."""
-        params = params_of(methods.LIST_TOOLS, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.ListToolsRequestParams(cursor=cursor, meta=meta)
         return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_cancelled(self, params: m.CancelledNotificationParams) -> None:

@@ -9,8 +9,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from mcp_protogen.runtime.core.spec import (
+    AnyRequest,
+    ErrorSpec,
+    NotificationSpec,
+    RequestSpec,
+    Rules,
+)
 from mcp_protogen.runtime.messages.method_table import MethodTable
-from mcp_protogen.runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
+
 from . import capabilities as c
 from . import models as m
 
@@ -66,21 +73,25 @@ __all__ = [
 REVISION: Final = "2025-03-26"
 """The revision that this table describes."""
 
-COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult]] = RequestSpec(
-    "completion/complete",
-    senders=frozenset({"client"}),
-    types=lambda: (m.CompleteRequestParams, m.CompleteResult),
-    requires=c.REQUIREMENTS["completion/complete"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
+COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.CompleteResult]] = (
+    RequestSpec(
+        "completion/complete",
+        senders=frozenset({"client"}),
+        types=lambda: (m.CompleteRequestParams, m.CompleteResult),
+        requires=c.REQUIREMENTS["completion/complete"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+    )
 )
 """`completion/complete`: Propose values for an argument of a prompt or template.
 
 Needs the capability `completions`.
 """
 
-INITIALIZE: Final[RequestSpec[m.InitializeRequestParams, m.InitializeResult]] = RequestSpec(
+INITIALIZE: Final[
+    RequestSpec[m.InitializeRequestParams, m.InitializeResult, m.InitializeResult]
+] = RequestSpec(
     "initialize",
     senders=frozenset({"client"}),
     types=lambda: (m.InitializeRequestParams, m.InitializeResult),
@@ -90,7 +101,7 @@ INITIALIZE: Final[RequestSpec[m.InitializeRequestParams, m.InitializeResult]] = 
 )
 """`initialize`: Open the connection and agree on a version and on features."""
 
-SET_LEVEL: Final[RequestSpec[m.SetLevelRequestParams, m.EmptyResult]] = RequestSpec(
+SET_LEVEL: Final[RequestSpec[m.SetLevelRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "logging/setLevel",
     senders=frozenset({"client"}),
     types=lambda: (m.SetLevelRequestParams, m.EmptyResult),
@@ -223,7 +234,7 @@ TOOL_LIST_CHANGED: Final[NotificationSpec[m.ToolListChangedNotificationParams]] 
 Needs the capability `tools.listChanged` of its sender.
 """
 
-PING: Final[RequestSpec[m.PingRequestParams, m.EmptyResult]] = RequestSpec(
+PING: Final[RequestSpec[m.PingRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "ping",
     senders=frozenset({"client", "server"}),
     types=lambda: (m.PingRequestParams, m.EmptyResult),
@@ -235,21 +246,25 @@ PING: Final[RequestSpec[m.PingRequestParams, m.EmptyResult]] = RequestSpec(
 )
 """`ping`: Check that the other side is still there."""
 
-GET_PROMPT: Final[RequestSpec[m.GetPromptRequestParams, m.GetPromptResult]] = RequestSpec(
-    "prompts/get",
-    senders=frozenset({"client"}),
-    types=lambda: (m.GetPromptRequestParams, m.GetPromptResult),
-    requires=c.REQUIREMENTS["prompts/get"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
+GET_PROMPT: Final[RequestSpec[m.GetPromptRequestParams, m.GetPromptResult, m.GetPromptResult]] = (
+    RequestSpec(
+        "prompts/get",
+        senders=frozenset({"client"}),
+        types=lambda: (m.GetPromptRequestParams, m.GetPromptResult),
+        requires=c.REQUIREMENTS["prompts/get"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+    )
 )
 """`prompts/get`: Fill in a prompt and return its messages.
 
 Needs the capability `prompts`.
 """
 
-LIST_PROMPTS: Final[RequestSpec[m.ListPromptsRequestParams, m.ListPromptsResult]] = RequestSpec(
+LIST_PROMPTS: Final[
+    RequestSpec[m.ListPromptsRequestParams, m.ListPromptsResult, m.ListPromptsResult]
+] = RequestSpec(
     "prompts/list",
     senders=frozenset({"client"}),
     types=lambda: (m.ListPromptsRequestParams, m.ListPromptsResult),
@@ -264,24 +279,26 @@ LIST_PROMPTS: Final[RequestSpec[m.ListPromptsRequestParams, m.ListPromptsResult]
 Needs the capability `prompts`.
 """
 
-LIST_RESOURCES: Final[RequestSpec[m.ListResourcesRequestParams, m.ListResourcesResult]] = (
-    RequestSpec(
-        "resources/list",
-        senders=frozenset({"client"}),
-        types=lambda: (m.ListResourcesRequestParams, m.ListResourcesResult),
-        params_required=False,
-        requires=c.REQUIREMENTS["resources/list"],
-        phase="ready",
-        traits=frozenset({"cancellable", "paginated"}),
-        since="2024-11-05",
-    )
+LIST_RESOURCES: Final[
+    RequestSpec[m.ListResourcesRequestParams, m.ListResourcesResult, m.ListResourcesResult]
+] = RequestSpec(
+    "resources/list",
+    senders=frozenset({"client"}),
+    types=lambda: (m.ListResourcesRequestParams, m.ListResourcesResult),
+    params_required=False,
+    requires=c.REQUIREMENTS["resources/list"],
+    phase="ready",
+    traits=frozenset({"cancellable", "paginated"}),
+    since="2024-11-05",
 )
 """`resources/list`: List the resources a server offers.
 
 Needs the capability `resources`.
 """
 
-READ_RESOURCE: Final[RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResult]] = RequestSpec(
+READ_RESOURCE: Final[
+    RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResult, m.ReadResourceResult]
+] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
     types=lambda: (m.ReadResourceRequestParams, m.ReadResourceResult),
@@ -295,7 +312,7 @@ READ_RESOURCE: Final[RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResu
 Needs the capability `resources`.
 """
 
-SUBSCRIBE: Final[RequestSpec[m.SubscribeRequestParams, m.EmptyResult]] = RequestSpec(
+SUBSCRIBE: Final[RequestSpec[m.SubscribeRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "resources/subscribe",
     senders=frozenset({"client"}),
     types=lambda: (m.SubscribeRequestParams, m.EmptyResult),
@@ -311,7 +328,11 @@ Needs the capability `resources.subscribe`.
 """
 
 LIST_RESOURCE_TEMPLATES: Final[
-    RequestSpec[m.ListResourceTemplatesRequestParams, m.ListResourceTemplatesResult]
+    RequestSpec[
+        m.ListResourceTemplatesRequestParams,
+        m.ListResourceTemplatesResult,
+        m.ListResourceTemplatesResult,
+    ]
 ] = RequestSpec(
     "resources/templates/list",
     senders=frozenset({"client"}),
@@ -327,75 +348,83 @@ LIST_RESOURCE_TEMPLATES: Final[
 Needs the capability `resources`.
 """
 
-UNSUBSCRIBE: Final[RequestSpec[m.UnsubscribeRequestParams, m.EmptyResult]] = RequestSpec(
-    "resources/unsubscribe",
-    senders=frozenset({"client"}),
-    types=lambda: (m.UnsubscribeRequestParams, m.EmptyResult),
-    requires=c.REQUIREMENTS["resources/unsubscribe"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
-    removed="2026-07-28",
+UNSUBSCRIBE: Final[RequestSpec[m.UnsubscribeRequestParams, m.EmptyResult, m.EmptyResult]] = (
+    RequestSpec(
+        "resources/unsubscribe",
+        senders=frozenset({"client"}),
+        types=lambda: (m.UnsubscribeRequestParams, m.EmptyResult),
+        requires=c.REQUIREMENTS["resources/unsubscribe"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+        removed="2026-07-28",
+    )
 )
 """`resources/unsubscribe`: End a subscription to a resource.
 
 Needs the capability `resources.subscribe`.
 """
 
-LIST_ROOTS: Final[RequestSpec[m.ListRootsRequestParams, m.ListRootsResult]] = RequestSpec(
-    "roots/list",
-    senders=frozenset({"server"}),
-    types=lambda: (m.ListRootsRequestParams, m.ListRootsResult),
-    params_required=False,
-    requires=c.REQUIREMENTS["roots/list"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
+LIST_ROOTS: Final[RequestSpec[m.ListRootsRequestParams, m.ListRootsResult, m.ListRootsResult]] = (
+    RequestSpec(
+        "roots/list",
+        senders=frozenset({"server"}),
+        types=lambda: (m.ListRootsRequestParams, m.ListRootsResult),
+        params_required=False,
+        requires=c.REQUIREMENTS["roots/list"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+    )
 )
 """`roots/list`: List the directories and files the server may work on.
 
 Needs the capability `roots`.
 """
 
-CREATE_MESSAGE: Final[RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult]] = (
-    RequestSpec(
-        "sampling/createMessage",
-        senders=frozenset({"server"}),
-        types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
-        requires=c.REQUIREMENTS["sampling/createMessage"],
-        phase="ready",
-        traits=frozenset({"cancellable"}),
-        since="2024-11-05",
-    )
+CREATE_MESSAGE: Final[
+    RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult, m.CreateMessageResult]
+] = RequestSpec(
+    "sampling/createMessage",
+    senders=frozenset({"server"}),
+    types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
+    requires=c.REQUIREMENTS["sampling/createMessage"],
+    phase="ready",
+    traits=frozenset({"cancellable"}),
+    since="2024-11-05",
 )
 """`sampling/createMessage`: Sample a model through the client.
 
 Needs the capability `sampling`.
 """
 
-CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult]] = RequestSpec(
-    "tools/call",
-    senders=frozenset({"client"}),
-    types=lambda: (m.CallToolRequestParams, m.CallToolResult),
-    requires=c.REQUIREMENTS["tools/call"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
+CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult, m.CallToolResult]] = (
+    RequestSpec(
+        "tools/call",
+        senders=frozenset({"client"}),
+        types=lambda: (m.CallToolRequestParams, m.CallToolResult),
+        requires=c.REQUIREMENTS["tools/call"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+    )
 )
 """`tools/call`: Run a tool.
 
 Needs the capability `tools`.
 """
 
-LIST_TOOLS: Final[RequestSpec[m.ListToolsRequestParams, m.ListToolsResult]] = RequestSpec(
-    "tools/list",
-    senders=frozenset({"client"}),
-    types=lambda: (m.ListToolsRequestParams, m.ListToolsResult),
-    params_required=False,
-    requires=c.REQUIREMENTS["tools/list"],
-    phase="ready",
-    traits=frozenset({"cancellable", "paginated"}),
-    since="2024-11-05",
+LIST_TOOLS: Final[RequestSpec[m.ListToolsRequestParams, m.ListToolsResult, m.ListToolsResult]] = (
+    RequestSpec(
+        "tools/list",
+        senders=frozenset({"client"}),
+        types=lambda: (m.ListToolsRequestParams, m.ListToolsResult),
+        params_required=False,
+        requires=c.REQUIREMENTS["tools/list"],
+        phase="ready",
+        traits=frozenset({"cancellable", "paginated"}),
+        since="2024-11-05",
+    )
 )
 """`tools/list`: List the tools a server offers.
 
@@ -403,7 +432,7 @@ Needs the capability `tools`.
 """
 
 
-REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType(
+REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
     {
         "completion/complete": COMPLETE,
         "initialize": INITIALIZE,
@@ -439,7 +468,7 @@ NOTIFICATIONS: Final[Mapping[str, NotificationSpec[Any]]] = MappingProxyType(
 )
 """Notifications by wire name."""
 
-INPUT_REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType({})
+INPUT_REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType({})
 """Requests that only travel inside a result, as questions to the client, by wire name."""
 
 USER_REJECTED: Final = ErrorSpec(-1, "USER_REJECTED")

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mcp_protogen.runtime.rules import capabilities as rules
 from mcp_protogen.runtime.core.spec import Capability, Requirement, Role
+from mcp_protogen.runtime.rules import capabilities as rules
+
 from . import models as m
 
 __all__ = [

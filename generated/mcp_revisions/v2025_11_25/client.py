@@ -13,8 +13,9 @@ from mcp_protogen.runtime.client.base import ClientBase
 from mcp_protogen.runtime.client.tool_results import ReadAs, reader
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
-from mcp_protogen.runtime.rpc.peer import all_items, params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.rpc.peer import all_items
+
 from . import methods
 from . import models as m
 
@@ -29,7 +30,7 @@ class Client(ClientBase):
     TABLE = methods.TABLE
     info: m.Implementation | None = None
     """The name and version of the client; the name of its class if this is None."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "elicitation/create": (methods.ELICIT, "on_elicit"),
             "ping": (methods.PING, "on_ping"),
@@ -79,99 +80,78 @@ class Client(ClientBase):
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
-    @overload
     async def complete(
         self,
         ref: m.CompleteRequestParamsRef,
         argument: m.CompleteRequestParamsArgument,
-        context: m.CompleteRequestParamsContext | None = ...,
+        context: m.CompleteRequestParamsContext | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CompleteResult: ...
-    @overload
-    async def complete(
-        self, params: m.CompleteRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CompleteResult: ...
-    async def complete(self, *given: Any, **options: Any) -> Any:
+    ) -> m.CompleteResult:
         """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
-        params = params_of(methods.COMPLETE, given, options, ("ref", "argument", "context"))
+        params = m.CompleteRequestParams(ref=ref, argument=argument, context=context, meta=meta)
         return await self.request(methods.COMPLETE, params, **options)
 
-    @overload
     async def set_level(
         self,
         level: m.LoggingLevel,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.EmptyResult: ...
-    @overload
-    async def set_level(
-        self, params: m.SetLevelRequestParams, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def set_level(self, *given: Any, **options: Any) -> Any:
+    ) -> m.EmptyResult:
         """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
         """
-        params = params_of(methods.SET_LEVEL, given, options, ("level",))
+        params = m.SetLevelRequestParams(level=level, meta=meta)
         return await self.request(methods.SET_LEVEL, params, **options)
 
-    @overload
     async def notify_cancelled(
         self,
-        request_id: m.RequestId | None = ...,
-        reason: str | None = ...,
+        request_id: m.RequestId | None = None,
+        reason: str | None = None,
         *,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_cancelled(
-        self, params: m.CancelledNotificationParams | None = None
-    ) -> None: ...
-    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Give up a request that has not been answered (`notifications/cancelled`)."""
-        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
+        params = None
+        if request_id is not None or reason is not None or meta is not None:
+            params = m.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self.notify(methods.CANCELLED, params)
 
-    @overload
     async def notify_progress(
         self,
         progress_token: m.ProgressToken,
         progress: int | float,
-        total: int | float | None = ...,
-        message: str | None = ...,
+        total: int | float | None = None,
+        message: str | None = None,
         *,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None: ...
-    async def notify_progress(self, *given: Any, **options: Any) -> Any:
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Report how far a request has come (`notifications/progress`)."""
-        params = params_of(
-            methods.PROGRESS, given, options, ("progress_token", "progress", "total", "message")
+        params = m.ProgressNotificationParams(
+            progress_token=progress_token,
+            progress=progress,
+            total=total,
+            message=message,
+            meta=meta,
         )
         await self.notify(methods.PROGRESS, params)
 
-    @overload
-    async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
-    @overload
-    async def notify_roots_list_changed(
-        self, params: m.NotificationParams | None = None
-    ) -> None: ...
-    async def notify_roots_list_changed(self, *given: Any, **options: Any) -> Any:
+    async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Report that the list of roots has changed (`notifications/roots/list_changed`).
 
         Needs the capability `roots.listChanged` of its sender.
         """
-        params = params_of(methods.ROOTS_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.NotificationParams(meta=meta)
         await self.notify(methods.ROOTS_LIST_CHANGED, params)
 
-    @overload
     async def notify_task_status(
         self,
         created_at: str,
@@ -180,202 +160,157 @@ class Client(ClientBase):
         task_id: str,
         ttl: int | None,
         *,
-        poll_interval: int | None = ...,
-        status_message: str | None = ...,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_task_status(self, params: m.TaskStatusNotificationParams) -> None: ...
-    async def notify_task_status(self, *given: Any, **options: Any) -> Any:
+        poll_interval: int | None = None,
+        status_message: str | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Report that a task has changed its state (`notifications/tasks/status`).
 
         Needs the capability `tasks` of its sender.
         """
-        params = params_of(
-            methods.TASK_STATUS,
-            given,
-            options,
-            ("created_at", "last_updated_at", "status", "task_id", "ttl"),
+        params = m.TaskStatusNotificationParams(
+            created_at=created_at,
+            last_updated_at=last_updated_at,
+            status=status,
+            task_id=task_id,
+            ttl=ttl,
+            poll_interval=poll_interval,
+            status_message=status_message,
+            meta=meta,
         )
         await self.notify(methods.TASK_STATUS, params)
 
-    @overload
     async def ping(
-        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    @overload
-    async def ping(
-        self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def ping(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.EmptyResult:
         """Check that the other side is still there (`ping`)."""
-        params = params_of(methods.PING, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.RequestParams(meta=meta)
         return await self.request(methods.PING, params, **options)
 
-    @overload
     async def get_prompt(
         self,
         name: str,
-        arguments: dict[str, str] | None = ...,
+        arguments: dict[str, str] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetPromptResult: ...
-    @overload
-    async def get_prompt(
-        self, params: m.GetPromptRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetPromptResult: ...
-    async def get_prompt(self, *given: Any, **options: Any) -> Any:
+    ) -> m.GetPromptResult:
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
-        params = params_of(methods.GET_PROMPT, given, options, ("name", "arguments"))
+        params = m.GetPromptRequestParams(name=name, arguments=arguments, meta=meta)
         return await self.request(methods.GET_PROMPT, params, **options)
 
-    @overload
     async def list_prompts(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListPromptsResult: ...
-    @overload
-    async def list_prompts(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListPromptsResult: ...
-    async def list_prompts(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListPromptsResult:
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
-        params = params_of(methods.LIST_PROMPTS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_PROMPTS, params, **options)
 
-    @overload
     def iter_prompts(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Prompt]: ...
-    @overload
-    def iter_prompts(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Prompt]: ...
-    def iter_prompts(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Prompt]:
         """Yield the items of `prompts/list`, page by page, as one list."""
-        params = params_of(methods.LIST_PROMPTS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
 
-    @overload
     async def list_resources(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListResourcesResult: ...
-    @overload
-    async def list_resources(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListResourcesResult: ...
-    async def list_resources(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListResourcesResult:
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.LIST_RESOURCES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_RESOURCES, params, **options)
 
-    @overload
     def iter_resources(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Resource]: ...
-    @overload
-    def iter_resources(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Resource]: ...
-    def iter_resources(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Resource]:
         """Yield the items of `resources/list`, page by page, as one list."""
-        params = params_of(methods.LIST_RESOURCES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return all_items(
             self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
         )
 
-    @overload
     async def read_resource(
-        self, uri: str, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.ReadResourceResult: ...
-    @overload
-    async def read_resource(
-        self, params: m.ReadResourceRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ReadResourceResult: ...
-    async def read_resource(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.ReadResourceResult:
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.READ_RESOURCE, given, options, ("uri",))
+        params = m.ReadResourceRequestParams(uri=uri, meta=meta)
         return await self.request(methods.READ_RESOURCE, params, **options)
 
-    @overload
     async def subscribe(
-        self, uri: str, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    @overload
-    async def subscribe(
-        self, params: m.SubscribeRequestParams, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def subscribe(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.EmptyResult:
         """Subscribe to the changes of a resource (`resources/subscribe`).
 
         Needs the capability `resources.subscribe`.
         """
-        params = params_of(methods.SUBSCRIBE, given, options, ("uri",))
+        params = m.SubscribeRequestParams(uri=uri, meta=meta)
         return await self.request(methods.SUBSCRIBE, params, **options)
 
-    @overload
     async def list_resource_templates(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListResourceTemplatesResult: ...
-    @overload
-    async def list_resource_templates(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListResourceTemplatesResult: ...
-    async def list_resource_templates(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListResourceTemplatesResult:
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_RESOURCE_TEMPLATES, params, **options)
 
-    @overload
     def iter_resource_templates(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.ResourceTemplate]: ...
-    @overload
-    def iter_resource_templates(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.ResourceTemplate]: ...
-    def iter_resource_templates(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.ResourceTemplate]:
         """Yield the items of `resources/templates/list`, page by page, as one list."""
-        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return all_items(
             self,
             methods.LIST_RESOURCE_TEMPLATES,
@@ -384,126 +319,94 @@ class Client(ClientBase):
             options,
         )
 
-    @overload
     async def unsubscribe(
-        self, uri: str, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    @overload
-    async def unsubscribe(
-        self, params: m.UnsubscribeRequestParams, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def unsubscribe(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.EmptyResult:
         """End a subscription to a resource (`resources/unsubscribe`).
 
         Needs the capability `resources.subscribe`.
         """
-        params = params_of(methods.UNSUBSCRIBE, given, options, ("uri",))
+        params = m.UnsubscribeRequestParams(uri=uri, meta=meta)
         return await self.request(methods.UNSUBSCRIBE, params, **options)
 
-    @overload
     async def cancel_task(
         self,
         task_id: str,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CancelTaskResult: ...
-    @overload
-    async def cancel_task(
-        self, params: m.CancelTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CancelTaskResult: ...
-    async def cancel_task(self, *given: Any, **options: Any) -> Any:
+    ) -> m.CancelTaskResult:
         """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
         """
-        params = params_of(methods.CANCEL_TASK, given, options, ("task_id",))
+        params = m.CancelTaskRequestParams(task_id=task_id, meta=meta)
         return await self.request(methods.CANCEL_TASK, params, **options)
 
-    @overload
     async def get_task(
         self,
         task_id: str,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetTaskResult: ...
-    @overload
-    async def get_task(
-        self, params: m.GetTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetTaskResult: ...
-    async def get_task(self, *given: Any, **options: Any) -> Any:
+    ) -> m.GetTaskResult:
         """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
         """
-        params = params_of(methods.GET_TASK, given, options, ("task_id",))
+        params = m.GetTaskRequestParams(task_id=task_id, meta=meta)
         return await self.request(methods.GET_TASK, params, **options)
 
-    @overload
     async def list_tasks(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListTasksResult: ...
-    @overload
-    async def list_tasks(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListTasksResult: ...
-    async def list_tasks(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListTasksResult:
         """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
         """
-        params = params_of(methods.LIST_TASKS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_TASKS, params, **options)
 
-    @overload
     def iter_tasks(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Task]: ...
-    @overload
-    def iter_tasks(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Task]: ...
-    def iter_tasks(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Task]:
         """Yield the items of `tasks/list`, page by page, as one list."""
-        params = params_of(methods.LIST_TASKS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return all_items(self, methods.LIST_TASKS, lambda result: result.tasks, params, options)
 
-    @overload
     async def get_task_payload(
         self,
         task_id: str,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetTaskPayloadResult: ...
-    @overload
-    async def get_task_payload(
-        self, params: m.GetTaskPayloadRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetTaskPayloadResult: ...
-    async def get_task_payload(self, *given: Any, **options: Any) -> Any:
+    ) -> m.GetTaskPayloadResult:
         """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
         """
-        params = params_of(methods.GET_TASK_PAYLOAD, given, options, ("task_id",))
+        params = m.GetTaskPayloadRequestParams(task_id=task_id, meta=meta)
         return await self.request(methods.GET_TASK_PAYLOAD, params, **options)
 
     @overload
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         check: bool = ...,
         **options: Unpack[CallOptions],
     ) -> m.CallToolResult: ...
@@ -511,9 +414,9 @@ class Client(ClientBase):
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         as_: ReadAs[T],
         check: Literal[True] = ...,
         **options: Unpack[CallOptions],
@@ -522,93 +425,77 @@ class Client(ClientBase):
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         as_: ReadAs[T],
         check: bool,
         **options: Unpack[CallOptions],
     ) -> T | m.CallToolResult: ...
-    @overload
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        task: m.TaskMetadata | None,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
+        as_: ReadAs[T] | None = None,
+        check: bool | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CallToolResult | m.CreateTaskResult: ...
-    @overload
-    async def call_tool(
-        self, params: m.CallToolRequestParams, *, check: bool = ..., **options: Unpack[CallOptions]
-    ) -> m.CallToolResult | m.CreateTaskResult: ...
-    @overload
-    async def call_tool(
-        self,
-        params: m.CallToolRequestParams,
-        *,
-        as_: ReadAs[T],
-        check: Literal[True] = ...,
-        **options: Unpack[CallOptions],
-    ) -> T: ...
-    @overload
-    async def call_tool(
-        self,
-        params: m.CallToolRequestParams,
-        *,
-        as_: ReadAs[T],
-        check: bool,
-        **options: Unpack[CallOptions],
-    ) -> T | m.CallToolResult: ...
-    async def call_tool(
-        self, *given: Any, as_: Any = None, check: bool | None = None, **options: Any
-    ) -> Any:
+    ) -> T | m.CallToolResult:
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         Needs the capability `tasks.requests.tools.call` if `task` is given.
         """
-        params = params_of(methods.CALL_TOOL, given, options, ("name", "arguments"))
-        read = reader(methods.CALL_TOOL, params, as_, check) if as_ is not None or check else None
+        params = m.CallToolRequestParams(name=name, arguments=arguments, meta=meta)
+        read = reader(methods.CALL_TOOL, as_, check) if as_ is not None or check else None
         result = await self.request(methods.CALL_TOOL, params, **options)
         return read(result) if read else result
 
-    @overload
+    async def call_as_task(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        task: m.TaskMetadata,
+        meta: m.RequestParamsMeta | None = None,
+        **options: Unpack[CallOptions],
+    ) -> m.CallToolResult | m.CreateTaskResult:
+        """Run a tool (`tools/call`).
+
+        Needs the capability `tools`.
+        Needs the capability `tasks.requests.tools.call` if `task` is given.
+        """
+        params = m.CallToolRequestParams(name=name, arguments=arguments, task=task, meta=meta)
+        return await self.request_once(methods.CALL_TOOL, params, **options)
+
     async def list_tools(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListToolsResult: ...
-    @overload
-    async def list_tools(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListToolsResult: ...
-    async def list_tools(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListToolsResult:
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
-        params = params_of(methods.LIST_TOOLS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_TOOLS, params, **options)
 
-    @overload
     def iter_tools(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Tool]: ...
-    @overload
-    def iter_tools(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Tool]: ...
-    def iter_tools(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Tool]:
         """Yield the items of `tools/list`, page by page, as one list."""
-        params = params_of(methods.LIST_TOOLS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult | m.CreateTaskResult:

@@ -9,8 +9,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from mcp_protogen.runtime.core.spec import (
+    AnyRequest,
+    ErrorSpec,
+    NotificationSpec,
+    RequestSpec,
+    Rules,
+)
 from mcp_protogen.runtime.messages.method_table import MethodTable
-from mcp_protogen.runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
+
 from . import capabilities as c
 from . import models as m
 
@@ -76,30 +83,32 @@ __all__ = [
 REVISION: Final = "2025-11-25"
 """The revision that this table describes."""
 
-COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult]] = RequestSpec(
-    "completion/complete",
-    senders=frozenset({"client"}),
-    types=lambda: (m.CompleteRequestParams, m.CompleteResult),
-    requires=c.REQUIREMENTS["completion/complete"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
+COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.CompleteResult]] = (
+    RequestSpec(
+        "completion/complete",
+        senders=frozenset({"client"}),
+        types=lambda: (m.CompleteRequestParams, m.CompleteResult),
+        requires=c.REQUIREMENTS["completion/complete"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+    )
 )
 """`completion/complete`: Propose values for an argument of a prompt or template.
 
 Needs the capability `completions`.
 """
 
-ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult | m.CreateTaskResult]] = (
-    RequestSpec(
-        "elicitation/create",
-        senders=frozenset({"server"}),
-        types=lambda: (m.ElicitRequestParams, m.ElicitResult, m.CreateTaskResult),
-        requires=c.REQUIREMENTS["elicitation/create"],
-        phase="ready",
-        traits=frozenset({"cancellable", "task_augmentable"}),
-        since="2025-06-18",
-    )
+ELICIT: Final[
+    RequestSpec[m.ElicitRequestParams, m.ElicitResult, m.ElicitResult | m.CreateTaskResult]
+] = RequestSpec(
+    "elicitation/create",
+    senders=frozenset({"server"}),
+    types=lambda: (m.ElicitRequestParams, m.ElicitResult, m.CreateTaskResult),
+    requires=c.REQUIREMENTS["elicitation/create"],
+    phase="ready",
+    traits=frozenset({"cancellable", "task_augmentable"}),
+    since="2025-06-18",
 )
 """`elicitation/create`: Ask the user for input.
 
@@ -109,7 +118,9 @@ Needs the capability `elicitation.url` if `mode` is `url`.
 Should have the capability `tasks.requests.elicitation.create` if `task` is given.
 """
 
-INITIALIZE: Final[RequestSpec[m.InitializeRequestParams, m.InitializeResult]] = RequestSpec(
+INITIALIZE: Final[
+    RequestSpec[m.InitializeRequestParams, m.InitializeResult, m.InitializeResult]
+] = RequestSpec(
     "initialize",
     senders=frozenset({"client"}),
     types=lambda: (m.InitializeRequestParams, m.InitializeResult),
@@ -119,7 +130,7 @@ INITIALIZE: Final[RequestSpec[m.InitializeRequestParams, m.InitializeResult]] = 
 )
 """`initialize`: Open the connection and agree on a version and on features."""
 
-SET_LEVEL: Final[RequestSpec[m.SetLevelRequestParams, m.EmptyResult]] = RequestSpec(
+SET_LEVEL: Final[RequestSpec[m.SetLevelRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "logging/setLevel",
     senders=frozenset({"client"}),
     types=lambda: (m.SetLevelRequestParams, m.EmptyResult),
@@ -276,7 +287,7 @@ TOOL_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationS
 Needs the capability `tools.listChanged` of its sender.
 """
 
-PING: Final[RequestSpec[m.RequestParams, m.EmptyResult]] = RequestSpec(
+PING: Final[RequestSpec[m.RequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "ping",
     senders=frozenset({"client", "server"}),
     types=lambda: (m.RequestParams, m.EmptyResult),
@@ -288,21 +299,25 @@ PING: Final[RequestSpec[m.RequestParams, m.EmptyResult]] = RequestSpec(
 )
 """`ping`: Check that the other side is still there."""
 
-GET_PROMPT: Final[RequestSpec[m.GetPromptRequestParams, m.GetPromptResult]] = RequestSpec(
-    "prompts/get",
-    senders=frozenset({"client"}),
-    types=lambda: (m.GetPromptRequestParams, m.GetPromptResult),
-    requires=c.REQUIREMENTS["prompts/get"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
+GET_PROMPT: Final[RequestSpec[m.GetPromptRequestParams, m.GetPromptResult, m.GetPromptResult]] = (
+    RequestSpec(
+        "prompts/get",
+        senders=frozenset({"client"}),
+        types=lambda: (m.GetPromptRequestParams, m.GetPromptResult),
+        requires=c.REQUIREMENTS["prompts/get"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+    )
 )
 """`prompts/get`: Fill in a prompt and return its messages.
 
 Needs the capability `prompts`.
 """
 
-LIST_PROMPTS: Final[RequestSpec[m.PaginatedRequestParams, m.ListPromptsResult]] = RequestSpec(
+LIST_PROMPTS: Final[
+    RequestSpec[m.PaginatedRequestParams, m.ListPromptsResult, m.ListPromptsResult]
+] = RequestSpec(
     "prompts/list",
     senders=frozenset({"client"}),
     types=lambda: (m.PaginatedRequestParams, m.ListPromptsResult),
@@ -317,7 +332,9 @@ LIST_PROMPTS: Final[RequestSpec[m.PaginatedRequestParams, m.ListPromptsResult]] 
 Needs the capability `prompts`.
 """
 
-LIST_RESOURCES: Final[RequestSpec[m.PaginatedRequestParams, m.ListResourcesResult]] = RequestSpec(
+LIST_RESOURCES: Final[
+    RequestSpec[m.PaginatedRequestParams, m.ListResourcesResult, m.ListResourcesResult]
+] = RequestSpec(
     "resources/list",
     senders=frozenset({"client"}),
     types=lambda: (m.PaginatedRequestParams, m.ListResourcesResult),
@@ -332,7 +349,9 @@ LIST_RESOURCES: Final[RequestSpec[m.PaginatedRequestParams, m.ListResourcesResul
 Needs the capability `resources`.
 """
 
-READ_RESOURCE: Final[RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResult]] = RequestSpec(
+READ_RESOURCE: Final[
+    RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResult, m.ReadResourceResult]
+] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
     types=lambda: (m.ReadResourceRequestParams, m.ReadResourceResult),
@@ -346,7 +365,7 @@ READ_RESOURCE: Final[RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResu
 Needs the capability `resources`.
 """
 
-SUBSCRIBE: Final[RequestSpec[m.SubscribeRequestParams, m.EmptyResult]] = RequestSpec(
+SUBSCRIBE: Final[RequestSpec[m.SubscribeRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "resources/subscribe",
     senders=frozenset({"client"}),
     types=lambda: (m.SubscribeRequestParams, m.EmptyResult),
@@ -362,7 +381,9 @@ Needs the capability `resources.subscribe`.
 """
 
 LIST_RESOURCE_TEMPLATES: Final[
-    RequestSpec[m.PaginatedRequestParams, m.ListResourceTemplatesResult]
+    RequestSpec[
+        m.PaginatedRequestParams, m.ListResourceTemplatesResult, m.ListResourceTemplatesResult
+    ]
 ] = RequestSpec(
     "resources/templates/list",
     senders=frozenset({"client"}),
@@ -378,22 +399,24 @@ LIST_RESOURCE_TEMPLATES: Final[
 Needs the capability `resources`.
 """
 
-UNSUBSCRIBE: Final[RequestSpec[m.UnsubscribeRequestParams, m.EmptyResult]] = RequestSpec(
-    "resources/unsubscribe",
-    senders=frozenset({"client"}),
-    types=lambda: (m.UnsubscribeRequestParams, m.EmptyResult),
-    requires=c.REQUIREMENTS["resources/unsubscribe"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
-    removed="2026-07-28",
+UNSUBSCRIBE: Final[RequestSpec[m.UnsubscribeRequestParams, m.EmptyResult, m.EmptyResult]] = (
+    RequestSpec(
+        "resources/unsubscribe",
+        senders=frozenset({"client"}),
+        types=lambda: (m.UnsubscribeRequestParams, m.EmptyResult),
+        requires=c.REQUIREMENTS["resources/unsubscribe"],
+        phase="ready",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+        removed="2026-07-28",
+    )
 )
 """`resources/unsubscribe`: End a subscription to a resource.
 
 Needs the capability `resources.subscribe`.
 """
 
-LIST_ROOTS: Final[RequestSpec[m.RequestParams, m.ListRootsResult]] = RequestSpec(
+LIST_ROOTS: Final[RequestSpec[m.RequestParams, m.ListRootsResult, m.ListRootsResult]] = RequestSpec(
     "roots/list",
     senders=frozenset({"server"}),
     types=lambda: (m.RequestParams, m.ListRootsResult),
@@ -409,7 +432,11 @@ Needs the capability `roots`.
 """
 
 CREATE_MESSAGE: Final[
-    RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult | m.CreateTaskResult]
+    RequestSpec[
+        m.CreateMessageRequestParams,
+        m.CreateMessageResult,
+        m.CreateMessageResult | m.CreateTaskResult,
+    ]
 ] = RequestSpec(
     "sampling/createMessage",
     senders=frozenset({"server"}),
@@ -427,7 +454,9 @@ Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is giv
 Should have the capability `tasks.requests.sampling.createMessage` if `task` is given.
 """
 
-CANCEL_TASK: Final[RequestSpec[m.CancelTaskRequestParams, m.CancelTaskResult]] = RequestSpec(
+CANCEL_TASK: Final[
+    RequestSpec[m.CancelTaskRequestParams, m.CancelTaskResult, m.CancelTaskResult]
+] = RequestSpec(
     "tasks/cancel",
     senders=frozenset({"client", "server"}),
     types=lambda: (m.CancelTaskRequestParams, m.CancelTaskResult),
@@ -442,64 +471,68 @@ CANCEL_TASK: Final[RequestSpec[m.CancelTaskRequestParams, m.CancelTaskResult]] =
 Needs the capability `tasks.cancel`.
 """
 
-GET_TASK: Final[RequestSpec[m.GetTaskRequestParams, m.GetTaskResult]] = RequestSpec(
-    "tasks/get",
-    senders=frozenset({"client", "server"}),
-    types=lambda: (m.GetTaskRequestParams, m.GetTaskResult),
-    requires=c.REQUIREMENTS["tasks/get"],
-    phase="ready",
-    traits=frozenset({"cancellable"}),
-    since="2025-11-25",
-    removed="2026-07-28",
-)
-"""`tasks/get`: Look up the state of a task.
-
-Needs the capability `tasks`.
-"""
-
-LIST_TASKS: Final[RequestSpec[m.PaginatedRequestParams, m.ListTasksResult]] = RequestSpec(
-    "tasks/list",
-    senders=frozenset({"client", "server"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListTasksResult),
-    params_required=False,
-    requires=c.REQUIREMENTS["tasks/list"],
-    phase="ready",
-    traits=frozenset({"cancellable", "paginated"}),
-    since="2025-11-25",
-    removed="2026-07-28",
-)
-"""`tasks/list`: List the tasks the receiver keeps.
-
-Needs the capability `tasks.list`.
-"""
-
-GET_TASK_PAYLOAD: Final[RequestSpec[m.GetTaskPayloadRequestParams, m.GetTaskPayloadResult]] = (
+GET_TASK: Final[RequestSpec[m.GetTaskRequestParams, m.GetTaskResult, m.GetTaskResult]] = (
     RequestSpec(
-        "tasks/result",
+        "tasks/get",
         senders=frozenset({"client", "server"}),
-        types=lambda: (m.GetTaskPayloadRequestParams, m.GetTaskPayloadResult),
-        requires=c.REQUIREMENTS["tasks/result"],
+        types=lambda: (m.GetTaskRequestParams, m.GetTaskResult),
+        requires=c.REQUIREMENTS["tasks/get"],
         phase="ready",
         traits=frozenset({"cancellable"}),
         since="2025-11-25",
         removed="2026-07-28",
     )
 )
+"""`tasks/get`: Look up the state of a task.
+
+Needs the capability `tasks`.
+"""
+
+LIST_TASKS: Final[RequestSpec[m.PaginatedRequestParams, m.ListTasksResult, m.ListTasksResult]] = (
+    RequestSpec(
+        "tasks/list",
+        senders=frozenset({"client", "server"}),
+        types=lambda: (m.PaginatedRequestParams, m.ListTasksResult),
+        params_required=False,
+        requires=c.REQUIREMENTS["tasks/list"],
+        phase="ready",
+        traits=frozenset({"cancellable", "paginated"}),
+        since="2025-11-25",
+        removed="2026-07-28",
+    )
+)
+"""`tasks/list`: List the tasks the receiver keeps.
+
+Needs the capability `tasks.list`.
+"""
+
+GET_TASK_PAYLOAD: Final[
+    RequestSpec[m.GetTaskPayloadRequestParams, m.GetTaskPayloadResult, m.GetTaskPayloadResult]
+] = RequestSpec(
+    "tasks/result",
+    senders=frozenset({"client", "server"}),
+    types=lambda: (m.GetTaskPayloadRequestParams, m.GetTaskPayloadResult),
+    requires=c.REQUIREMENTS["tasks/result"],
+    phase="ready",
+    traits=frozenset({"cancellable"}),
+    since="2025-11-25",
+    removed="2026-07-28",
+)
 """`tasks/result`: Wait for a task to end and return its outcome.
 
 Needs the capability `tasks`.
 """
 
-CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult | m.CreateTaskResult]] = (
-    RequestSpec(
-        "tools/call",
-        senders=frozenset({"client"}),
-        types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.CreateTaskResult),
-        requires=c.REQUIREMENTS["tools/call"],
-        phase="ready",
-        traits=frozenset({"cancellable", "task_augmentable"}),
-        since="2024-11-05",
-    )
+CALL_TOOL: Final[
+    RequestSpec[m.CallToolRequestParams, m.CallToolResult, m.CallToolResult | m.CreateTaskResult]
+] = RequestSpec(
+    "tools/call",
+    senders=frozenset({"client"}),
+    types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.CreateTaskResult),
+    requires=c.REQUIREMENTS["tools/call"],
+    phase="ready",
+    traits=frozenset({"cancellable", "task_augmentable"}),
+    since="2024-11-05",
 )
 """`tools/call`: Run a tool.
 
@@ -507,15 +540,17 @@ Needs the capability `tools`.
 Needs the capability `tasks.requests.tools.call` if `task` is given.
 """
 
-LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult]] = RequestSpec(
-    "tools/list",
-    senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
-    params_required=False,
-    requires=c.REQUIREMENTS["tools/list"],
-    phase="ready",
-    traits=frozenset({"cancellable", "paginated"}),
-    since="2024-11-05",
+LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult, m.ListToolsResult]] = (
+    RequestSpec(
+        "tools/list",
+        senders=frozenset({"client"}),
+        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        params_required=False,
+        requires=c.REQUIREMENTS["tools/list"],
+        phase="ready",
+        traits=frozenset({"cancellable", "paginated"}),
+        since="2024-11-05",
+    )
 )
 """`tools/list`: List the tools a server offers.
 
@@ -523,7 +558,7 @@ Needs the capability `tools`.
 """
 
 
-REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType(
+REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
     {
         "completion/complete": COMPLETE,
         "elicitation/create": ELICIT,
@@ -566,7 +601,7 @@ NOTIFICATIONS: Final[Mapping[str, NotificationSpec[Any]]] = MappingProxyType(
 )
 """Notifications by wire name."""
 
-INPUT_REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType({})
+INPUT_REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType({})
 """Requests that only travel inside a result, as questions to the client, by wire name."""
 
 USER_REJECTED: Final = ErrorSpec(-1, "USER_REJECTED")

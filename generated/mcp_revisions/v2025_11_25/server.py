@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Literal, TypeVar, Unpack
 
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
-from mcp_protogen.runtime.rpc.peer import all_items, params_of
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.rpc.peer import all_items
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.questions import Answer, Form, ask_form, is_question
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+
 from . import methods
 from . import models as m
 
@@ -39,67 +40,22 @@ class Session(SessionBase):
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
-    @overload
+    async def ask(
+        self, message: str, form: type[T] | Form[T], **options: Unpack[CallOptions]
+    ) -> Answer[T]:
+        """Ask the user for a value of a type, in a form made of it (`elicitation/create`)."""
+        answer: Answer[T] = await ask_form(self, methods.ELICIT, message, form, options)
+        return answer
+
     async def elicit(
         self,
         message: str,
         requested_schema: m.ElicitRequestFormParamsRequestedSchema,
         *,
-        mode: Literal["form"] | None = ...,
-        meta: m.ElicitRequestFormParamsMeta | None = ...,
+        mode: Literal["form"] | None = None,
+        meta: m.ElicitRequestFormParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ElicitResult: ...
-    @overload
-    async def elicit(
-        self,
-        message: str,
-        requested_schema: m.ElicitRequestFormParamsRequestedSchema,
-        *,
-        task: m.TaskMetadata | None,
-        mode: Literal["form"] | None = ...,
-        meta: m.ElicitRequestFormParamsMeta | None = ...,
-        **options: Unpack[CallOptions],
-    ) -> m.ElicitResult | m.CreateTaskResult: ...
-    @overload
-    async def elicit(
-        self,
-        message: str,
-        *,
-        elicitation_id: str,
-        url: str,
-        meta: m.ElicitRequestURLParamsMeta | None = ...,
-        **options: Unpack[CallOptions],
-    ) -> m.ElicitResult: ...
-    @overload
-    async def elicit(
-        self,
-        message: str,
-        *,
-        task: m.TaskMetadata | None,
-        elicitation_id: str,
-        url: str,
-        meta: m.ElicitRequestURLParamsMeta | None = ...,
-        **options: Unpack[CallOptions],
-    ) -> m.ElicitResult | m.CreateTaskResult: ...
-    @overload
-    async def elicit(
-        self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ElicitResult | m.CreateTaskResult: ...
-    @overload
-    async def elicit(
-        self, message: str, form: type[T] | Form[T], /, **options: Unpack[CallOptions]
-    ) -> Answer[T]: ...
-    @overload
-    async def elicit(
-        self,
-        message: str,
-        form: type[T] | Form[T],
-        /,
-        *,
-        task: m.TaskMetadata,
-        **options: Unpack[CallOptions],
-    ) -> Answer[T] | m.CreateTaskResult: ...
-    async def elicit(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ElicitResult:
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
@@ -107,127 +63,126 @@ class Session(SessionBase):
         Needs the capability `elicitation.url` if `mode` is `url`.
         Should have the capability `tasks.requests.elicitation.create` if `task` is given.
         """
-        if is_question(*given):
-            return await ask_form(self, methods.ELICIT, *given, **options)
-        params = params_of(methods.ELICIT, given, options, ("message", "requested_schema"))
+        if is_question(requested_schema):
+            answer: m.ElicitResult = await ask_form(
+                self, methods.ELICIT, message, requested_schema, options
+            )
+            return answer
+        params = m.ElicitRequestFormParams(
+            message=message, requested_schema=requested_schema, mode=mode, meta=meta
+        )
         return await self.request(methods.ELICIT, params, **options)
 
-    @overload
+    async def elicit_url(
+        self,
+        message: str,
+        elicitation_id: str,
+        url: str,
+        *,
+        meta: m.ElicitRequestURLParamsMeta | None = None,
+        **options: Unpack[CallOptions],
+    ) -> m.ElicitResult:
+        """Ask the user for input (`elicitation/create`).
+
+        Needs the capability `elicitation`.
+        Needs the capability `elicitation.form` if `mode` is `form` or absent.
+        Needs the capability `elicitation.url` if `mode` is `url`.
+        Should have the capability `tasks.requests.elicitation.create` if `task` is given.
+        """
+        params = m.ElicitRequestURLParams(
+            message=message, elicitation_id=elicitation_id, url=url, meta=meta
+        )
+        return await self.request(methods.ELICIT, params, **options)
+
     async def notify_cancelled(
         self,
-        request_id: m.RequestId | None = ...,
-        reason: str | None = ...,
+        request_id: m.RequestId | None = None,
+        reason: str | None = None,
         *,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_cancelled(
-        self, params: m.CancelledNotificationParams | None = None
-    ) -> None: ...
-    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Give up a request that has not been answered (`notifications/cancelled`)."""
-        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
+        params = None
+        if request_id is not None or reason is not None or meta is not None:
+            params = m.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self.notify(methods.CANCELLED, params)
 
-    @overload
     async def notify_elicitation_complete(
-        self, elicitation_id: str, *, meta: dict[str, Any] | None = ...
-    ) -> None: ...
-    @overload
-    async def notify_elicitation_complete(
-        self, params: m.ElicitationCompleteNotificationParams
-    ) -> None: ...
-    async def notify_elicitation_complete(self, *given: Any, **options: Any) -> Any:
+        self, elicitation_id: str, *, meta: dict[str, Any] | None = None
+    ) -> None:
         """Report that a URL elicitation is concluded (`notifications/elicitation/complete`).
 
         Needs the capability `elicitation.url`.
         """
-        params = params_of(methods.ELICITATION_COMPLETE, given, options, ("elicitation_id",))
+        params = m.ElicitationCompleteNotificationParams(elicitation_id=elicitation_id, meta=meta)
         await self.notify(methods.ELICITATION_COMPLETE, params)
 
-    @overload
     async def notify_logging_message(
         self,
         level: m.LoggingLevel,
         data: Any,
-        logger: str | None = ...,
+        logger: str | None = None,
         *,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None: ...
-    async def notify_logging_message(self, *given: Any, **options: Any) -> Any:
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Send a log entry to the client (`notifications/message`).
 
         Needs the capability `logging` of its sender.
         """
-        params = params_of(methods.LOGGING_MESSAGE, given, options, ("level", "data", "logger"))
+        params = m.LoggingMessageNotificationParams(
+            level=level, data=data, logger=logger, meta=meta
+        )
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    @overload
     async def notify_progress(
         self,
         progress_token: m.ProgressToken,
         progress: int | float,
-        total: int | float | None = ...,
-        message: str | None = ...,
+        total: int | float | None = None,
+        message: str | None = None,
         *,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None: ...
-    async def notify_progress(self, *given: Any, **options: Any) -> Any:
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Report how far a request has come (`notifications/progress`)."""
-        params = params_of(
-            methods.PROGRESS, given, options, ("progress_token", "progress", "total", "message")
+        params = m.ProgressNotificationParams(
+            progress_token=progress_token,
+            progress=progress,
+            total=total,
+            message=message,
+            meta=meta,
         )
         await self.notify(methods.PROGRESS, params)
 
-    @overload
-    async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
-    @overload
-    async def notify_prompt_list_changed(
-        self, params: m.NotificationParams | None = None
-    ) -> None: ...
-    async def notify_prompt_list_changed(self, *given: Any, **options: Any) -> Any:
+    async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Report that the list of prompts has changed (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
-        params = params_of(methods.PROMPT_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.NotificationParams(meta=meta)
         await self.notify(methods.PROMPT_LIST_CHANGED, params)
 
-    @overload
-    async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
-    @overload
-    async def notify_resource_list_changed(
-        self, params: m.NotificationParams | None = None
-    ) -> None: ...
-    async def notify_resource_list_changed(self, *given: Any, **options: Any) -> Any:
+    async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Report that the list of resources has changed (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
-        params = params_of(methods.RESOURCE_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.NotificationParams(meta=meta)
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
-    @overload
     async def notify_resource_updated(
-        self, uri: str, *, meta: dict[str, Any] | None = ...
-    ) -> None: ...
-    @overload
-    async def notify_resource_updated(
-        self, params: m.ResourceUpdatedNotificationParams
-    ) -> None: ...
-    async def notify_resource_updated(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: dict[str, Any] | None = None
+    ) -> None:
         """Report that a resource has changed (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
-        params = params_of(methods.RESOURCE_UPDATED, given, options, ("uri",))
+        params = m.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
         await self.notify(methods.RESOURCE_UPDATED, params)
 
-    @overload
     async def notify_task_status(
         self,
         created_at: str,
@@ -236,108 +191,73 @@ class Session(SessionBase):
         task_id: str,
         ttl: int | None,
         *,
-        poll_interval: int | None = ...,
-        status_message: str | None = ...,
-        meta: dict[str, Any] | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_task_status(self, params: m.TaskStatusNotificationParams) -> None: ...
-    async def notify_task_status(self, *given: Any, **options: Any) -> Any:
+        poll_interval: int | None = None,
+        status_message: str | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         """Report that a task has changed its state (`notifications/tasks/status`).
 
         Needs the capability `tasks` of its sender.
         """
-        params = params_of(
-            methods.TASK_STATUS,
-            given,
-            options,
-            ("created_at", "last_updated_at", "status", "task_id", "ttl"),
+        params = m.TaskStatusNotificationParams(
+            created_at=created_at,
+            last_updated_at=last_updated_at,
+            status=status,
+            task_id=task_id,
+            ttl=ttl,
+            poll_interval=poll_interval,
+            status_message=status_message,
+            meta=meta,
         )
         await self.notify(methods.TASK_STATUS, params)
 
-    @overload
-    async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
-    @overload
-    async def notify_tool_list_changed(
-        self, params: m.NotificationParams | None = None
-    ) -> None: ...
-    async def notify_tool_list_changed(self, *given: Any, **options: Any) -> Any:
+    async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Report that the list of tools has changed (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
-        params = params_of(methods.TOOL_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.NotificationParams(meta=meta)
         await self.notify(methods.TOOL_LIST_CHANGED, params)
 
-    @overload
     async def ping(
-        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    @overload
-    async def ping(
-        self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult: ...
-    async def ping(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.EmptyResult:
         """Check that the other side is still there (`ping`)."""
-        params = params_of(methods.PING, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.RequestParams(meta=meta)
         return await self.request(methods.PING, params, **options)
 
-    @overload
     async def list_roots(
-        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
-    ) -> m.ListRootsResult: ...
-    @overload
-    async def list_roots(
-        self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListRootsResult: ...
-    async def list_roots(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
+    ) -> m.ListRootsResult:
         """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
         """
-        params = params_of(methods.LIST_ROOTS, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.RequestParams(meta=meta)
         return await self.request(methods.LIST_ROOTS, params, **options)
 
-    @overload
     async def create_message(
         self,
         messages: list[m.SamplingMessage],
         max_tokens: int,
         *,
-        include_context: Literal["none", "thisServer", "allServers"] | None = ...,
-        metadata: dict[str, Any] | None = ...,
-        model_preferences_: m.ModelPreferences | None = ...,
-        stop_sequences: list[str] | None = ...,
-        system_prompt: str | None = ...,
-        temperature: int | float | None = ...,
-        tool_choice: m.ToolChoice | None = ...,
-        tools: list[m.Tool] | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        metadata: dict[str, Any] | None = None,
+        model_preferences_: m.ModelPreferences | None = None,
+        stop_sequences: list[str] | None = None,
+        system_prompt: str | None = None,
+        temperature: int | float | None = None,
+        tool_choice: m.ToolChoice | None = None,
+        tools: list[m.Tool] | None = None,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CreateMessageResult: ...
-    @overload
-    async def create_message(
-        self,
-        messages: list[m.SamplingMessage],
-        max_tokens: int,
-        *,
-        task: m.TaskMetadata | None,
-        include_context: Literal["none", "thisServer", "allServers"] | None = ...,
-        metadata: dict[str, Any] | None = ...,
-        model_preferences_: m.ModelPreferences | None = ...,
-        stop_sequences: list[str] | None = ...,
-        system_prompt: str | None = ...,
-        temperature: int | float | None = ...,
-        tool_choice: m.ToolChoice | None = ...,
-        tools: list[m.Tool] | None = ...,
-        meta: m.RequestParamsMeta | None = ...,
-        **options: Unpack[CallOptions],
-    ) -> m.CreateMessageResult | m.CreateTaskResult: ...
-    @overload
-    async def create_message(
-        self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CreateMessageResult | m.CreateTaskResult: ...
-    async def create_message(self, *given: Any, **options: Any) -> Any:
+    ) -> m.CreateMessageResult:
         """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
@@ -346,104 +266,90 @@ class Session(SessionBase):
         Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is given.
         Should have the capability `tasks.requests.sampling.createMessage` if `task` is given.
         """
-        params = params_of(methods.CREATE_MESSAGE, given, options, ("messages", "max_tokens"))
+        params = m.CreateMessageRequestParams(
+            messages=messages,
+            max_tokens=max_tokens,
+            include_context=include_context,
+            metadata=metadata,
+            model_preferences_=model_preferences_,
+            stop_sequences=stop_sequences,
+            system_prompt=system_prompt,
+            temperature=temperature,
+            tool_choice=tool_choice,
+            tools=tools,
+            meta=meta,
+        )
         return await self.request(methods.CREATE_MESSAGE, params, **options)
 
-    @overload
     async def cancel_task(
         self,
         task_id: str,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CancelTaskResult: ...
-    @overload
-    async def cancel_task(
-        self, params: m.CancelTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CancelTaskResult: ...
-    async def cancel_task(self, *given: Any, **options: Any) -> Any:
+    ) -> m.CancelTaskResult:
         """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
         """
-        params = params_of(methods.CANCEL_TASK, given, options, ("task_id",))
+        params = m.CancelTaskRequestParams(task_id=task_id, meta=meta)
         return await self.request(methods.CANCEL_TASK, params, **options)
 
-    @overload
     async def get_task(
         self,
         task_id: str,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetTaskResult: ...
-    @overload
-    async def get_task(
-        self, params: m.GetTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetTaskResult: ...
-    async def get_task(self, *given: Any, **options: Any) -> Any:
+    ) -> m.GetTaskResult:
         """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
         """
-        params = params_of(methods.GET_TASK, given, options, ("task_id",))
+        params = m.GetTaskRequestParams(task_id=task_id, meta=meta)
         return await self.request(methods.GET_TASK, params, **options)
 
-    @overload
     async def list_tasks(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListTasksResult: ...
-    @overload
-    async def list_tasks(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListTasksResult: ...
-    async def list_tasks(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListTasksResult:
         """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
         """
-        params = params_of(methods.LIST_TASKS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return await self.request(methods.LIST_TASKS, params, **options)
 
-    @overload
     def iter_tasks(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Task]: ...
-    @overload
-    def iter_tasks(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Task]: ...
-    def iter_tasks(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Task]:
         """Yield the items of `tasks/list`, page by page, as one list."""
-        params = params_of(methods.LIST_TASKS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
         return all_items(self, methods.LIST_TASKS, lambda result: result.tasks, params, options)
 
-    @overload
     async def get_task_payload(
         self,
         task_id: str,
         *,
-        meta: m.RequestParamsMeta | None = ...,
+        meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetTaskPayloadResult: ...
-    @overload
-    async def get_task_payload(
-        self, params: m.GetTaskPayloadRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetTaskPayloadResult: ...
-    async def get_task_payload(self, *given: Any, **options: Any) -> Any:
+    ) -> m.GetTaskPayloadResult:
         """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
         """
-        params = params_of(methods.GET_TASK_PAYLOAD, given, options, ("task_id",))
+        params = m.GetTaskPayloadRequestParams(task_id=task_id, meta=meta)
         return await self.request(methods.GET_TASK_PAYLOAD, params, **options)
 
 
@@ -456,7 +362,7 @@ class Server(ServerBase[Session]):
     """The name and version of the server; the name of its class if this is None."""
     instructions: str | None = None
     """Instructions for a model that uses this server."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "completion/complete": (methods.COMPLETE, "on_complete"),
             "logging/setLevel": (methods.SET_LEVEL, "on_set_level"),

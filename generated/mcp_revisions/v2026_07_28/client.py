@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 from mcp_protogen.runtime.client.base import ClientBase
 from mcp_protogen.runtime.client.tool_results import ReadAs, reader
 from mcp_protogen.runtime.core.errors import MethodNotFound
+from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_protogen.runtime.core.options import CallOptions
-from mcp_protogen.runtime.rpc.peer import all_items, params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.rpc.peer import all_items
+
 from . import methods
 from . import models as m
 
@@ -29,8 +31,8 @@ class Client(ClientBase):
     TABLE = methods.TABLE
     info: m.Implementation | None = None
     """The name and version of the client; the name of its class if this is None."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
-    INPUT_REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
+    INPUT_REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "elicitation/create": (methods.ELICIT, "on_elicit"),
             "roots/list": (methods.LIST_ROOTS, "on_list_roots"),
@@ -84,199 +86,178 @@ class Client(ClientBase):
         )
         return response
 
-    @overload
     async def complete(
         self,
         ref: m.CompleteRequestParamsRef,
         argument: m.CompleteRequestParamsArgument,
-        context: m.CompleteRequestParamsContext | None = ...,
+        context: m.CompleteRequestParamsContext | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CompleteResult: ...
-    @overload
-    async def complete(
-        self, params: m.CompleteRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CompleteResult: ...
-    async def complete(self, *given: Any, **options: Any) -> Any:
+    ) -> m.CompleteResult:
         """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
-        params = params_of(methods.COMPLETE, given, options, ("ref", "argument", "context"))
+        params = m.CompleteRequestParams(
+            ref=ref, argument=argument, context=context, meta=SUPPLIED if meta is None else meta
+        )
         return await self.request(methods.COMPLETE, params, **options)
 
-    @overload
     async def notify_cancelled(
         self,
         request_id: m.RequestId,
-        reason: str | None = ...,
+        reason: str | None = None,
         *,
-        meta: m.NotificationMetaObject | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None: ...
-    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
+        meta: m.NotificationMetaObject | None = None,
+    ) -> None:
         """Give up a request; from a server, end a listen stream (`notifications/cancelled`)."""
-        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
+        params = m.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self.notify(methods.CANCELLED, params)
 
-    @overload
     async def get_prompt(
         self,
         name: str,
-        arguments: dict[str, str] | None = ...,
+        arguments: dict[str, str] | None = None,
         *,
-        input_responses: m.InputResponses | None = ...,
-        request_state: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        input_responses: m.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.GetPromptResult: ...
-    @overload
-    async def get_prompt(
-        self, params: m.GetPromptRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetPromptResult: ...
-    async def get_prompt(self, *given: Any, **options: Any) -> Any:
+    ) -> m.GetPromptResult:
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
-        params = params_of(methods.GET_PROMPT, given, options, ("name", "arguments"))
-        return await self.__mcp_runtime__.complete(methods.GET_PROMPT, params, options)
+        params = m.GetPromptRequestParams(
+            name=name,
+            arguments=arguments,
+            input_responses=input_responses,
+            request_state=request_state,
+            meta=SUPPLIED if meta is None else meta,
+        )
+        return await self.request(methods.GET_PROMPT, params, **options)
 
-    @overload
     async def list_prompts(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListPromptsResult: ...
-    @overload
-    async def list_prompts(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListPromptsResult: ...
-    async def list_prompts(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListPromptsResult:
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
-        params = params_of(methods.LIST_PROMPTS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return await self.request(methods.LIST_PROMPTS, params, **options)
 
-    @overload
     def iter_prompts(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Prompt]: ...
-    @overload
-    def iter_prompts(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Prompt]: ...
-    def iter_prompts(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Prompt]:
         """Yield the items of `prompts/list`, page by page, as one list."""
-        params = params_of(methods.LIST_PROMPTS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
 
-    @overload
     async def list_resources(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListResourcesResult: ...
-    @overload
-    async def list_resources(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListResourcesResult: ...
-    async def list_resources(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListResourcesResult:
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.LIST_RESOURCES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return await self.request(methods.LIST_RESOURCES, params, **options)
 
-    @overload
     def iter_resources(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Resource]: ...
-    @overload
-    def iter_resources(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Resource]: ...
-    def iter_resources(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Resource]:
         """Yield the items of `resources/list`, page by page, as one list."""
-        params = params_of(methods.LIST_RESOURCES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return all_items(
             self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
         )
 
-    @overload
     async def read_resource(
         self,
         uri: str,
         *,
-        input_responses: m.InputResponses | None = ...,
-        request_state: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        input_responses: m.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ReadResourceResult: ...
-    @overload
-    async def read_resource(
-        self, params: m.ReadResourceRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ReadResourceResult: ...
-    async def read_resource(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ReadResourceResult:
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.READ_RESOURCE, given, options, ("uri",))
-        return await self.__mcp_runtime__.complete(methods.READ_RESOURCE, params, options)
+        params = m.ReadResourceRequestParams(
+            uri=uri,
+            input_responses=input_responses,
+            request_state=request_state,
+            meta=SUPPLIED if meta is None else meta,
+        )
+        return await self.request(methods.READ_RESOURCE, params, **options)
 
-    @overload
     async def list_resource_templates(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListResourceTemplatesResult: ...
-    @overload
-    async def list_resource_templates(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListResourceTemplatesResult: ...
-    async def list_resource_templates(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListResourceTemplatesResult:
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
-        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return await self.request(methods.LIST_RESOURCE_TEMPLATES, params, **options)
 
-    @overload
     def iter_resource_templates(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.ResourceTemplate]: ...
-    @overload
-    def iter_resource_templates(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.ResourceTemplate]: ...
-    def iter_resource_templates(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.ResourceTemplate]:
         """Yield the items of `resources/templates/list`, page by page, as one list."""
-        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return all_items(
             self,
             methods.LIST_RESOURCE_TEMPLATES,
@@ -285,45 +266,37 @@ class Client(ClientBase):
             options,
         )
 
-    @overload
     async def discover(
-        self, *, meta: m.RequestMetaObject = ..., **options: Unpack[CallOptions]
-    ) -> m.DiscoverResult: ...
-    @overload
-    async def discover(
-        self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.DiscoverResult: ...
-    async def discover(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.RequestMetaObject | None = None, **options: Unpack[CallOptions]
+    ) -> m.DiscoverResult:
         """Find out which versions and features a server supports (`server/discover`)."""
-        params = params_of(methods.DISCOVER, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.RequestParams(meta=meta)
         return await self.request(methods.DISCOVER, params, **options)
 
-    @overload
     async def subscriptions_listen(
         self,
         notifications: m.SubscriptionFilter,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.SubscriptionsListenResult: ...
-    @overload
-    async def subscriptions_listen(
-        self, params: m.SubscriptionsListenRequestParams, **options: Unpack[CallOptions]
-    ) -> m.SubscriptionsListenResult: ...
-    async def subscriptions_listen(self, *given: Any, **options: Any) -> Any:
+    ) -> m.SubscriptionsListenResult:
         """Open a stream of the notifications asked for (`subscriptions/listen`)."""
-        params = params_of(methods.SUBSCRIPTIONS_LISTEN, given, options, ("notifications",))
+        params = m.SubscriptionsListenRequestParams(
+            notifications=notifications, meta=SUPPLIED if meta is None else meta
+        )
         return await self.request(methods.SUBSCRIPTIONS_LISTEN, params, **options)
 
     @overload
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        input_responses: m.InputResponses | None = ...,
-        request_state: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        input_responses: m.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         check: bool = ...,
         **options: Unpack[CallOptions],
     ) -> m.CallToolResult: ...
@@ -331,11 +304,11 @@ class Client(ClientBase):
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        input_responses: m.InputResponses | None = ...,
-        request_state: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        input_responses: m.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         as_: ReadAs[T],
         check: Literal[True] = ...,
         **options: Unpack[CallOptions],
@@ -344,84 +317,73 @@ class Client(ClientBase):
     async def call_tool(
         self,
         name: str,
-        arguments: dict[str, Any] | None = ...,
+        arguments: dict[str, Any] | None = None,
         *,
-        input_responses: m.InputResponses | None = ...,
-        request_state: str | None = ...,
-        meta: m.RequestMetaObject = ...,
-        as_: ReadAs[T],
-        check: bool,
-        **options: Unpack[CallOptions],
-    ) -> T | m.CallToolResult: ...
-    @overload
-    async def call_tool(
-        self, params: m.CallToolRequestParams, *, check: bool = ..., **options: Unpack[CallOptions]
-    ) -> m.CallToolResult: ...
-    @overload
-    async def call_tool(
-        self,
-        params: m.CallToolRequestParams,
-        *,
-        as_: ReadAs[T],
-        check: Literal[True] = ...,
-        **options: Unpack[CallOptions],
-    ) -> T: ...
-    @overload
-    async def call_tool(
-        self,
-        params: m.CallToolRequestParams,
-        *,
+        input_responses: m.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         as_: ReadAs[T],
         check: bool,
         **options: Unpack[CallOptions],
     ) -> T | m.CallToolResult: ...
     async def call_tool(
-        self, *given: Any, as_: Any = None, check: bool | None = None, **options: Any
-    ) -> Any:
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        input_responses: m.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: m.RequestMetaObject | None = None,
+        as_: ReadAs[T] | None = None,
+        check: bool | None = None,
+        **options: Unpack[CallOptions],
+    ) -> T | m.CallToolResult:
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         """
-        params = params_of(methods.CALL_TOOL, given, options, ("name", "arguments"))
-        read = reader(methods.CALL_TOOL, params, as_, check) if as_ is not None or check else None
-        result = await self.__mcp_runtime__.complete(methods.CALL_TOOL, params, options)
+        params = m.CallToolRequestParams(
+            name=name,
+            arguments=arguments,
+            input_responses=input_responses,
+            request_state=request_state,
+            meta=SUPPLIED if meta is None else meta,
+        )
+        read = reader(methods.CALL_TOOL, as_, check) if as_ is not None or check else None
+        result = await self.request(methods.CALL_TOOL, params, **options)
         return read(result) if read else result
 
-    @overload
     async def list_tools(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListToolsResult: ...
-    @overload
-    async def list_tools(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListToolsResult: ...
-    async def list_tools(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListToolsResult:
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
-        params = params_of(methods.LIST_TOOLS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return await self.request(methods.LIST_TOOLS, params, **options)
 
-    @overload
     def iter_tools(
         self,
-        cursor: str | None = ...,
+        cursor: str | None = None,
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Tool]: ...
-    @overload
-    def iter_tools(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Tool]: ...
-    def iter_tools(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Tool]:
         """Yield the items of `tools/list`, page by page, as one list."""
-        params = params_of(methods.LIST_TOOLS, given, options, ("cursor",))
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:

@@ -9,8 +9,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from mcp_protogen.runtime.core.spec import (
+    AnyRequest,
+    ErrorSpec,
+    Lenient,
+    NotificationSpec,
+    RequestSpec,
+    Rules,
+)
 from mcp_protogen.runtime.messages.method_table import MethodTable
-from mcp_protogen.runtime.core.spec import ErrorSpec, Lenient, NotificationSpec, RequestSpec, Rules
+
 from . import capabilities as c
 from . import models as m
 
@@ -75,21 +83,23 @@ __all__ = [
 REVISION: Final = "2026-07-28"
 """The revision that this table describes."""
 
-COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult]] = RequestSpec(
-    "completion/complete",
-    senders=frozenset({"client"}),
-    types=lambda: (m.CompleteRequestParams, m.CompleteResult),
-    requires=c.REQUIREMENTS["completion/complete"],
-    phase="any",
-    traits=frozenset({"cancellable"}),
-    since="2024-11-05",
+COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.CompleteResult]] = (
+    RequestSpec(
+        "completion/complete",
+        senders=frozenset({"client"}),
+        types=lambda: (m.CompleteRequestParams, m.CompleteResult),
+        requires=c.REQUIREMENTS["completion/complete"],
+        phase="any",
+        traits=frozenset({"cancellable"}),
+        since="2024-11-05",
+    )
 )
 """`completion/complete`: Propose values for an argument of a prompt or template.
 
 Needs the capability `completions`.
 """
 
-ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult]] = RequestSpec(
+ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult, m.ElicitResult]] = RequestSpec(
     "elicitation/create",
     senders=frozenset({"server"}),
     types=lambda: (m.ElicitRequestParams, m.ElicitResult),
@@ -203,7 +213,9 @@ Needs the capability `tools.listChanged` of its sender.
 """
 
 GET_PROMPT: Final[
-    RequestSpec[m.GetPromptRequestParams, m.GetPromptResult | m.InputRequiredResult]
+    RequestSpec[
+        m.GetPromptRequestParams, m.GetPromptResult, m.GetPromptResult | m.InputRequiredResult
+    ]
 ] = RequestSpec(
     "prompts/get",
     senders=frozenset({"client"}),
@@ -218,7 +230,9 @@ GET_PROMPT: Final[
 Needs the capability `prompts`.
 """
 
-LIST_PROMPTS: Final[RequestSpec[m.PaginatedRequestParams, m.ListPromptsResult]] = RequestSpec(
+LIST_PROMPTS: Final[
+    RequestSpec[m.PaginatedRequestParams, m.ListPromptsResult, m.ListPromptsResult]
+] = RequestSpec(
     "prompts/list",
     senders=frozenset({"client"}),
     types=lambda: (m.PaginatedRequestParams, m.ListPromptsResult),
@@ -232,7 +246,9 @@ LIST_PROMPTS: Final[RequestSpec[m.PaginatedRequestParams, m.ListPromptsResult]] 
 Needs the capability `prompts`.
 """
 
-LIST_RESOURCES: Final[RequestSpec[m.PaginatedRequestParams, m.ListResourcesResult]] = RequestSpec(
+LIST_RESOURCES: Final[
+    RequestSpec[m.PaginatedRequestParams, m.ListResourcesResult, m.ListResourcesResult]
+] = RequestSpec(
     "resources/list",
     senders=frozenset({"client"}),
     types=lambda: (m.PaginatedRequestParams, m.ListResourcesResult),
@@ -247,7 +263,11 @@ Needs the capability `resources`.
 """
 
 READ_RESOURCE: Final[
-    RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResult | m.InputRequiredResult]
+    RequestSpec[
+        m.ReadResourceRequestParams,
+        m.ReadResourceResult,
+        m.ReadResourceResult | m.InputRequiredResult,
+    ]
 ] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
@@ -263,7 +283,9 @@ Needs the capability `resources`.
 """
 
 LIST_RESOURCE_TEMPLATES: Final[
-    RequestSpec[m.PaginatedRequestParams, m.ListResourceTemplatesResult]
+    RequestSpec[
+        m.PaginatedRequestParams, m.ListResourceTemplatesResult, m.ListResourceTemplatesResult
+    ]
 ] = RequestSpec(
     "resources/templates/list",
     senders=frozenset({"client"}),
@@ -278,31 +300,33 @@ LIST_RESOURCE_TEMPLATES: Final[
 Needs the capability `resources`.
 """
 
-LIST_ROOTS: Final[RequestSpec[m.ListRootsRequestParams, m.ListRootsResult]] = RequestSpec(
-    "roots/list",
-    senders=frozenset({"server"}),
-    types=lambda: (m.ListRootsRequestParams, m.ListRootsResult),
-    params_required=False,
-    requires=c.REQUIREMENTS["roots/list"],
-    phase="any",
-    since="2024-11-05",
-    deprecated="2026-07-28",
+LIST_ROOTS: Final[RequestSpec[m.ListRootsRequestParams, m.ListRootsResult, m.ListRootsResult]] = (
+    RequestSpec(
+        "roots/list",
+        senders=frozenset({"server"}),
+        types=lambda: (m.ListRootsRequestParams, m.ListRootsResult),
+        params_required=False,
+        requires=c.REQUIREMENTS["roots/list"],
+        phase="any",
+        since="2024-11-05",
+        deprecated="2026-07-28",
+    )
 )
 """`roots/list`: List the directories and files the server may work on. Deprecated.
 
 Needs the capability `roots`.
 """
 
-CREATE_MESSAGE: Final[RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult]] = (
-    RequestSpec(
-        "sampling/createMessage",
-        senders=frozenset({"server"}),
-        types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
-        requires=c.REQUIREMENTS["sampling/createMessage"],
-        phase="any",
-        since="2024-11-05",
-        deprecated="2026-07-28",
-    )
+CREATE_MESSAGE: Final[
+    RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult, m.CreateMessageResult]
+] = RequestSpec(
+    "sampling/createMessage",
+    senders=frozenset({"server"}),
+    types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
+    requires=c.REQUIREMENTS["sampling/createMessage"],
+    phase="any",
+    since="2024-11-05",
+    deprecated="2026-07-28",
 )
 """`sampling/createMessage`: Sample a model through the client. Deprecated.
 
@@ -311,7 +335,7 @@ Should have the capability `sampling.context` if `includeContext` is `thisServer
 Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is given.
 """
 
-DISCOVER: Final[RequestSpec[m.RequestParams, m.DiscoverResult]] = RequestSpec(
+DISCOVER: Final[RequestSpec[m.RequestParams, m.DiscoverResult, m.DiscoverResult]] = RequestSpec(
     "server/discover",
     senders=frozenset({"client"}),
     types=lambda: (m.RequestParams, m.DiscoverResult),
@@ -322,7 +346,9 @@ DISCOVER: Final[RequestSpec[m.RequestParams, m.DiscoverResult]] = RequestSpec(
 """`server/discover`: Find out which versions and features a server supports."""
 
 SUBSCRIPTIONS_LISTEN: Final[
-    RequestSpec[m.SubscriptionsListenRequestParams, m.SubscriptionsListenResult]
+    RequestSpec[
+        m.SubscriptionsListenRequestParams, m.SubscriptionsListenResult, m.SubscriptionsListenResult
+    ]
 ] = RequestSpec(
     "subscriptions/listen",
     senders=frozenset({"client"}),
@@ -333,30 +359,32 @@ SUBSCRIPTIONS_LISTEN: Final[
 )
 """`subscriptions/listen`: Open a stream of the notifications asked for."""
 
-CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult | m.InputRequiredResult]] = (
-    RequestSpec(
-        "tools/call",
-        senders=frozenset({"client"}),
-        types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.InputRequiredResult),
-        requires=c.REQUIREMENTS["tools/call"],
-        phase="any",
-        traits=frozenset({"cancellable", "may_require_input"}),
-        since="2024-11-05",
-    )
+CALL_TOOL: Final[
+    RequestSpec[m.CallToolRequestParams, m.CallToolResult, m.CallToolResult | m.InputRequiredResult]
+] = RequestSpec(
+    "tools/call",
+    senders=frozenset({"client"}),
+    types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.InputRequiredResult),
+    requires=c.REQUIREMENTS["tools/call"],
+    phase="any",
+    traits=frozenset({"cancellable", "may_require_input"}),
+    since="2024-11-05",
 )
 """`tools/call`: Run a tool.
 
 Needs the capability `tools`.
 """
 
-LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult]] = RequestSpec(
-    "tools/list",
-    senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
-    requires=c.REQUIREMENTS["tools/list"],
-    phase="any",
-    traits=frozenset({"cacheable", "cancellable", "paginated"}),
-    since="2024-11-05",
+LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult, m.ListToolsResult]] = (
+    RequestSpec(
+        "tools/list",
+        senders=frozenset({"client"}),
+        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        requires=c.REQUIREMENTS["tools/list"],
+        phase="any",
+        traits=frozenset({"cacheable", "cancellable", "paginated"}),
+        since="2024-11-05",
+    )
 )
 """`tools/list`: List the tools a server offers.
 
@@ -364,7 +392,7 @@ Needs the capability `tools`.
 """
 
 
-REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType(
+REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
     {
         "completion/complete": COMPLETE,
         "prompts/get": GET_PROMPT,
@@ -394,7 +422,7 @@ NOTIFICATIONS: Final[Mapping[str, NotificationSpec[Any]]] = MappingProxyType(
 )
 """Notifications by wire name."""
 
-INPUT_REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType(
+INPUT_REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
     {
         "elicitation/create": ELICIT,
         "roots/list": LIST_ROOTS,

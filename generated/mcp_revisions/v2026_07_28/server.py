@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Literal, TypeVar, Unpack
 
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
-from mcp_protogen.runtime.rpc.peer import params_of
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.questions import Answer, Form, ask_form, is_question
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+
 from . import methods
 from . import models as m
 
@@ -39,7 +39,7 @@ class Session(SessionBase):
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
-    def ask(
+    def input_required(
         self, requests: Mapping[str, m.InputRequest], state: Any = None
     ) -> m.InputRequiredResult:
         """Return a result that asks the client for more input, each request under a key.
@@ -50,207 +50,179 @@ class Session(SessionBase):
         """
         return m.InputRequiredResult(**self.__mcp_runtime__.ask(requests, state))
 
-    @overload
+    async def ask(
+        self, message: str, form: type[T] | Form[T], **options: Unpack[CallOptions]
+    ) -> Answer[T]:
+        """Ask the user for a value of a type, in a form made of it (`elicitation/create`)."""
+        answer: Answer[T] = await ask_form(self, methods.ELICIT, message, form, options)
+        return answer
+
     async def elicit(
         self,
         message: str,
         requested_schema: m.ElicitRequestFormParamsRequestedSchema,
         *,
-        mode: Literal["form"] | None = ...,
+        mode: Literal["form"] | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ElicitResult: ...
-    @overload
-    async def elicit(
-        self, message: str, *, url: str, **options: Unpack[CallOptions]
-    ) -> m.ElicitResult: ...
-    @overload
-    async def elicit(
-        self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ElicitResult: ...
-    @overload
-    async def elicit(
-        self, message: str, form: type[T] | Form[T], /, **options: Unpack[CallOptions]
-    ) -> Answer[T]: ...
-    async def elicit(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ElicitResult:
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
         Needs the capability `elicitation.url` if `mode` is `url`.
         """
-        if is_question(*given):
-            return await ask_form(self, methods.ELICIT, *given, **options)
-        params = params_of(methods.ELICIT, given, options, ("message", "requested_schema"))
+        if is_question(requested_schema):
+            answer: m.ElicitResult = await ask_form(
+                self, methods.ELICIT, message, requested_schema, options
+            )
+            return answer
+        params = m.ElicitRequestFormParams(
+            message=message, requested_schema=requested_schema, mode=mode
+        )
         return await self.request(methods.ELICIT, params, **options)
 
-    @overload
+    async def elicit_url(
+        self, message: str, url: str, **options: Unpack[CallOptions]
+    ) -> m.ElicitResult:
+        """Ask the user for input (`elicitation/create`).
+
+        Needs the capability `elicitation`.
+        Needs the capability `elicitation.form` if `mode` is `form` or absent.
+        Needs the capability `elicitation.url` if `mode` is `url`.
+        """
+        params = m.ElicitRequestURLParams(message=message, url=url)
+        return await self.request(methods.ELICIT, params, **options)
+
     async def notify_cancelled(
         self,
         request_id: m.RequestId,
-        reason: str | None = ...,
+        reason: str | None = None,
         *,
-        meta: m.NotificationMetaObject | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None: ...
-    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
+        meta: m.NotificationMetaObject | None = None,
+    ) -> None:
         """Give up a request; from a server, end a listen stream (`notifications/cancelled`)."""
-        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
+        params = m.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self.notify(methods.CANCELLED, params)
 
-    @overload
     async def notify_logging_message(
         self,
         level: m.LoggingLevel,
         data: Any,
-        logger: str | None = ...,
+        logger: str | None = None,
         *,
-        meta: m.NotificationMetaObject | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None: ...
-    async def notify_logging_message(self, *given: Any, **options: Any) -> Any:
+        meta: m.NotificationMetaObject | None = None,
+    ) -> None:
         """Send a log entry to a request that asked for entries (`notifications/message`).
         Deprecated.
 
         Needs the capability `logging` of its sender.
         """
-        params = params_of(methods.LOGGING_MESSAGE, given, options, ("level", "data", "logger"))
+        params = m.LoggingMessageNotificationParams(
+            level=level, data=data, logger=logger, meta=meta
+        )
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    @overload
     async def notify_progress(
         self,
         progress_token: m.ProgressToken,
         progress: int | float,
-        total: int | float | None = ...,
-        message: str | None = ...,
+        total: int | float | None = None,
+        message: str | None = None,
         *,
-        meta: m.NotificationMetaObject | None = ...,
-    ) -> None: ...
-    @overload
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None: ...
-    async def notify_progress(self, *given: Any, **options: Any) -> Any:
+        meta: m.NotificationMetaObject | None = None,
+    ) -> None:
         """Report how far a request has come (`notifications/progress`)."""
-        params = params_of(
-            methods.PROGRESS, given, options, ("progress_token", "progress", "total", "message")
+        params = m.ProgressNotificationParams(
+            progress_token=progress_token,
+            progress=progress,
+            total=total,
+            message=message,
+            meta=meta,
         )
         await self.notify(methods.PROGRESS, params)
 
-    @overload
     async def notify_prompt_list_changed(
-        self, *, meta: m.NotificationMetaObject | None = ...
-    ) -> None: ...
-    @overload
-    async def notify_prompt_list_changed(
-        self, params: m.NotificationParams | None = None
-    ) -> None: ...
-    async def notify_prompt_list_changed(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.NotificationMetaObject | None = None
+    ) -> None:
         """Report, on a listen stream, a changed list (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
-        params = params_of(methods.PROMPT_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.NotificationParams(meta=meta)
         await self.notify(methods.PROMPT_LIST_CHANGED, params)
 
-    @overload
     async def notify_resource_list_changed(
-        self, *, meta: m.NotificationMetaObject | None = ...
-    ) -> None: ...
-    @overload
-    async def notify_resource_list_changed(
-        self, params: m.NotificationParams | None = None
-    ) -> None: ...
-    async def notify_resource_list_changed(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.NotificationMetaObject | None = None
+    ) -> None:
         """Report, on a listen stream, a changed list (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
-        params = params_of(methods.RESOURCE_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.NotificationParams(meta=meta)
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
-    @overload
     async def notify_resource_updated(
-        self, uri: str, *, meta: m.NotificationMetaObject | None = ...
-    ) -> None: ...
-    @overload
-    async def notify_resource_updated(
-        self, params: m.ResourceUpdatedNotificationParams
-    ) -> None: ...
-    async def notify_resource_updated(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.NotificationMetaObject | None = None
+    ) -> None:
         """Report, on a listen stream, a changed resource (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
-        params = params_of(methods.RESOURCE_UPDATED, given, options, ("uri",))
+        params = m.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
         await self.notify(methods.RESOURCE_UPDATED, params)
 
-    @overload
     async def notify_subscriptions_acknowledged(
-        self, notifications: m.SubscriptionFilter, *, meta: m.NotificationMetaObject | None = ...
-    ) -> None: ...
-    @overload
-    async def notify_subscriptions_acknowledged(
-        self, params: m.SubscriptionsAcknowledgedNotificationParams
-    ) -> None: ...
-    async def notify_subscriptions_acknowledged(self, *given: Any, **options: Any) -> Any:
+        self, notifications: m.SubscriptionFilter, *, meta: m.NotificationMetaObject | None = None
+    ) -> None:
         """Confirm a subscription and its terms (`notifications/subscriptions/acknowledged`)."""
-        params = params_of(methods.SUBSCRIPTIONS_ACKNOWLEDGED, given, options, ("notifications",))
+        params = m.SubscriptionsAcknowledgedNotificationParams(
+            notifications=notifications, meta=meta
+        )
         await self.notify(methods.SUBSCRIPTIONS_ACKNOWLEDGED, params)
 
-    @overload
     async def notify_tool_list_changed(
-        self, *, meta: m.NotificationMetaObject | None = ...
-    ) -> None: ...
-    @overload
-    async def notify_tool_list_changed(
-        self, params: m.NotificationParams | None = None
-    ) -> None: ...
-    async def notify_tool_list_changed(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.NotificationMetaObject | None = None
+    ) -> None:
         """Report, on a listen stream, a changed list (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
-        params = params_of(methods.TOOL_LIST_CHANGED, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.NotificationParams(meta=meta)
         await self.notify(methods.TOOL_LIST_CHANGED, params)
 
-    @overload
     async def list_roots(
-        self, *, meta: m.MetaObject | None = ..., **options: Unpack[CallOptions]
-    ) -> m.ListRootsResult: ...
-    @overload
-    async def list_roots(
-        self, params: m.ListRootsRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListRootsResult: ...
-    async def list_roots(self, *given: Any, **options: Any) -> Any:
+        self, *, meta: m.MetaObject | None = None, **options: Unpack[CallOptions]
+    ) -> m.ListRootsResult:
         """List the directories and files the server may work on (`roots/list`). Deprecated.
 
         Needs the capability `roots`.
         """
-        params = params_of(methods.LIST_ROOTS, given, options, ())
+        params = None
+        if meta is not None:
+            params = m.ListRootsRequestParams(meta=meta)
         return await self.request(methods.LIST_ROOTS, params, **options)
 
-    @overload
     async def create_message(
         self,
         messages: list[m.SamplingMessage],
         max_tokens: int,
         *,
-        include_context: Literal["none", "thisServer", "allServers"] | None = ...,
-        metadata: m.JSONObject | None = ...,
-        model_preferences_: m.ModelPreferences | None = ...,
-        stop_sequences: list[str] | None = ...,
-        system_prompt: str | None = ...,
-        temperature: int | float | None = ...,
-        tool_choice: m.ToolChoice | None = ...,
-        tools: list[m.Tool] | None = ...,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        metadata: m.JSONObject | None = None,
+        model_preferences_: m.ModelPreferences | None = None,
+        stop_sequences: list[str] | None = None,
+        system_prompt: str | None = None,
+        temperature: int | float | None = None,
+        tool_choice: m.ToolChoice | None = None,
+        tools: list[m.Tool] | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.CreateMessageResult: ...
-    @overload
-    async def create_message(
-        self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CreateMessageResult: ...
-    async def create_message(self, *given: Any, **options: Any) -> Any:
+    ) -> m.CreateMessageResult:
         """Sample a model through the client (`sampling/createMessage`). Deprecated.
 
         Needs the capability `sampling`.
@@ -258,7 +230,18 @@ class Session(SessionBase):
         `allServers`.
         Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is given.
         """
-        params = params_of(methods.CREATE_MESSAGE, given, options, ("messages", "max_tokens"))
+        params = m.CreateMessageRequestParams(
+            messages=messages,
+            max_tokens=max_tokens,
+            include_context=include_context,
+            metadata=metadata,
+            model_preferences_=model_preferences_,
+            stop_sequences=stop_sequences,
+            system_prompt=system_prompt,
+            temperature=temperature,
+            tool_choice=tool_choice,
+            tools=tools,
+        )
         return await self.request(methods.CREATE_MESSAGE, params, **options)
 
 
@@ -271,7 +254,7 @@ class Server(ServerBase[Session]):
     """The name and version of the server; the name of its class if this is None."""
     instructions: str | None = None
     """Instructions for a model that uses this server."""
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "completion/complete": (methods.COMPLETE, "on_complete"),
             "prompts/get": (methods.GET_PROMPT, "on_get_prompt"),

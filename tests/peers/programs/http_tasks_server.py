@@ -27,7 +27,7 @@ class OfHandshake(Working, handshake.Server):
         """Let a model of the client say something."""
         said = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
         params = m.CreateMessageRequestParams(messages=[said], max_tokens=10, task=TASK)
-        created = await session.create_message(params)
+        created = await session.request_once(handshake.methods.CREATE_MESSAGE, params)
         answer: Any = await RequestedTask(session, created, m.CreateMessageResult).result()
         return f"{answer.model} {answer.content.text}"
 
@@ -38,7 +38,7 @@ class OfHandshake(Working, handshake.Server):
             {"type": "object", "properties": {"name": {"type": "string"}}}
         )
         params = m.ElicitRequestFormParams(message="Your name?", requested_schema=form, task=TASK)
-        created = await session.elicit(params)
+        created = await session.request_once(handshake.methods.ELICIT, params)
         answer = await RequestedTask(session, created, m.ElicitResult).result()
         return f"{answer.action} {(answer.content or {}).get('name')}"
 

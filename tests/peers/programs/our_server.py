@@ -121,14 +121,13 @@ class Tools:
         ):
             return "not asked"
         form = {"type": "object", "properties": {name: FIELDS[name]}, "required": [name]}
-        answer = await session.elicit(kind(message=f"Your {name}?", requested_schema=form))
+        answer = await session.elicit(f"Your {name}?", form)
         return f"{answer.action} {answer.content[name]}"
 
     async def tool_sample(self, session: Any, arguments: Any) -> str:
         m = self.models
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        params = m.CreateMessageRequestParams(messages=[question], max_tokens=10)
-        answer = await session.create_message(params)
+        answer = await session.create_message([question], 10)
         return f"{answer.model} {answer.content.text}"
 
     async def tool_roots(self, session: Any, arguments: Any) -> str:

@@ -11,8 +11,8 @@ from json import dumps
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from mcp_protogen.runtime.http.auth.signing import PrivateKey
-from mcp_protogen.runtime.http.auth.steps import Fetch, Fetched
+from mcp_protogen.runtime.features.auth.signing import PrivateKey
+from mcp_protogen.runtime.features.auth.steps import Fetch, Fetched
 
 from support.auth.playing import NOT_FOUND, document
 

@@ -13,8 +13,8 @@ from json import dumps, loads
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError
-from mcp_protogen.runtime.http.auth.steps import (
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError
+from mcp_protogen.runtime.features.auth.steps import (
     Answer,
     AssertionRequest,
     AuthorizationRequest,

@@ -4,9 +4,9 @@ from base64 import b64decode
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from mcp_protogen.runtime.http.auth.client.token_endpoint import TokenRequest
-from mcp_protogen.runtime.http.auth.client.values import ClientInformation, ServerMetadata
-from mcp_protogen.runtime.http.auth.steps import (
+from mcp_protogen.runtime.features.auth.client.token_endpoint import TokenRequest
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation, ServerMetadata
+from mcp_protogen.runtime.features.auth.steps import (
     AuthorizationRequest,
     AuthorizationResponse,
     Fetch,

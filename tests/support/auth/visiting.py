@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from mcp_protogen.runtime.http.auth.client.flow import authorize, refresh
-from mcp_protogen.runtime.http.auth.client.settings import OAuthSettings
-from mcp_protogen.runtime.http.auth.client.values import Authorization, Refusal
-from mcp_protogen.runtime.http.auth.steps import Step
+from mcp_protogen.runtime.features.auth.client.flow import authorize, refresh
+from mcp_protogen.runtime.features.auth.client.settings import OAuthSettings
+from mcp_protogen.runtime.features.auth.client.values import Authorization, Refusal
+from mcp_protogen.runtime.features.auth.steps import Step
 
 from .authorization_server import AuthorizationServer
 from .messages import Response

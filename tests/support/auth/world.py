@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_protogen.runtime.http.auth.client.values import Refusal
-from mcp_protogen.runtime.http.auth.errors import Unreachable
-from mcp_protogen.runtime.http.auth.steps import (
+from mcp_protogen.runtime.features.auth.client.values import Refusal
+from mcp_protogen.runtime.features.auth.errors import Unreachable
+from mcp_protogen.runtime.features.auth.steps import (
     Assertion,
     AssertionRequest,
     AuthorizationRequest,

@@ -50,7 +50,7 @@ def imported(module: str) -> Iterator[str]:
 
 
 def map_of_the_house() -> dict[str, list[str]]:
-    """Return the two lists of CONTRIBUTING.md, by the folder that each is about."""
+    """Return the lists of CONTRIBUTING.md, by the folder that each is about."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     lists = re.findall(r"`codegen/([\w/]+)`:\n\n((?: {4}\w+ .*\n)+)", text)
     return {

@@ -46,7 +46,7 @@ def new_task_server() -> TaskApp:
 
     @app.tool(task=True)
     async def bake(session: stateless.Session, count: int = 1) -> str:
-        answer = await session.elicit("Which?", Choice)
+        answer = await session.ask("Which?", Choice)
         return f"{count} {type(answer).__name__.lower()}"
 
     @app.tool(task=True)
@@ -96,7 +96,7 @@ def _plain(app: mcp.App) -> None:
 def _asking(app: mcp.App) -> None:
     @app.tool
     async def choose(session: mcp.Session) -> str:
-        answer = await session.elicit("Which?", Choice)
+        answer = await session.ask("Which?", Choice)
         if isinstance(answer, Accepted):
             await session.progress(1, 2, "packing")
             return f"{answer.value.colour} {answer.value.size}"

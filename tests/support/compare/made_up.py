@@ -39,6 +39,7 @@ ASK = MethodIR(
     params_required=False,
     params_given=False,
     order=(),
+    variants=(),
     results=(ClassName("AskResult"),),
     requires=(),
     phase="ready",

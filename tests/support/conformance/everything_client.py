@@ -75,9 +75,9 @@ async def use_everything(client: Everything, context: Mapping[str, Any]) -> None
     """Call each tool, read each resource, fill in each prompt."""
     await call_every_tool(client, context)
     async for resource in client.iter_resources():
-        await client.read_resource(m.ReadResourceRequestParams(uri=resource.uri))
+        await client.read_resource(resource.uri)
     async for prompt in client.iter_prompts():
-        await client.get_prompt(m.GetPromptRequestParams(name=prompt.name))
+        await client.get_prompt(prompt.name)
 
 
 async def make_the_calls(client: Everything, context: Mapping[str, Any]) -> None:
@@ -111,7 +111,7 @@ async def load_every_skill(client: Everything, context: Mapping[str, Any]) -> No
 
 async def call(client: Everything, name: str, arguments: Mapping[str, Any]) -> None:
     """Call one tool."""
-    await client.call_tool(m.CallToolRequestParams(name=name, arguments=dict(arguments)))
+    await client.call_tool(name, dict(arguments))
 
 
 Script: TypeAlias = Callable[[Everything, Mapping[str, Any]], Awaitable[None]]

@@ -10,6 +10,7 @@ from typing import Final
 from mcp_revisions.v2026_07_28 import models as m
 
 from support.conformance.everything_toolbox import Answer, Call, Toolbox, strings
+from support.sessions.talking import entry
 
 ASKING: Final = Toolbox()
 
@@ -47,7 +48,9 @@ def said(answer: m.CreateMessageResult) -> str:
 
 @ASKING.tool("test_sampling", "Asks the client's model.", strings("prompt"))
 async def ask_model(call: Call) -> Answer:
-    answer = await call.session.create_message(sampling(call.text("prompt")))
+    answer = await call.session.request(
+        entry(call.session, "sampling/createMessage"), sampling(call.text("prompt"))
+    )
     return said(answer)
 
 
@@ -57,7 +60,9 @@ async def ask_user(call: Call) -> Answer:
         "username": m.StringSchema(description="The name to use."),
         "email": m.StringSchema(description="The address to use.", format="email"),
     }
-    answer = await call.session.elicit(form(call.text("message"), **fields))
+    answer = await call.session.request(
+        entry(call.session, "elicitation/create"), form(call.text("message"), **fields)
+    )
     return described(answer)
 
 
@@ -73,7 +78,9 @@ async def ask_with_defaults(call: Call) -> Answer:
         ),
         verified=m.BooleanSchema(default=True),
     )
-    return described(await call.session.elicit(filled_in))
+    return described(
+        await call.session.request(entry(call.session, "elicitation/create"), filled_in)
+    )
 
 
 @ASKING.tool("test_elicitation_sep1330_enums", "Asks with every kind of choice there is.")
@@ -96,24 +103,30 @@ async def ask_with_choices(call: Call) -> Answer:
             items=m.TitledMultiSelectEnumSchemaItems(any_of=any_of)
         ),
     )
-    return described(await call.session.elicit(choices))
+    return described(await call.session.request(entry(call.session, "elicitation/create"), choices))
 
 
 @ASKING.tool("test_streaming_elicitation", "Asks the user while its answer is a stream.")
 async def ask_on_a_stream(call: Call) -> Answer:
-    return described(await call.session.elicit(name_form()))
+    return described(
+        await call.session.request(entry(call.session, "elicitation/create"), name_form())
+    )
 
 
 # The runtime refuses to ask a client what it has not declared, and that is the answer.
 @ASKING.tool("test_missing_capability", "Needs a client that samples.")
 async def ask_without_capability(call: Call) -> Answer:
-    answer = await call.session.create_message(sampling("Are you there?"))
+    answer = await call.session.request(
+        entry(call.session, "sampling/createMessage"), sampling("Are you there?")
+    )
     return said(answer)
 
 
 @ASKING.tool("test_input_required_result_sampling", "Asks the client's model, in its result.")
 async def sampled_in_result(call: Call) -> Answer:
-    answer = await call.session.create_message(sampling("What is the capital of France?"))
+    answer = await call.session.request(
+        entry(call.session, "sampling/createMessage"), sampling("What is the capital of France?")
+    )
     return said(answer)
 
 
@@ -126,8 +139,10 @@ async def roots_in_result(call: Call) -> Answer:
 @ASKING.tool("test_input_required_result_multiple_inputs", "Asks three things at once.")
 async def asked_at_once(call: Call) -> Answer:
     user, model, roots = await asyncio.gather(
-        call.session.elicit(name_form()),
-        call.session.create_message(sampling("How should I greet?")),
+        call.session.request(entry(call.session, "elicitation/create"), name_form()),
+        call.session.request(
+            entry(call.session, "sampling/createMessage"), sampling("How should I greet?")
+        ),
         call.session.list_roots(),
     )
     return f"{described(user)}, {model.model}, {len(roots.roots)} roots"
@@ -135,6 +150,8 @@ async def asked_at_once(call: Call) -> Answer:
 
 @ASKING.tool("test_input_required_result_multi_round", "Asks twice, one after the other.")
 async def asked_in_turn(call: Call) -> Answer:
-    name = await call.session.elicit(name_form())
-    colour = await call.session.elicit(form("And your colour?", color=m.StringSchema()))
+    name = await call.session.request(entry(call.session, "elicitation/create"), name_form())
+    colour = await call.session.request(
+        entry(call.session, "elicitation/create"), form("And your colour?", color=m.StringSchema())
+    )
     return f"{described(name)}, then {described(colour)}"

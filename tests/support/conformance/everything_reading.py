@@ -11,6 +11,7 @@ from mcp_revisions.v2026_07_28 import models as m
 from support.conformance.everything_content import IMAGE, PNG, embedded, text
 from support.conformance.everything_questions import form
 from support.conformance.everything_toolbox import INVALID_PARAMS
+from support.sessions.talking import entry
 
 Contents: TypeAlias = m.TextResourceContents | m.BlobResourceContents
 Arguments: TypeAlias = Mapping[str, str]
@@ -78,7 +79,9 @@ async def _with_image(session: mcp.Session, arguments: Arguments) -> m.ContentBl
 
 
 async def _asking(session: mcp.Session, arguments: Arguments) -> m.ContentBlock:
-    answer = await session.elicit(form("What is this about?", context=m.StringSchema()))
+    answer = await session.request(
+        entry(session, "elicitation/create"), form("What is this about?", context=m.StringSchema())
+    )
     return text(f"About this: {answer.content or {}}")
 
 

@@ -26,7 +26,7 @@ async def named_question(call: Call) -> Answer:
     inputs = call.session.inputs
     answer = None if inputs is None else inputs.response("user_name", m.ElicitResult)
     if answer is None:
-        return call.session.ask({"user_name": m.ElicitRequest(params=name_form())})
+        return call.session.input_required({"user_name": m.ElicitRequest(params=name_form())})
     return described(answer)
 
 
@@ -34,7 +34,9 @@ async def named_question(call: Call) -> Answer:
 async def with_state(call: Call) -> Answer:
     inputs = call.session.inputs
     if inputs is None or inputs.missing:
-        return call.session.ask({"confirm": m.ElicitRequest(params=CONFIRM)}, state="put aside")
+        return call.session.input_required(
+            {"confirm": m.ElicitRequest(params=CONFIRM)}, state="put aside"
+        )
     return f"state-ok: {inputs.state}"
 
 
@@ -42,7 +44,9 @@ async def with_state(call: Call) -> Answer:
 async def with_sealed_state(call: Call) -> Answer:
     inputs = call.session.inputs
     if inputs is None or inputs.missing:
-        return call.session.ask({"confirm": m.ElicitRequest(params=CONFIRM)}, state="sealed")
+        return call.session.input_required(
+            {"confirm": m.ElicitRequest(params=CONFIRM)}, state="sealed"
+        )
     return f"Nobody has changed what was {inputs.state}."
 
 
@@ -58,4 +62,4 @@ async def within_capabilities(call: Call) -> Answer:
         questions["user"] = m.ElicitRequest(params=name_form())
     if able.roots is not None:
         questions["roots"] = m.ListRootsRequest()
-    return call.session.ask(questions) if questions else "There is nothing to ask."
+    return call.session.input_required(questions) if questions else "There is nothing to ask."

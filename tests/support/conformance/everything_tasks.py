@@ -51,7 +51,7 @@ class Working(Toolkit):
     @tool(task=True)
     async def confirm_delete(self, filename: str, session: mcp.Session) -> str:
         """Ask before a file is deleted."""
-        answer = await session.elicit(f"Delete {filename}?", Confirmation)
+        answer = await session.ask(f"Delete {filename}?", Confirmation)
         confirmed = isinstance(answer, Accepted) and answer.value.confirm
         return f"{'Deleted' if confirmed else 'Kept'} {filename}"
 
@@ -59,15 +59,15 @@ class Working(Toolkit):
     async def multi_input(self, session: mcp.Session) -> str:
         """Ask two things at once."""
         answers = await gather(
-            session.elicit("What is your name?", Name),
-            session.elicit("Are you sure?", Confirmation),
+            session.ask("What is your name?", Name),
+            session.ask("Are you sure?", Confirmation),
         )
         return ", ".join(map(str, answers))
 
     @tool(task="deferred")
     async def test_tool_with_task(self, session: mcp.Session) -> str:
         """Ask for a name first, and go on as a task."""
-        answer = await session.elicit("What is your name?", Name)
+        answer = await session.ask("What is your name?", Name)
         await session.become_task()
         name = answer.value.name if isinstance(answer, Accepted) else "nobody"
         return f"Hello, {name}, from a task!"

@@ -29,6 +29,7 @@ _REMARK: Final = re.compile(r"(?:\s+#(?:\s|$)| {3,}(?=[^\s-])).*$")
 _USAGE: Final = re.compile(r"[\[\]…|]|\.\.\.|\b[A-Z]{2,}\b")
 # To read these has an effect: one changes the files of the user's shell.
 _ACTING: Final = frozenset({"--help", "--install-completion", "--show-completion", "--version"})
+_OF_ALL: Final = _ACTING | {"-h", "--debug"}
 _BETWEEN: Final = re.compile(r"\s*(?:&&|\||;)\s+")
 
 
@@ -89,8 +90,10 @@ def _faults(words: Sequence[str], usage: bool) -> Iterator[str]:
 def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
     command = _root()
     path = "mcp-gen"
-    while arguments and arguments[0] in getattr(command, "commands", {}):
-        path, command = f"{path} {arguments[0]}", command.commands[arguments[0]]
+    if arguments and arguments[0].startswith("-") and arguments[0] not in _OF_ALL:
+        arguments = ["generate", *arguments]
+    while arguments and (below := _below(command, arguments[0])) is not None:
+        path, command = f"{path} {arguments[0]}", below
         arguments = arguments[1:]
     if hasattr(command, "commands") and re.match("[a-z]", " ".join(arguments)):
         yield f"{path} has no {arguments[0]}"
@@ -106,6 +109,10 @@ def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
     except Exception as error:
         # Typer brings its own Click, so that its errors are of no class that could be named here.
         yield f"{type(error).__name__}: {getattr(error, 'message', error)}"
+
+
+def _below(command: Any, name: str) -> Any:
+    return command.get_command(None, name) if hasattr(command, "get_command") else None
 
 
 @cache

@@ -27,17 +27,14 @@ class Weather(mcp.Server):
         roots = await session.list_roots()
         names = [root.name or root.uri for root in roots.roots]
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        answer = await session.create_message(
-            m.CreateMessageRequestParams(messages=[question], max_tokens=100)
-        )
+        params_ = m.CreateMessageRequestParams(messages=[question], max_tokens=100)
+        answer = await session.request_once(mcp.methods.CREATE_MESSAGE, params_)
         if isinstance(answer, m.CreateTaskResult):
             assert_type(answer.task.ttl, int | None)
             names.append(answer.task.task_id)
         else:
             names.append(answer.model)
-        await session.notify_logging_message(
-            m.LoggingMessageNotificationParams(level="info", data=names)
-        )
+        await session.notify_logging_message("info", names)
         return m.CallToolResult(content=[m.TextContent(text=name) for name in names])
 
 
@@ -49,9 +46,9 @@ class Desktop(mcp.Client):
 
 
 async def use(client: Desktop) -> str:
-    listed = await client.list_tools(m.PaginatedRequestParams())
+    listed = await client.list_tools()
     assert_type(listed.next_cursor, str | None)
-    result = await client.call_tool(m.CallToolRequestParams(name=listed.tools[0].name))
+    result = await client.call_tool(listed.tools[0].name)
     if isinstance(result, m.CreateTaskResult):
         return result.task.status
     for block in result.content:
@@ -93,7 +90,7 @@ class Weather(mcp.Server):
         await session.progress(0.5, 1, "half way")
         await session.log("info", {"any": ["json"]})
         if session.inputs is None:
-            return session.ask({"where": m.ListRootsRequest()}, state={"step": 1})
+            return session.input_required({"where": m.ListRootsRequest()}, state={"step": 1})
         answer = session.inputs.response("where", m.ListRootsResult)
         assert_type(answer, m.ListRootsResult | None)
         assert_type(session.client_info, m.Implementation | None)
@@ -115,9 +112,7 @@ def told(progress: Progress) -> None:
 async def use(client: mcp.Client) -> int:
     listed = await client.list_tools()
     assert_type(listed.ttl_ms, int)
-    found = await client.call_tool(
-        m.CallToolRequestParams(name="forecast"), timeout=5, on_progress=told
-    )
+    found = await client.call_tool("forecast", timeout=5, on_progress=told)
     assert_type(found, m.CallToolResult)
     async for tool in client.iter_tools():
         assert_type(tool, m.Tool)
@@ -297,11 +292,12 @@ async def use(client: mcp.Client, session: mcp.Session) -> None:
     assert_type(plain.text, str)
     assert_type(plain.data, Any)
     assert_type(await client.call_tool(name="greet", check=True), m.CallToolResult)
-    either = await client.call_tool("greet", task=m.TaskMetadata(ttl=3))
+    either = await client.call_as_task("greet", task=m.TaskMetadata(ttl=3))
     assert_type(either, m.CallToolResult | m.CreateTaskResult)
     whole = m.CallToolRequestParams(name="greet")
-    assert_type(await client.call_tool(whole), m.CallToolResult | m.CreateTaskResult)
-    assert_type(await client.call_tool(params=whole, as_=Point), Point)
+    assert_type(await client.request(mcp.methods.CALL_TOOL, whole), m.CallToolResult)
+    came = await client.request_once(mcp.methods.CALL_TOOL, whole, timeout=5)
+    assert_type(came, m.CallToolResult | m.CreateTaskResult)
     assert_type(await client.call_tool("greet", as_=Point), Point)
     assert_type(await client.call_tool("greet", {}, as_=list[int]), list[int])
     adapter = TypeAdapter[int | str](int | str)
@@ -321,10 +317,13 @@ async def use(client: mcp.Client, session: mcp.Session) -> None:
     await client.notify_progress("token", 0.5, total=1)
     form = m.ElicitRequestFormParamsRequestedSchema(properties={})
     assert_type(await session.elicit("How old?", form), m.ElicitResult)
-    page = await session.elicit("Sign in", url="https://example.com", elicitation_id="1")
+    page = await session.elicit_url("Sign in", "1", "https://example.com")
     assert_type(page, m.ElicitResult)
-    later = await session.elicit("How old?", form, task=m.TaskMetadata())
-    assert_type(later, m.ElicitResult | m.CreateTaskResult)
+    later = m.ElicitRequestFormParams(
+        message="How old?", requested_schema=form, task=m.TaskMetadata()
+    )
+    started = await session.request_once(mcp.methods.ELICIT, later)
+    assert_type(started, m.ElicitResult | m.CreateTaskResult)
     question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
     answer = await session.create_message([question], max_tokens=100)
     assert_type(answer, m.CreateMessageResult)
@@ -351,8 +350,8 @@ async def misuse(client: mcp.Client, session: mcp.Session) -> None:
     await client.call_tool("greet", arguments=[1])  # wrong
     await client.call_tool("greet", {}, "third")  # wrong
     await client.call_tool("greet", patience=5)  # wrong
-    await client.call_tool(m.CallToolRequestParams(name="greet"), arguments={})  # wrong
-    await client.call_tool("greet", task=m.TaskMetadata(), as_=Point)  # wrong
+    await client.call_tool(m.CallToolRequestParams(name="greet"))  # wrong
+    await client.call_as_task("greet", task=m.TaskMetadata(), as_=Point)  # wrong
     await client.set_level("loud")  # wrong
     await client.notify_progress("token", 0.5, timeout=1)  # wrong
     await session.elicit("How old?")  # wrong
@@ -454,10 +453,10 @@ class Weather(mcp.Server):
 
 async def use(client: mcp.Client, session: mcp.Session) -> None:
     await client.call_tool(m.GetPromptRequestParams(name="forecast"))  # wrong
-    result = await client.call_tool(m.CallToolRequestParams(name="forecast"))
-    print(result.content)  # wrong
-    await session.list_tools(m.PaginatedRequestParams())  # wrong
-    listed = await client.list_tools(m.PaginatedRequestParams())
+    result = await client.call_tool("forecast")
+    print(result.contents)  # wrong
+    await session.list_tools()  # wrong
+    listed = await client.list_tools()
     print(listed.next_curser)  # wrong
     print(listed.next_cursor.upper())  # wrong
     await client.list_tools(timeout="soon")  # wrong
@@ -575,7 +574,7 @@ async def use() -> None:
     both.add_resource(plain, uri="a:{text}", mime_type="text/plain")
     both.remove_tool("plain")
     async with connect_in_memory(Checking(), both, options=Options(timeout=3)) as client:
-        await client.call_tool(m.CallToolRequestParams(name="shout"))
+        await client.call_tool("shout")
     assert_type(UriTemplate.parse("a:{x}").match("a:b"), dict[str, str] | None)
     await weather.forecast(3)  # wrong
     weather.add("a", 1)  # wrong
@@ -621,7 +620,7 @@ CHOICE: Form[Literal["a", "b"]] = form(Literal["a", "b"])
 
 async def ask(session: mcp.Session, old: first.Session, new: stateless.Session) -> str:
     assert_type(PERSON, Form[Person])
-    answer = await session.elicit("Who?", PERSON, timeout=5)
+    answer = await session.ask("Who?", PERSON, timeout=5)
     assert_type(answer, Accepted[Person] | Declined | Cancelled)
     print(answer.value)  # wrong
     match answer:
@@ -629,24 +628,20 @@ async def ask(session: mcp.Session, old: first.Session, new: stateless.Session) 
             assert_type(person, Person)
         case Declined() | Cancelled():
             return ""
-    assert_type(await old.elicit("Where?", Point), Answer[Point])
-    assert_type(await new.elicit("When?", date), Answer[date])
-    assert_type(await session.elicit("Which?", Size), Answer[Size])
-    assert_type(await session.elicit("Which?", list[Size]), Answer[list[Size]])
-    assert_type(await session.elicit("Sure?", bool), Answer[bool])
-    assert_type(await session.elicit("Which?", CHOICE), Answer[Literal["a", "b"]])
+    assert_type(await old.ask("Where?", Point), Answer[Point])
+    assert_type(await new.ask("When?", date), Answer[date])
+    assert_type(await session.ask("Which?", Size), Answer[Size])
+    assert_type(await session.ask("Which?", list[Size]), Answer[list[Size]])
+    assert_type(await session.ask("Sure?", bool), Answer[bool])
+    assert_type(await session.ask("Which?", CHOICE), Answer[Literal["a", "b"]])
     assert_type(form(Annotated[int, Field(ge=1)]), Form[Any])
-    started = await session.elicit("Who?", Person, task=m.TaskMetadata(ttl=5))
-    assert_type(started, Answer[Person] | m.CreateTaskResult)
     assert_type(PERSON.read(m.ElicitResult(action="cancel")), Answer[Person])
-    params = m.ElicitRequestURLParams(message="", url="a:b", elicitation_id="1")
-    assert_type(await session.elicit(params), m.ElicitResult | m.CreateTaskResult)
-    await session.elicit("Who?")  # wrong
-    await session.elicit("Who?", 3)  # wrong
-    await session.elicit("Who?", Person(age=3))  # wrong
-    await session.elicit(Person, "Who?")  # wrong
-    await session.elicit("Who?", Person, timeout="soon")  # wrong
-    await new.elicit("Who?", Person, task=m.TaskMetadata(ttl=5))  # wrong
+    await session.ask("Who?")  # wrong
+    await session.ask("Who?", 3)  # wrong
+    await session.ask("Who?", Person(age=3))  # wrong
+    await session.ask(Person, "Who?")  # wrong
+    await session.ask("Who?", Person, timeout="soon")  # wrong
+    await session.ask("Who?", Person, task=m.TaskMetadata(ttl=5))  # wrong
     return str(person.age)
 """
 
@@ -816,7 +811,7 @@ async def use() -> None:
     assert_type(Own("own").method(1), int)
     number: Awaitable[int] = add_note("milk", notes_app.lifespan)  # wrong
     async with connect_in_memory(mcp.Client(), app) as client:
-        await client.call_tool(m.CallToolRequestParams(name="plain"))
+        await client.call_tool("plain")
     asgi = app.http(http=HttpOptions(sessions=False), options=Options(timeout=3))
     assert_type(asgi, HttpApp)
     await asgi.close()

@@ -103,9 +103,7 @@ class Target:
             await self.go.wait()
         elif name == "ask":
             question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-            await session.create_message(
-                m.CreateMessageRequestParams(messages=[question], max_tokens=1)
-            )
+            await session.create_message([question], 1)
         return "x" * size
 
 

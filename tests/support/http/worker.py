@@ -44,9 +44,7 @@ async def on_call_tool(self: Any, session: Session, params: CallToolRequestParam
     elif params.name == "asks":
         began: object = await session.once("began", os.getpid)
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        await session.create_message(
-            m.CreateMessageRequestParams(messages=[question], max_tokens=1)
-        )
+        await session.create_message([question], 1)
         said = f"{began} {said}"
     return m.CallToolResult(content=[m.TextContent(text=said)])
 

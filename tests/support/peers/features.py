@@ -78,7 +78,9 @@ class Use:
         given = {} if meta is None else {"meta": meta}
         arguments = {"text": "hi", "to": 2, "form": form}
         params = self.m.CallToolRequestParams(name=tool, arguments=arguments, **given)
-        result = await self.client.call_tool(params, **options)
+        result = await self.client.request(
+            self.client.TABLE.requests["tools/call"], params, **options
+        )
         return " ".join(getattr(block, "text", block.type) for block in result.content)
 
     async def tools(self) -> object:
@@ -91,8 +93,7 @@ class Use:
         return names, len(names) > len(first.tools) > 0
 
     async def structured(self) -> object:
-        params = self.m.CallToolRequestParams(name="media", arguments={})
-        return (await self.client.call_tool(params)).structured_content
+        return (await self.client.call_tool("media", {})).structured_content
 
     async def poll(self) -> object:
         return await self.text("poll")
@@ -110,28 +111,24 @@ class Use:
 
     async def resources(self) -> object:
         listed = await self.client.list_resources()
-        params = self.m.ReadResourceRequestParams(uri=listed.resources[0].uri)
-        return (await self.client.read_resource(params)).contents[0].text
+        return (await self.client.read_resource(listed.resources[0].uri)).contents[0].text
 
     async def errors(self) -> object:
         """Whether the code for a resource that is not there is that of the client's revision."""
         try:
-            params = self.m.ReadResourceRequestParams(uri="file:///none")
-            await self.client.read_resource(params)
+            await self.client.read_resource("file:///none")
         except Exception as error:
             wanted = -32002 if hasattr(self.client, "ping") else -32602
             return getattr(error, "code", error) == wanted
         return None
 
     async def prompts(self) -> object:
-        params = self.m.GetPromptRequestParams(name="greet", arguments={"name": "ada"})
-        return (await self.client.get_prompt(params)).messages[0].content.text
+        return (await self.client.get_prompt("greet", {"name": "ada"})).messages[0].content.text
 
     async def completion(self) -> object:
         argument = self.m.CompleteRequestParamsArgument(name="name", value="a")
         reference = self.m.PromptReference(name="greet")
-        params = self.m.CompleteRequestParams(ref=reference, argument=argument)
-        return (await self.client.complete(params)).completion.values
+        return (await self.client.complete(reference, argument)).completion.values
 
     async def sampling(self) -> object:
         return await self.text("sample")
@@ -160,7 +157,7 @@ class Use:
     async def logging(self) -> object:
         meta = None
         if hasattr(self.client, "set_level"):
-            await self.client.set_level(self.m.SetLevelRequestParams(level="info"))
+            await self.client.set_level("info")
         else:
             usual = self.m.CallToolRequestParams(name="log").meta
             meta = usual.model_copy(update={"log_level": "info"})
@@ -170,7 +167,7 @@ class Use:
     async def changes(self) -> object:
         self.client.changes.clear()
         if hasattr(self.client, "subscribe"):
-            await self.client.subscribe(self.m.SubscribeRequestParams(uri=URI))
+            await self.client.subscribe(URI)
             await self.text("change")
         else:
             await self._streamed()
@@ -179,8 +176,7 @@ class Use:
 
     async def _streamed(self) -> None:
         wanted = self.m.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=[URI])
-        params = self.m.SubscriptionsListenRequestParams(notifications=wanted)
-        stream = asyncio.create_task(self.client.subscriptions_listen(params))
+        stream = asyncio.create_task(self.client.subscriptions_listen(wanted))
         await asyncio.sleep(0.1)
         await self.text("change")
         await eventually(lambda: len(self.client.changes) >= 2)

@@ -9,14 +9,16 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args, get_overloads
+from typing import Any, NamedTuple, cast, get_args
 
+from mcp_protogen.runtime.core.json import is_array
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.spec import CallSpec
+from mcp_protogen.runtime.rpc.peer import all_items
 from mcp_protogen.runtime.rules.capabilities import declare
 
 from support.json_types import JsonObject
-from support.sessions.talking import AnyServer, models, pkg, stub
+from support.sessions.talking import AnyServer, entry, models, pkg, stub
 
 Results = Mapping[str, JsonObject]
 """A valid result for each method."""
@@ -26,21 +28,27 @@ OF_THE_RUNTIME = ("server/discover", "subscriptions/listen")
 
 
 class Call(NamedTuple):
-    """A call of a stub: which of its signatures takes it, and its params as JSON."""
+    """A call of a stub, and its params as JSON."""
 
     name: str
-    place: int
     cls: str
     params: JsonObject
 
 
-def flat_signatures(function: Callable[..., Any]) -> list[inspect.Signature]:
-    """The signatures of a stub that take the members of params one by one."""
-    if function.__module__.startswith("mcp_protogen.runtime."):
-        return []  # no stub, as these are generated
-    overloads = [inspect.signature(one) for one in get_overloads(function)]
-    # The rest takes params as a whole, or types to read answers as.
-    return [one for one in overloads if not one.parameters.keys() & {"params", "as_", "form"}]
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """The members of params that a stub takes, and options; None if it takes params as a whole."""
+    if "methods" not in function.__code__.co_names:
+        return None  # no stub
+    signature = inspect.signature(function)
+    if signature.parameters.keys() & {"params", "form"}:
+        return None
+    own = [one for one in signature.parameters.values() if one.name not in ("as_", "check")]
+    return signature.replace(parameters=own)
+
+
+def method_of(function: Callable[..., Any]) -> str:
+    """The method of a stub: the first name in what is said of it."""
+    return (function.__doc__ or "").partition("`")[2].partition("`")[0]
 
 
 def classes_of(spec: CallSpec[Any]) -> list[type[WireModel]]:
@@ -81,20 +89,35 @@ def split(signature: inspect.Signature, members: dict[str, Any]) -> tuple[list[A
 
 async def outcome(peer: Any, call: Call, *, flat: bool) -> JsonObject:
     """What comes of a call: its result, or the error that it raises."""
-    method = getattr(peer, call.name)
+    stub = getattr(peer.__class__, call.name)
     whole = getattr(models(peer.TABLE.revision), call.cls).from_wire(call.params)
-    signature = flat_signatures(getattr(peer.__class__, call.name))[call.place]
-    given: Any = ([whole], {})
-    if flat:
-        given = split(signature, members_of(whole))
+    signature = signature_of(stub)
+    assert signature is not None
+    given: Any = split(signature, members_of(whole))
     try:
-        called = method(*given[0], **given[1])
+        called = stub(peer, *given[0], **given[1]) if flat else _whole(peer, stub, whole)
         if hasattr(called, "__anext__"):
             return {"result": [one.to_wire() async for one in called]}
         result = await called
     except pkg.ProtocolError as error:
         return {"error": f"{type(error).__name__}: {error}"}
     return {"result": None if result is None else result.to_wire()}
+
+
+def _whole(peer: Any, stub: Callable[..., Any], params: Any) -> Any:
+    """Send what a stub sends, with params as a whole."""
+    method = method_of(stub)
+    if method.startswith("notifications/"):
+        return peer.notify(peer.TABLE.notifications[method], params)
+    if stub.__name__.startswith("iter_"):
+        return all_items(peer, entry(peer, method), _items, params, {})
+    send = peer.request_once if stub.__name__ == "call_as_task" else peer.request
+    return send(entry(peer, method), params)
+
+
+def _items(page: Any) -> Any:
+    (name,) = (name for name in page.model_fields_set if is_array(getattr(page, name)))
+    return getattr(page, name)
 
 
 def echoing_server(revision: str, results: Results) -> AnyServer:

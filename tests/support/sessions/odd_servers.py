@@ -18,7 +18,6 @@ from support.sessions.talking import (
     client,
     content_of,
     discovered,
-    named,
     pkg,
     run,
     welcome,
@@ -269,7 +268,7 @@ def calling(play: Play, revision: str = OLD, **more: Any) -> list[Request]:
     async def script() -> None:
         async with odd_server(play) as server:
             async with connecting(server.url, **more) as ours:
-                result = await ours.call_tool(named(revision, "x"))
+                result = await ours.call_tool("x")
                 assert content_of(result)[0].text == "done"
             seen.extend(server.requests)
 
@@ -287,7 +286,7 @@ def failing(
     async def script() -> None:
         async with odd_server(play) as server, connecting(server.url, **more) as ours:
             with raises as caught:
-                await ours.call_tool(named(revision, "x"))
+                await ours.call_tool("x")
             raised.append(caught.value)
             seen.extend(server.requests)
 

@@ -81,6 +81,11 @@ def named(revision: str, name: str, **members: object) -> CallToolRequestParams:
     return params
 
 
+def entry(peer: Any, method: str) -> Any:
+    """The entry of a request of a client or session, also of one that only travels in results."""
+    return peer.TABLE.requests.get(method) or peer.TABLE.input_requests[method]
+
+
 def content_of(result: object) -> Json:
     """The content of a result, of whichever revision it is."""
     return cast(Any, result).content

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-from mcp_protogen.runtime.sharing.engine import GAP
+from mcp_protogen.runtime.storage.engine import GAP
 
 from support.sessions.talking import pkg
 from support.sharing.parts import Part

@@ -58,9 +58,7 @@ class Script:
         m = self._m
         question = m.SamplingMessage(role="user", content=m.TextContent(text=text))
         self._hooks.note(f"asks {self._number}")
-        said = await self._session.create_message(
-            m.CreateMessageRequestParams(messages=[question], max_tokens=1)
-        )
+        said = await self._session.create_message([question], 1)
         self.answers.append(said.content.text)
 
     async def publish(self, text: str, uri: str) -> None:

@@ -12,8 +12,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from random import Random
 from typing import Any, Final
 
-from mcp_protogen.runtime.sharing.engine import GAP
-from mcp_protogen.runtime.sharing.memory import MemoryConnection
+from mcp_protogen.runtime.storage.engine import GAP
+from mcp_protogen.runtime.storage.memory import MemoryConnection
 
 from support.sessions.talking import pkg
 from support.sharing.parts import Part

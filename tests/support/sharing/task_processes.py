@@ -50,7 +50,7 @@ class Enduring(TasksServer, Toolkit, mcp.Server):
     @tool(task=True, idempotent=True)
     async def asking(self, session: mcp.Session, path: str) -> str:
         """Ask twice."""
-        answers = [await session.elicit(message, bool) for message in ("Sure?", "Really?")]
+        answers = [await session.ask(message, bool) for message in ("Sure?", "Really?")]
         said = (isinstance(one, Accepted) and one.value for one in answers)
         return " ".join(map(str, [*said, os.getpid()]))
 

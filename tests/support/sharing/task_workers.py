@@ -52,7 +52,7 @@ class Work(TasksServer, Toolkit, mcp.Server):
     @tool(task=True)
     async def sure(self, session: mcp.Session) -> str:
         """Ask its caller twice."""
-        answers = [await session.elicit(message, bool) for message in ("Sure?", "Really?")]
+        answers = [await session.ask(message, bool) for message in ("Sure?", "Really?")]
         return f"{named(session)}: {answers == [Accepted(True)] * 2}"
 
     @tool(task=True)

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_protogen.runtime.sharing.engine import (
+from mcp_protogen.runtime.storage.engine import (
     GAP,
     Change,
     Delivery,

@@ -16,7 +16,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 
 from support.revisions import OLD, STATELESS
 from support.sessions.bridging import bridged
-from support.sessions.talking import pkg
+from support.sessions.talking import entry, pkg
 
 OPTIONS: Final[dict[str, Any]] = {
     "tasks": TaskOptions(poll_interval=0.01),
@@ -55,7 +55,7 @@ class Tools(Toolkit):
     async def sure(self, session: SessionBase) -> str:
         """Ask the user, twice."""
         asks: Any = session
-        answers = [await asks.elicit(one, bool) for one in ("Sure?", "Quite?")]
+        answers = [await asks.ask(one, bool) for one in ("Sure?", "Quite?")]
         return " ".join(str(one == Accepted(True)) for one in answers)
 
     @tool(task=True)
@@ -64,7 +64,9 @@ class Tools(Toolkit):
         asks: Any = session
         params = asks.TABLE.requests.get("sampling/createMessage")
         params = params or asks.TABLE.input_requests["sampling/createMessage"]
-        said = await asks.create_message(params.params.from_wire(SAMPLE))
+        said = await asks.request(
+            entry(asks, "sampling/createMessage"), params.params.from_wire(SAMPLE)
+        )
         return str(said.content.text)
 
     @tool(task=True)

@@ -92,7 +92,7 @@ def keeping(tapped: Tapped) -> Any:
 
 async def created(client: Client, name: str, **options: Any) -> m.CreateTaskResult:
     """What a call of a tool as a task is answered with."""
-    answer = await client.call_tool(name, options.pop("arguments", {}), **TASK, **options)
+    answer = await client.call_as_task(name, options.pop("arguments", {}), **TASK, **options)
     assert isinstance(answer, m.CreateTaskResult)
     return answer
 

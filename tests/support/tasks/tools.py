@@ -19,7 +19,7 @@ class OfHandshake(Toolkit, handshake.Server):
 
     @tool(task=True)
     async def asking(self, session: handshake.Session) -> str:
-        answer = await session.elicit("Sure?", bool)
+        answer = await session.ask("Sure?", bool)
         return f"sure: {answer == Accepted(True)}"
 
 
@@ -32,7 +32,7 @@ class OfStateless(TasksServer, Toolkit, stateless.Server):
 
     @tool(task=True)
     async def asking(self, session: stateless.Session) -> str:
-        answer = await session.elicit("Sure?", bool)
+        answer = await session.ask("Sure?", bool)
         return f"sure: {answer == Accepted(True)}"
 
 

@@ -52,7 +52,7 @@ def weather(revision: str, **options: Any) -> Any:
         return f"rain in {place}"
 
     async def age(session: Any) -> str:
-        answer = await session.elicit("How old are you?", int)
+        answer = await session.ask("How old are you?", int)
         return f"{answer.value} years"
 
     async def touch() -> str:
@@ -136,8 +136,7 @@ class Hearing:
         m: Any = pkg.load(self.revision).models
         lists = {f"{kind}s_list_changed": True for kind in KINDS}
         wanted = m.SubscriptionFilter(**lists, resource_subscriptions=[*uris])
-        params = m.SubscriptionsListenRequestParams(notifications=wanted)
-        listening = asyncio.create_task(self.client.subscriptions_listen(params))
+        listening = asyncio.create_task(self.client.subscriptions_listen(wanted))
         await self.hears("acknowledged")
         try:
             yield self.client

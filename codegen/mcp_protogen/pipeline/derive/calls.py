@@ -1,19 +1,21 @@
-"""The members of params that a call may give one by one, and what then comes back.
+"""The members of params that a call gives one by one, and what then comes back.
 
 A call gives the required members first, in the order of the schema or of the facts; after them the
 method's own optional members that the facts name, or else the only one that there is. All other
 members are keywords: those that differ from one call to the next belong together with their names.
+What has another result, or another class of params, is a call of its own, which facts name. Where a
+name would mean two things, a member is left to `request`.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mcp_protogen.base.names import ClassName
+from mcp_protogen.base.names import ClassName, StubName
 from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.module_names import sender
 from mcp_protogen.pipeline.ir import (
     AliasIR,
-    Anything,
     FieldIR,
     ListOf,
     LiteralOf,
@@ -29,38 +31,35 @@ from mcp_protogen.pipeline.ir import (
 
 OPTIONS = frozenset({"timeout", "max_timeout", "reset_on_progress", "on_progress"})
 """The options of a request, which are keywords too."""
-_TASK = "task"
-"""The member that asks for another result."""
-_OF_SIGNATURES = frozenset({"self", "params", "options"})
-_OF_REQUESTS = OPTIONS | _OF_SIGNATURES | {"as_", "check"}
+_OF_BODIES = frozenset({"self", "m", "methods", "OMITTED", "SUPPLIED", "present"})
+_OF_REQUESTS = OPTIONS | _OF_BODIES | {"options"}
+_OF_TOOL_CALLS = _OF_REQUESTS | {"as_", "check", "reader"}
 
 Types = Mapping[str, TypeIR]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A way to give the members of params: some by position, the others by keyword."""
+    """A call: its name, the class of its params, and their members by position and by keyword.
 
+    Only a call that is made `once` may have another answer than the plain result.
+    """
+
+    name: StubName
+    params: ClassName
     positional: tuple[FieldIR, ...]
     keywords: tuple[FieldIR, ...]
-    results: tuple[ClassName, ...]
+    once: bool = False
 
 
 def forms_of(ir: RevisionIR) -> list[tuple[Form, ...]]:
-    """Return the forms of each method.
+    """Return the calls of each method, the usual one first.
 
-    There are none if a required member has the name of an option, or if a constant that nobody has
-    to give is all that tells two of them apart.
+    There is none if a required member has the name of something else in the call.
     """
     types = {str(type_.name): type_ for type_ in ir.types}
     shared = _shared(ir.methods, types)
-    found = [tuple(_forms(method, types, shared)) for method in ir.methods]
-    return [forms if len({*map(_members, forms)}) == len(forms) else () for forms in found]
-
-
-def _members(form: Form) -> frozenset[tuple[str, str]]:
-    """Return the members of a form, each with how its type is written."""
-    return frozenset((str(one.name), repr(one.type)) for one in (*form.positional, *form.keywords))
+    return [tuple(_forms(method, types, shared)) for method in ir.methods]
 
 
 def is_tool_result(type_: TypeIR | None) -> bool:
@@ -116,22 +115,45 @@ def _shared(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, 
 def _forms(
     method: MethodIR, types: Types, shared: Collection[tuple[str, TypeExpr]]
 ) -> Iterator[Form]:
-    first: tuple[FieldIR, ...] | None = None
-    taken = _OF_SIGNATURES if method.kind == "notification" else _OF_REQUESTS
-    for arm in _arms(method.params, types):
+    arms = {str(arm.name): arm for arm in _arms(method.params, types)}
+    usual = next(iter(arms), "")
+    for name, of in ((sender(method), usual), *method.variants) if arms else ():
+        arm = arms.get(of) or arms[usual]
         fields = [field for field in arm.fields if not _is_constant(field)]
+        taken = _taken(method, types)
         if any(field.name in taken and is_needed(field) for field in fields):
+            if of == usual:
+                return
             continue
-        fields = [field for field in fields if field.name not in taken]
-        positional = tuple(_positional(method, fields, types, shared))
-        # What stands at one place means the same in all forms.
-        positional = positional if first is None else _alike(first, positional)
-        first = positional if first is None else first
+        asking = [field for field in fields if _brings_another_result(field, method, types)]
+        asked = tuple(replace(field, required=True) for field in asking if field.wire == of)
+        if of not in arms and not asked:
+            continue
+        fields = [field for field in fields if field.name not in taken and field not in asking]
+        positional = tuple(_positional(method, fields, shared))
         rest = [field for field in fields if field not in positional]
-        keywords = (*filter(is_needed, rest), *_without_needed(rest))
-        # What asks for input is answered by the runtime.
-        results = method.results[: 1 if "may_require_input" in method.traits else None]
-        yield from _by_result(Form(positional, keywords, results), types)
+        keywords = (*asked, *filter(is_needed, rest), *_without_needed(rest))
+        yield Form(name, arm.name, positional, keywords, once=bool(asked))
+
+
+def _taken(method: MethodIR, types: Types) -> frozenset[str]:
+    """Return the names that a call of a method has beside its members."""
+    if method.kind == "notification":
+        return _OF_BODIES
+    return _OF_TOOL_CALLS if is_tool_call(method, types) else _OF_REQUESTS
+
+
+def is_tool_call(method: MethodIR, types: Types) -> bool:
+    """Return whether a client can read the result of a method as a type of its own."""
+    plain = types.get(next(iter(method.results), ""))
+    return method.senders == ("client",) and is_tool_result(plain)
+
+
+def _brings_another_result(field: FieldIR, method: MethodIR, types: Types) -> bool:
+    """Return whether an optional member asks for a result that has the same member: a task."""
+    return not field.required and any(
+        _has(types.get(name), field.wire) for name in method.results[1:]
+    )
 
 
 def is_needed(field: FieldIR) -> bool:
@@ -154,7 +176,6 @@ def _without_needed(fields: Iterable[FieldIR]) -> Iterator[FieldIR]:
 def _positional(
     method: MethodIR,
     fields: Collection[FieldIR],
-    types: Types,
     shared: Collection[tuple[str, TypeExpr]],
 ) -> Iterator[FieldIR]:
     order = {wire: place for place, wire in enumerate(method.order)}
@@ -162,55 +183,11 @@ def _positional(
     optional = [
         one
         for one in fields
-        if not one.required
-        and not one.wire.startswith("_")
-        and one.wire != _TASK
-        and not _has_one_value(one)
+        if not one.required and not one.wire.startswith("_") and not _has_one_value(one)
     ]
     stated = [one for one in optional if one.wire in order]
     own = [one for one in optional if (one.wire, one.type) not in shared]
-    found = [*filter(is_needed, fields), *(stated or (own if len(own) == 1 else ()))]
-    # The params themselves stand at the first place too.
-    if found and not _may_be_params(found[0].type, method, types):
-        yield from found
-
-
-def _may_be_params(expr: TypeExpr, method: MethodIR, types: Types) -> bool:
-    params = {arm.name for arm in _arms(method.params, types)}
-    match expr:
-        case Anything():
-            return True
-        case Ref(name):
-            type_ = types.get(name)
-            if isinstance(type_, AliasIR) and isinstance(type_.type, Anything):
-                return True
-            return any(arm.name in params for arm in _arms(name, types))
-        case OneOf(arms):
-            return any(_may_be_params(arm, method, types) for arm in arms)
-        case _:
-            return False
-
-
-def _alike(first: tuple[FieldIR, ...], other: tuple[FieldIR, ...]) -> tuple[FieldIR, ...]:
-    """Return the first fields of `other` that stand where they stand in `first`."""
-    for place, (left, right) in enumerate(zip(first, other, strict=False)):
-        if left.wire != right.wire:
-            return other[:place]
-    return other[: len(first)]
-
-
-def _by_result(form: Form, types: Types) -> Iterator[Form]:
-    """Yield a form for each result that a member brings about: a task, if one is asked for."""
-    for field in form.keywords:
-        brought = {name for name in form.results if _has(types.get(name), field.wire)}
-        rest = tuple(one for one in form.keywords if one is not field)
-        plain = tuple(name for name in form.results if name not in brought)
-        if field.wire == _TASK and not field.required and brought and plain:
-            yield replace(form, keywords=rest, results=plain)
-            given = replace(field, required=True, type=OneOf((field.type, Scalar("null"))))
-            yield replace(form, keywords=(given, *rest))
-            return
-    yield form
+    yield from (*filter(is_needed, fields), *(stated or (own if len(own) == 1 else ())))
 
 
 def _has(type_: TypeIR | None, member: str) -> bool:

@@ -148,6 +148,7 @@ def _method(
     fact: Json = context.facts.methods.get(schema.method) or {}
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
+    variants: Json = fact.get("variants") or {}
     traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [one for name in stated or schema.results for one in _alternatives(name, types)]
@@ -161,7 +162,8 @@ def _method(
         params=params,
         params_required=schema.params_required,
         params_given=_given(params, schema, types),
-        order=tuple(fact.get("order", ())),
+        order=tuple(fact.get("order") or ()),
+        variants=tuple((names.StubName(name), of) for name, of in variants.items()),
         results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
         requires=tuple(_requirements(schema, fact, definitions)),
         phase=fact.get("phase", "any"),

@@ -54,6 +54,7 @@ def collisions(ir: RevisionIR, place: str) -> Iterator[Problem]:
 def _stubs(ir: RevisionIR) -> Iterator[_Named]:
     for method in ir.methods:
         yield sender(method), f"sending {method.method}"
+        yield from ((name, f"sending {method.method} with {of}") for name, of in method.variants)
         yield handler(method), f"handling {method.method}"
         if method.items:
             yield iterator(method), f"all pages of {method.method}"

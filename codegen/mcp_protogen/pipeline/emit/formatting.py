@@ -4,6 +4,7 @@ import ast
 from contextlib import suppress
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.emit.imports import sorted_imports
 from mcp_protogen.pipeline.emit.text import WIDTH
 from mcp_protogen.pipeline.emit.wrapping import UnknownForm, wrapped
 
@@ -14,6 +15,7 @@ def formatted(source: str, *, ours: bool) -> str:
     Our own templates print that, but for statements that are too long; a test compares the result
     with black. Modules from a user's templates, and statements of unknown forms, need black itself.
     """
+    source = sorted_imports(source)
     if ours:
         with suppress(UnknownForm):
             return wrapped(source)

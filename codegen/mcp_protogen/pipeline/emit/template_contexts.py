@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from mcp_protogen.base.names import Era, ModuleName
+from mcp_protogen.base.names import Era, ModuleName, StubName
 from mcp_protogen.pipeline.emit.models import ModelsSource
 from mcp_protogen.pipeline.ir import ExtensionIR, MethodIR, RevisionIR, Role
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -15,15 +15,17 @@ from mcp_protogen.pipeline.plans.tables import PairTables
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a message is sent: each signature, and the members that are given by position.
+    """A coroutine that sends a message: its name, its parameters, and the params that it makes.
 
-    There are signatures only if its params may be given in more than one way. The result of a tool
-    can be read as a type of the caller.
+    `given` says whether there are any params; empty if there always are. A call that is made `once`
+    may have any answer. The result of a tool can be read as a type of the caller.
     """
 
-    signatures: tuple[str, ...]
-    iterators: tuple[str, ...]
-    positional: str
+    name: StubName
+    parameters: tuple[str, ...]
+    params: str
+    given: str
+    once: bool
     is_tool_call: bool
 
 
@@ -52,26 +54,18 @@ class Messages(TypedDict):
     """The revision; for an extension, what it adds to it and nothing else."""
     methods: tuple[MethodIR, ...]
     """All methods, in the order in which they are printed."""
-    calls: Mapping[str, Call]
-    """How each message is sent, by method."""
+    calls: Mapping[str, tuple[Call, ...]]
+    """How each message is sent, by method: the usual call first. None takes params as a whole."""
     client_calls: list[MethodIR]
     """The methods that a client sends, without those that the runtime sends for it."""
-    client_pages: bool
-    """Whether one of these lists something page by page."""
-    client_typing: list[str]
-    """The names of `typing` that the stubs of a client need beside `Any` and `ClassVar`."""
-    client_peer: list[str]
-    """The names of `rpc.peer` in the runtime that the stubs of a client need."""
+    client_imports: dict[str, list[str]]
+    """The names that these need, by module: of `typing`, `collections.abc`, or of the runtime."""
     server_sends: list[MethodIR]
     """The methods that a server sends, questions inside of results among them."""
     server_asks: bool
     """Whether one of these is more than a notification."""
-    server_pages: bool
-    """Whether one of these lists something page by page."""
-    server_typing: list[str]
-    """The names of `typing` that the stubs of a server need beside `Any` and `ClassVar`."""
-    server_peer: list[str]
-    """The names of `rpc.peer` in the runtime that the stubs of a server need."""
+    server_imports: dict[str, list[str]]
+    """The names that these need, by module, likewise."""
     server_handles: list[MethodIR]
     """The methods that a server handles, without those that the runtime answers for it."""
     has_conditions: bool
@@ -117,8 +111,6 @@ class ExtensionMessages(Messages):
     """What the names of its classes begin with."""
     role_classes: Mapping[Role, list[str]]
     """The classes of each side that the extension binds."""
-    client_asks: bool
-    """Whether a client sends more than notifications."""
     server_answers: bool
     """Whether a server handles more than notifications."""
     exported: list[str]

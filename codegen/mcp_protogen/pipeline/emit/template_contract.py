@@ -173,8 +173,13 @@ MACROS = (
             "iterate(method)": "The iterator over all pages of a list, if the method has any.",
             "handle(method, session)": "The coroutine to override for a message that comes in.",
             "handlers(name, spec, methods, kind)": "The table of such coroutines of one kind.",
-            "overloads(signatures)": "Signatures, each as an overload.",
-            "questions(method)": "The overloads of a question to the user.",
+            "ask(method)": "The coroutine that asks the user for a value of a type.",
+            "imports(needed, runtime)": "The imports of names by module.",
+            "made_params(call)": "The statements that make params of the members of a call.",
+            'parameters(call, own, options="**options: Unpack[CallOptions]")': (
+                "The parameters of a call, with some of its own."
+            ),
+            "readings(method, call)": "The overloads of a tool call, by what it is read as.",
         },
         Messages,
     ),

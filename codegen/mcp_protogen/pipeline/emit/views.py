@@ -1,12 +1,12 @@
 """The input of templates: the IR, and filters for phrases that are more than one value."""
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict, cast
 
 from mcp_protogen.base.names import ClassName, pascal
 from mcp_protogen.pipeline.derive import recursion
-from mcp_protogen.pipeline.derive.calls import Form, forms_of, is_needed, is_tool_result
+from mcp_protogen.pipeline.derive.calls import Form, forms_of, is_needed, is_tool_call
 from mcp_protogen.pipeline.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
@@ -31,6 +31,7 @@ from mcp_protogen.pipeline.ir import (
     ConditionIR,
     ExtensionIR,
     FieldIR,
+    Filled,
     MethodIR,
     ObjectIR,
     OneOf,
@@ -55,7 +56,9 @@ def result(method: MethodIR) -> str:
 
 def plain_result(method: MethodIR) -> str:
     """Return the annotation of the final result, after all questions are answered."""
-    return f"m.{method.results[0]}"
+    found = types(method)[1:]
+    asks = {"may_require_input", "task_augmentable"} & {*method.traits}
+    return union_of(found[:-1] if asks and found[1:] else found)
 
 
 def params_argument(method: MethodIR) -> str:
@@ -70,69 +73,65 @@ def item(method: MethodIR) -> str:
 
 
 _OPTIONS = "**options: Unpack[CallOptions]"
-_CHECK = "check: bool = ..."
-_READ_AS = "as_: ReadAs[T], check: Literal[True] = ..."
-_READ_OR_NOT = "as_: ReadAs[T], check: bool"
 
 
-def calls(ir: RevisionIR) -> Mapping[str, Call]:
+def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
     """Return how each message of a revision is sent, by method."""
     types = {str(type_.name): type_ for type_ in ir.types}
-    found: dict[str, Call] = {}
-    for method, forms in zip(ir.methods, forms_of(ir), strict=True):
-        result_type = types.get(method.results[0]) if method.results else None
-        is_tool_call = method.senders == ("client",) and is_tool_result(result_type)
-        found[method.method] = Call(
-            tuple(_signatures(method, forms, is_tool_call)) if forms else (),
-            tuple(_iterators(method, forms)) if forms else (),
-            tuple_of(literal(field.name) for field in forms[0].positional) if forms else "()",
-            bool(forms) and is_tool_call,
-        )
-    return found
+    return {
+        method.method: tuple(_call(form, method, types) for form in forms)
+        for method, forms in zip(ir.methods, forms_of(ir), strict=True)
+    }
 
 
-def _signatures(method: MethodIR, forms: Iterable[Form], is_tool_call: bool) -> Iterator[str]:
-    """Yield the signatures of a stub: the members one by one, then the params as a whole."""
-    head = f"async def {sender(method)}"
-    options = () if method.kind == "notification" else (_OPTIONS,)
-    whole = f"params: {params_argument(method)}"
-    plain = plain_result(method) if method.results else "None"
-    all_ = plain if "may_require_input" in method.traits or not method.results else result(method)
-    ways = [(_members(form), union_of(f"m.{name}" for name in form.results)) for form in forms]
-    for members, returned in (*ways, ((whole,), all_)):
-        # As a task, it has no result yet.
-        read = is_tool_call and (returned == plain or members == (whole,))
-        star = () if "*" in members else ("*",)
-        check = (*star, _CHECK) if read else ()
-        yield _signature(head, *members, *check, *options, returned=returned or "None")
-        if read:
-            yield _signature(head, *members, *star, _READ_AS, *options, returned="T")
-            back = f"T | {plain}"
-            yield _signature(head, *members, *star, _READ_OR_NOT, *options, returned=back)
-
-
-def _iterators(method: MethodIR, forms: Iterable[Form]) -> Iterator[str]:
-    if method.items:
-        head, returned = f"def {iterator(method)}", f"AsyncIterator[{item(method)}]"
-        for form in forms:
-            yield _signature(head, *_members(form), _OPTIONS, returned=returned)
-        whole = f"params: {params_argument(method)}"
-        yield _signature(head, whole, _OPTIONS, returned=returned)
-
-
-def _signature(head: str, *parameters: str, returned: str) -> str:
-    return f"{head}(self, {', '.join(parameters)}) -> {returned}: ..."
-
-
-def _members(form: Form) -> tuple[str, ...]:
+def _call(form: Form, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
+    members = (*form.positional, *form.keywords)
     star = ("*",) if form.keywords else ()
-    return (*map(_parameter, form.positional), *star, *map(_parameter, form.keywords))
+    nullable = tuple(field for field in members if _may_be_null(field))
+    # Where the only member is given, there are params.
+    alone = len(members) == 1 and not method.params_given
+    given = [
+        f"{field.name}={field.name if alone else _argument(field)}"
+        for field in members
+        if field not in nullable
+    ]
+    if nullable:
+        given.append(f"**present({', '.join(f'{field.name}={field.name}' for field in nullable)})")
+    clashes = any(field.name == "params" for field in members)
+    return Call(
+        name=form.name,
+        parameters=(*map(_parameter, form.positional), *star, *map(_parameter, form.keywords)),
+        params=f"m.{form.params}({', '.join(given)})",
+        given="" if method.params_given or clashes else " or ".join(map(_is_given, members)),
+        once=form.once,
+        is_tool_call=not form.once and is_tool_call(method, types),
+    )
+
+
+def _may_be_null(field: FieldIR) -> bool:
+    """Return whether None in an optional member is null, and not its absence."""
+    return not field.required and (field.nullable or isinstance(field.type, Anything))
 
 
 def _parameter(field: FieldIR) -> str:
-    optional = not field.required and not isinstance(field.type, Anything)
-    hint = argument_annotation(OneOf((field.type, Scalar("null"))) if optional else field.type)
-    return f"{field.name}: {hint}{'' if is_needed(field) else ' = ...'}"
+    if is_needed(field):
+        return f"{field.name}: {argument_annotation(field.type)}"
+    hint = argument_annotation(OneOf((field.type, Scalar("null"))))
+    if _may_be_null(field):
+        return f"{field.name}: {hint} | Omitted = OMITTED"
+    return f"{field.name}: {hint} = None"
+
+
+def _argument(field: FieldIR) -> str:
+    """Return what params get for a member; None stands for the usual value of a required one."""
+    if is_needed(field) or not field.required:
+        return str(field.name)
+    usual = "SUPPLIED" if isinstance(field.default, Filled) else literal(field.default)
+    return f"{usual} if {field.name} is None else {field.name}"
+
+
+def _is_given(field: FieldIR) -> str:
+    return f"{field.name} is not {'OMITTED' if _may_be_null(field) else 'None'}"
 
 
 def spec_class(method: MethodIR) -> str:
@@ -142,7 +141,7 @@ def spec_class(method: MethodIR) -> str:
 
 def spec_type(method: MethodIR) -> str:
     """Return the type of a method's entry in the table."""
-    results = "" if method.kind == "notification" else f", {result(method)}"
+    results = "" if method.kind == "notification" else f", {plain_result(method)}, {result(method)}"
     return f"{spec_class(method)}[m.{method.params}{results}]"
 
 
@@ -249,14 +248,10 @@ def _messages(ir: RevisionIR) -> Messages:
         "methods": methods,
         "calls": called,
         "client_calls": client_calls,
-        "client_pages": any(method.items for method in client_calls),
-        "client_typing": _of_typing(called, client_calls),
-        "client_peer": _of_peer(called, client_calls),
+        "client_imports": _imports(called, client_calls),
         "server_sends": server_sends,
         "server_asks": any(method.kind != "notification" for method in server_sends),
-        "server_pages": any(method.items for method in server_sends),
-        "server_typing": _of_typing(called, server_sends),
-        "server_peer": _of_peer(called, server_sends),
+        "server_imports": _imports(called, server_sends),
         "server_handles": [m for m in client_sends if m.method not in ANSWERED_BY_RUNTIME],
         "has_conditions": any(need.when for method in methods for need in method.requires),
         "capabilities_exported": sorted(
@@ -282,7 +277,6 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
         **made,
         "extension": extension,
         "class_name": prefix,
-        "client_asks": any(method.kind != "notification" for method in made["client_calls"]),
         "server_answers": any(m.kind != "notification" for m in made["server_handles"]),
         "role_classes": {role: classes[role] for role in extension.roles},
         "exported": ["EXTENSION", "capabilities", "methods", "models"],
@@ -327,23 +321,25 @@ def core_modules(
     return {module: names for module, names in found.items() if names}
 
 
-def _of_typing(called: Mapping[str, Call], methods: Collection[MethodIR]) -> list[str]:
-    """Return the names of `typing` that the stubs of some methods need."""
-    sent = [called[method.method] for method in methods]
+def _imports(
+    called: Mapping[str, tuple[Call, ...]], methods: Collection[MethodIR]
+) -> dict[str, list[str]]:
+    """Return the names that the stubs of some methods need, by module."""
+    sent = [call for method in methods for call in called[method.method]]
+    text = " ".join((*(one for call in sent for one in call.parameters), *(c.params for c in sent)))
+    pages, tools = any(one.items for one in methods), any(call.is_tool_call for call in sent)
+    asks = any(method.kind != "notification" for method in methods)
     needed = {
-        "Literal": any("Literal[" in line for call in sent for line in call.signatures),
-        "TypeVar": any(call.is_tool_call for call in sent),
-        "Unpack": any(method.kind != "notification" for method in methods),
-        "overload": any(call.signatures for call in sent),
+        "typing": ["Literal"] * (tools or "Literal[" in text)
+        + ["TypeVar", "overload"] * tools
+        + ["Unpack"] * asks,
+        "collections.abc": ["AsyncIterator"] * pages,
+        "client.tool_results": ["ReadAs", "reader"] * tools,
+        "core.options": ["CallOptions"] * asks,
+        "core.models.base": ["SUPPLIED"] * ("SUPPLIED" in text),
+        "rpc.peer": ["all_items"] * pages + ["OMITTED", "Omitted", "present"] * ("OMITTED" in text),
     }
-    return [name for name, used in needed.items() if used]
-
-
-def _of_peer(called: Mapping[str, Call], methods: Collection[MethodIR]) -> list[str]:
-    """Return the names of `rpc.peer` that the stubs of some methods need."""
-    pages = any(method.items for method in methods)
-    several = any(called[method.method].signatures for method in methods)
-    return ["all_items"] * pages + ["params_of"] * several
+    return {module: names for module, names in needed.items() if names}
 
 
 def pair_context(pair: PairTables, runtime: str) -> TranslationContext:

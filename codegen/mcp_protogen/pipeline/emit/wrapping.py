@@ -142,7 +142,7 @@ def _statement(text: str, indent: int) -> Iterator[str]:
     if _FUNCTION.match(text):
         return _function(statement, indent)
     left, value = _assigned(statement)
-    if len(list(_alternatives(statement))) > 1:
+    if len(list(_alternatives(statement))) > 1 or text.startswith("if "):
         raise UnknownForm(text)
     return _assignment(left, value, indent) if value else lines(statement, indent)
 

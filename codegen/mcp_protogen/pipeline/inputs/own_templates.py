@@ -10,7 +10,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.package import GENERATOR
 
-TEMPLATE_CONTRACT: Final = 1
+TEMPLATE_CONTRACT: Final = 2
 """The version of what templates get and what they have to print.
 
 It rises when a template that was right would fail, or make a package that fails: when a template, a

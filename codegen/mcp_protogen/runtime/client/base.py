@@ -24,7 +24,7 @@ from ..core.middleware import (
 from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
-from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
 from ..messages.jsonrpc import is_stray
@@ -102,7 +102,7 @@ class ClientConnection:
 
     async def request(
         self,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
         meta: bytes | None = None,
@@ -121,7 +121,7 @@ class ClientConnection:
 
     async def complete(
         self,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         result: Any,
         request: Callable[[Any], Awaitable[Any]],
@@ -157,7 +157,7 @@ class ClientConnection:
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
 
-    def check_question(self, key: str, spec: RequestSpec[Any, Any], params: object) -> None:
+    def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
         """Raise `InvalidAnswer` for a question that needs what the client has not declared."""
         need = capabilities.unmet(
             spec.requires, "server", params, self.endpoint.connection.declared
@@ -213,6 +213,11 @@ class ClientConnection:
             session_ended(hooks, end)
 
 
+def asks(spec: AnyRequest, answer: object) -> bool:
+    """Return whether the answer to a request asks its client for something."""
+    return "may_require_input" in spec.traits and isinstance(answer, spec.results[-1])
+
+
 def unfit_question(key: str, problem: str) -> InvalidAnswer:
     return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
 
@@ -229,8 +234,8 @@ class Caller(Protocol):
     def note_tools(self, tools: Sequence[Any]) -> None:
         """Take note of tools as a server of another revision lists them."""
 
-    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        """Make a call, by `ClientRuntime.send`, and return its result."""
+    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+        """Make a call, by `ClientRuntime.request`, and return its result."""
 
 
 class ClientRuntime(HandlerSet):
@@ -266,7 +271,7 @@ class ClientRuntime(HandlerSet):
         self,
         middleware: Sequence[Middleware],
         send: Callable[..., Awaitable[Any]],
-        spec: RequestSpec[Any, Any] | NotificationSpec[Any],
+        spec: AnyRequest | NotificationSpec[Any],
         params: Any,
         *options: CallOptions,
     ) -> Any:
@@ -327,13 +332,9 @@ class ClientRuntime(HandlerSet):
     def network(self) -> Network | None:
         return self.connection.network
 
-    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        if self.caller is None:
-            return await self.send(spec, params, options)
-        called: R = await self.caller.request(spec, params, options)
-        return called
-
-    async def send(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+    async def request(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         """Send one request, and return its result, which may have been kept."""
         if self.cache is None:
             result: R = await self._request(spec, params, options)
@@ -367,15 +368,16 @@ class ClientRuntime(HandlerSet):
     def peer_info(self) -> Mapping[str, Any] | None:
         return self.endpoint.connection.identity.get("server")
 
-    async def complete(self, spec: RequestSpec[P, Any], params: P | None, options: Any) -> Any:
+    async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         """Make a request, and go on as `ClientConnection.complete` does."""
-        result = await self.client.request(spec, params, **options)
-        if not isinstance(result, spec.results[-1]):
+        request = self.request if self.caller is None else self.caller.request
+        result = await request(spec, params, options)
+        if isinstance(result, spec.results[0]) or not asks(spec, result):
             return result
         given = spec.params.from_wire({}) if params is None else params
 
         async def again(answered: Any) -> Any:
-            return await self.client.request(spec, answered, **options)
+            return await request(spec, answered, options)
 
         return await self.connection.complete(spec, given, result, again)
 

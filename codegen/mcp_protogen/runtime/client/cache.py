@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import declared
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 from ..core.subscriptions import RESOURCE_UPDATED
 
 _READ: Final = "resources/read"
@@ -58,7 +58,7 @@ class Cache:
     async def request(
         self,
         owner: object,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         request: Callable[[], Awaitable[Any]],
     ) -> Any:

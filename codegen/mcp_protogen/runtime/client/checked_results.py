@@ -107,7 +107,7 @@ class CheckedResults:
     """
 
     async def request(
-        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+        self, spec: RequestSpec[P, R, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
         """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())

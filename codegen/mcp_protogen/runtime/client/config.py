@@ -19,14 +19,13 @@ from typing import (
     TypedDict,
     TypeVar,
     Unpack,
-    cast,
     overload,
 )
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidAnswer, ProtocolError
+from ..core.errors import ProtocolError
 from ..core.json import is_array, is_object
 from ..core.models.validation_errors import escaped, problems
 from ..core.options import CallOptions, Options
@@ -153,11 +152,8 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
                 spec = client.TABLE.requests[_CALL]
                 given = {} if arguments is None else {"arguments": dict(arguments)}
                 params = spec.params(name=name.removeprefix(prefix), **given)
-                call: Any = client
-                result = await call.call_tool(params, **options)
-                if isinstance(result, spec.results[0]):
-                    return cast(ResultT, result)
-                raise InvalidAnswer(f"{name} was answered with a task, which was not asked for")
+                result: ResultT = await client.request(spec, params, **options)
+                return result
         raise LookupError(f"no server for the tool {name}; there are {', '.join(self)}")
 
     async def iter_tools(self, **options: Unpack[CallOptions]) -> AsyncIterator[ToolT]:

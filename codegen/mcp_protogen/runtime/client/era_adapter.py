@@ -17,7 +17,7 @@ from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared, validator_of
 from ..core.options import CallOptions
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.method_table import Notification
@@ -54,7 +54,7 @@ class ToHandshake(ClientConnection):
 
     async def request(
         self,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
         meta: bytes | None = None,
@@ -85,7 +85,7 @@ class ToHandshake(ClientConnection):
                 await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
 
-    def _discovered(self, spec: RequestSpec[Any, Any]) -> Any:
+    def _discovered(self, spec: AnyRequest) -> Any:
         info = self.endpoint.connection.identity.get("server")
         given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
         if info is not None:
@@ -191,7 +191,7 @@ class ToStateless(ClientConnection):
 
     async def request(
         self,
-        spec: RequestSpec[Any, Any],
+        spec: AnyRequest,
         params: Any,
         options: CallOptions,
         meta: bytes | None = None,

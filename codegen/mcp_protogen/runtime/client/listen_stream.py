@@ -18,7 +18,7 @@ from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS, McpError, ProtocolErro
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 from ..core.subscriptions import RESOURCE_UPDATED, Filter
 from ..messages.envelope import SUBSCRIPTION_ID
 from ..messages.method_table import Notification
@@ -40,7 +40,7 @@ UNSUBSCRIBE: Final = "resources/unsubscribe"
 class ListenStream:
     """The one listen stream of a connection, for all changes that anybody wants to hear of."""
 
-    def __init__(self, endpoint: Endpoint, spec: RequestSpec[Any, Any]) -> None:
+    def __init__(self, endpoint: Endpoint, spec: AnyRequest) -> None:
         self._endpoint = endpoint
         self._spec = spec
         self._wanted = Filter()

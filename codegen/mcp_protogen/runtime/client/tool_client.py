@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapp
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from copy import copy
-from enum import Enum
 from importlib import import_module
 from threading import Thread
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
@@ -15,6 +14,9 @@ from ..core.json import is_array, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions, Options
 from ..core.uri_expansion import expanded_uri
+from ..rpc.peer import OMITTED as OMITTED
+from ..rpc.peer import Omitted as Omitted
+from ..rpc.peer import present
 from ..transports.base import Target
 from .base import ClientBase
 from .connect import USUAL
@@ -29,19 +31,6 @@ Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
 
 ServerOrConnection: TypeAlias = Target | AbstractAsyncContextManager[ClientBase]
 """What `connect` of a package takes, or a connection that it or another function opens."""
-
-
-class Omitted(Enum):
-    """The type of `OMITTED`."""
-
-    OMITTED = "omitted"
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-OMITTED: Final = Omitted.OMITTED
-"""The value of an argument that is left out, where null would say something else."""
 
 
 class _Calls:
@@ -72,7 +61,7 @@ class _Calls:
     async def _called(
         self, how: How, name: str, returns: ReadAs[T] | None, given: Arguments, optional: Arguments
     ) -> T:
-        arguments = {key: value for key, value in given.items() if value is not OMITTED}
+        arguments = present(**given)
         arguments |= {key: value for key, value in optional.items() if value is not None}
         wire = {argument: _as_wire(value) for argument, value in arguments.items()}
         params = (expanded_uri(name, wire),) if how == "read_resource" else (name, wire)

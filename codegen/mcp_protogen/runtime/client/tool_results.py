@@ -7,12 +7,12 @@ from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from ..core.errors import InvalidAnswer, LocalError, ProtocolError
+from ..core.errors import InvalidAnswer, ProtocolError
 from ..core.json import is_object
 from ..core.many_errors import problems_within
 from ..core.models.base import declared
 from ..core.models.tool_result import ToolResult
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 
 T = TypeVar("T")
 
@@ -31,16 +31,12 @@ class ToolFailed(ProtocolError):
         self.result: Final = result
 
 
-def reader(
-    spec: RequestSpec[Any, Any], params: Any, as_: Any, check: bool | None
-) -> Callable[[Any], Any]:
+def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
     """Return a function that reads a result as the type `as_`, if there is one.
 
     It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer` for what does
-    not fit. Raise `LocalError` for a call as a task, whose first result is the task.
+    not fit.
     """
-    if as_ is not None and declared(params, "task") is not None:
-        raise LocalError(f"{spec.method} with `task` returns a task, which `as_` cannot read")
     adapter = None if as_ is None else _adapter(as_)
 
     def read(result: Any) -> Any:

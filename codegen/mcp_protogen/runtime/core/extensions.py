@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from .spec import Capability, ErrorSpec, NotificationSpec, RequestSpec, Role
+from .spec import AnyRequest, Capability, ErrorSpec, NotificationSpec, Role
 
 EXTENSIONS: Final = "extensions"
 """The capability below which a side declares its extensions, by identifier."""
@@ -52,7 +52,7 @@ class Extension:
 
     identifier: str
     revision: str
-    requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
+    requests: Mapping[str, AnyRequest] = field(default_factory=_nothing)
     notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_nothing)
     errors: Mapping[int, ErrorSpec] = field(default_factory=_nothing)
     claims: tuple[ClaimedResult, ...] = ()

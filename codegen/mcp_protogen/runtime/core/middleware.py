@@ -18,7 +18,7 @@ from .errors import RequestId
 from .http_request import Principal, id_of
 from .json import is_object
 from .models.base import WireModel, declared, validator_of
-from .spec import NotificationSpec, RequestSpec, Role
+from .spec import AnyRequest, NotificationSpec, Role
 
 _log: Final = getLogger(__name__)
 
@@ -147,7 +147,7 @@ async def through(middleware: Sequence[Middleware], last: CallNext, call: Method
 async def send_through(
     middleware: Sequence[Middleware],
     send: Callable[[Any], Awaitable[Any]],
-    spec: RequestSpec[Any, Any] | NotificationSpec[Any],
+    spec: AnyRequest | NotificationSpec[Any],
     params: Any,
     call: Callable[..., MethodCall],
 ) -> Any:

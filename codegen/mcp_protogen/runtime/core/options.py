@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypedDict
 from .json import count_values, json_text
 from .losses import Loss
 from .models.validation_errors import Problem, escaped
-from .spec import RequestSpec
+from .spec import AnyRequest
 
 _TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -179,7 +179,7 @@ class Options:
     def of_stream(self) -> SizeLimit:
         return SizeLimit(self.max_client + self.max_uris, self.max_values + self.max_subscriptions)
 
-    def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
+    def patience(self, spec: AnyRequest, call: CallOptions) -> Patience:
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
         return Patience(

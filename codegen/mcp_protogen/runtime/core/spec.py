@@ -20,6 +20,7 @@ Phase: TypeAlias = Literal["any", "before_ready", "ready"]
 
 P = TypeVar("P")
 R = TypeVar("R")
+A = TypeVar("A")
 
 
 class Era(NamedTuple):
@@ -157,10 +158,13 @@ class CallSpec(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RequestSpec(CallSpec[P], Generic[P, R]):
-    """One request, with the classes of its results: the plain answer first."""
+class RequestSpec(CallSpec[P], Generic[P, R, A]):
+    """A request: `R` is its plain answer, the first of `results`, `A` any."""
 
     results: tuple[type, ...] = field(init=False, repr=False)
+
+
+AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
 class NotificationSpec(CallSpec[P]):

@@ -15,7 +15,7 @@ from ..core.extensions import AddedMembers, ClaimedResult, Extension
 from ..core.json import is_object
 from ..core.models.added_members import Added, plainly, with_members
 from ..core.models.base import Validate, validator_of
-from ..core.spec import CallSpec, RequestSpec
+from ..core.spec import AnyRequest, CallSpec, RequestSpec
 from .jsonrpc import write_result
 from .method_table import MethodTable, SpecT
 from .writing import body_text
@@ -82,13 +82,13 @@ class ExtendedTable(MethodTable):
             params = plainly(params, (spec.params,))
         return super()._params_text(known, spec, params, meta)
 
-    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+    def result_reader(self, spec: AnyRequest) -> Validate:
         read = super().result_reader(_extended(spec, self._added(spec.method)))
         claims = self._claims.get(spec.method)
         return read if claims is None else _reader(read, tuple(claims.values()))
 
     def serialise_result(
-        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+        self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
         if isinstance(result, self.claims(spec.method)):
             return write_result(id, body_text(spec.method, result, meta))
@@ -108,7 +108,7 @@ def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Ma
 
 
 @cache
-def _extended(spec: RequestSpec[Any, Any], added: Added) -> RequestSpec[Any, Any]:
+def _extended(spec: AnyRequest, added: Added) -> AnyRequest:
     """Return an entry whose results have further members, to read these by."""
     if not added:
         return spec

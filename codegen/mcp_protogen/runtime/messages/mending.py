@@ -20,7 +20,7 @@ from ..core.json import count_values, is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
 from ..core.models.validation_errors import pointer_to, problems, steps_of, value_at
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 from .envelope import SERVER_INFO
 from .jsonrpc import Batch, Malformed, Parsed, Response, message_of
 from .method_table import Error, MethodTable, Result
@@ -49,7 +49,7 @@ class Mended(NamedTuple):
 def lenient(table: MethodTable, report: LossReport) -> MethodTable:
     """Return a table that mends results that break the schema; see `Options.lenient`."""
 
-    def read_mended(answer: Response, spec: RequestSpec[Any, Any]) -> Result[Any] | Error:
+    def read_mended(answer: Response, spec: AnyRequest) -> Result[Any] | Error:
         wire = table.wire
         check = wire.result_reader(wire.requests.get(spec.method, spec))
         result, losses = mend(answer.result, check, "/result")

@@ -36,7 +36,16 @@ from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.sendable import Unsendable
-from ..core.spec import ERAS, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from ..core.spec import (
+    ERAS,
+    AnyRequest,
+    CallSpec,
+    ErrorSpec,
+    NotificationSpec,
+    RequestSpec,
+    Role,
+    Rules,
+)
 from .jsonrpc import (
     Call,
     Malformed,
@@ -62,7 +71,7 @@ class Request(NamedTuple, Generic[P]):
     """An understood request; `raw` and `meta` are its params and their `_meta` on the wire."""
 
     id: RequestId
-    spec: RequestSpec[P, Any]
+    spec: AnyRequest
     params: P
     raw: Mapping[str, Any] = _NOTHING
     meta: Mapping[str, Any] = _NOTHING
@@ -105,8 +114,8 @@ Known: TypeAlias = tuple[SpecT, Validate]
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
 Part: TypeAlias = Literal["params", "result"]
-Pending: TypeAlias = Callable[[RequestId], RequestSpec[Any, Any] | None]
-Mender: TypeAlias = Callable[[Response, RequestSpec[Any, Any]], Result[Any] | Error]
+Pending: TypeAlias = Callable[[RequestId], AnyRequest | None]
+Mender: TypeAlias = Callable[[Response, AnyRequest], Result[Any] | Error]
 
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _ABSENT: Final = object()
@@ -157,10 +166,10 @@ class MethodTable:
         self,
         revision: str,
         *,
-        requests: Mapping[str, RequestSpec[Any, Any]],
+        requests: Mapping[str, AnyRequest],
         notifications: Mapping[str, NotificationSpec[Any]],
         errors: Mapping[int, ErrorSpec],
-        input_requests: Mapping[str, RequestSpec[Any, Any]] | None = None,
+        input_requests: Mapping[str, AnyRequest] | None = None,
         rules: Rules = Rules(),  # noqa: B008 (frozen)
     ) -> None:
         self.revision = revision
@@ -210,7 +219,7 @@ class MethodTable:
         """Return the classes that extensions have for results of a method."""
         return ()
 
-    def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
+    def request(self, method: str, sender: Role) -> AnyRequest | None:
         return _allowed(self.requests.get(method), sender)
 
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
@@ -251,9 +260,7 @@ class MethodTable:
         request: Request[Any] = named(Request, (id, spec, value, params, meta))
         return request
 
-    def read_answer(
-        self, answer: Response, spec: RequestSpec[Any, Any] | None
-    ) -> Result[Any] | Error:
+    def read_answer(self, answer: Response, spec: AnyRequest | None) -> Result[Any] | Error:
         """Return what an answer to a request comes to; raise `InvalidAnswer`."""
         id, result, failure = answer
         if failure is not None:
@@ -291,26 +298,28 @@ class MethodTable:
         assert isinstance(outcome, kind)
         return outcome
 
-    def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
+    def parse_answer(
+        self, data: bytes | str, *, spec: RequestSpec[Any, Any, R]
+    ) -> Result[R] | Error:
         """Read what answers a request made with `spec`; raise `RemoteError`."""
         message = single(data)
         if not isinstance(message, Response):
             raise InvalidAnswer("not an answer")
         return self.read_answer(message, spec)
 
-    def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
+    def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
         answer = self.read_answer(Response(0, result), spec)
         assert isinstance(answer, Result)
         value: R = answer.value
         return value
 
-    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+    def result_reader(self, spec: AnyRequest) -> Validate:
         return result_reader(spec, self.rules)
 
     def serialise_request(
         self,
-        spec: RequestSpec[P, Any],
+        spec: RequestSpec[P, Any, Any],
         id: RequestId,
         params: P | None,
         *,
@@ -340,20 +349,20 @@ class MethodTable:
         return params_text(spec, params, meta)
 
     def serialise_result(
-        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+        self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
         """Return a result as JSON text, `meta` as for a request; raise `LocalError`."""
         if type(result) not in spec.results and not isinstance(result, spec.results):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
         return write_result(id, body_text(spec.method, result, meta))
 
-    def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
+    def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         """Return a request that is sent inside a result, as JSON; raise `LocalError`."""
         model: Any = params
         given = {} if model is None else {"params": model.to_wire()}
         return {"method": spec.method, **given}
 
-    def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
+    def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
         """Read what answers such a request, which was found to be valid on the wire."""
         response: R = validator_of(spec.results[0])(value)
         return response

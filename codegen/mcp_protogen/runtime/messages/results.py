@@ -20,7 +20,7 @@ from ..core.models.base import (
     required_members,
     validator_of,
 )
-from ..core.spec import Lenient, RequestSpec, Rules
+from ..core.spec import AnyRequest, Lenient, Rules
 
 _RESULT_TYPE: Final = "resultType"
 
@@ -30,7 +30,7 @@ class UnknownResultType(Exception):
 
 
 @cache
-def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
+def result_reader(spec: AnyRequest, rules: Rules) -> Validate:
     """Return a function that reads the decoded result of `spec` as the class that fits it.
 
     Classes that nothing tells apart are left to Pydantic. The function raises
@@ -41,7 +41,7 @@ def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
 
 
 @cache
-def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] | None:
+def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
     """Return a function that makes a decoded result acceptable to the models.
 
     None where the pages ask for no leniency. The function raises `UnknownResultType`.
@@ -74,7 +74,7 @@ def _is_wrong(one: Lenient, value: dict[str, Any]) -> bool:
     return isinstance(given, (int, float)) and given < 0
 
 
-def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
+def _by_value(spec: AnyRequest) -> Validate:
     plain = validator_of(spec.results[0])
     if len(spec.results) == 1:
         return plain

@@ -99,7 +99,7 @@ class Endpoint:
 
     async def request(
         self,
-        spec: RequestSpec[P, R],
+        spec: RequestSpec[P, Any, R],
         params: P | None,
         options: CallOptions,
         via: MessageSink | None = None,

@@ -80,14 +80,14 @@ class PendingCalls:
 
     async def request(
         self,
-        spec: RequestSpec[P, R],
+        spec: RequestSpec[P, Any, R],
         params: P | None,
         options: CallOptions,
         sink: MessageSink,
         meta: bytes | None = None,
         begun: OnBegin | None = None,
     ) -> R:
-        """Send a request and wait; see `Peer.request`. A late answer is dropped."""
+        """Send a request and wait; see `Peer.request_once`. A late answer is dropped."""
         if self.broken is not None:
             raise Disconnected(self._connection.strays.explain(str(self.broken)))
         on_progress = options.get("on_progress")

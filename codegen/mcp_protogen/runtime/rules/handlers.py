@@ -13,12 +13,12 @@ from ..core.extensions import EXTENSIONS, Extension
 from ..core.json import JSONObject, is_object
 from ..core.middleware import CallNext, MethodCall, Middleware, check
 from ..core.models.base import WireModel
-from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, NotificationSpec, Role
 from ..messages.extended_table import ExtendedTable
 from ..messages.method_table import MethodTable
 from . import capabilities
 
-RequestHandlers: TypeAlias = Mapping[str, tuple[RequestSpec[Any, Any], str]]
+RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
 
 MARKS: Final = "__mcp_marks__"
 """The attribute of a function that says what it is to clients; only a toolkit reads it."""

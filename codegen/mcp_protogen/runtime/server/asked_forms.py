@@ -1,9 +1,9 @@
 """Forms that a function asks for, found in its source before anybody calls it.
 
 A type that no form can show is a mistake in a program, and the first question would be a late time
-to say so. Found is `session.elicit(message, Type)`, where `session` is a parameter of the function,
+to say so. Found is `session.ask(message, Type)`, where `session` is a parameter of the function,
 and `Type` is made of names from outside of it. Where that is not certain, or there is no source,
-nothing is said here: `elicit` itself refuses the type.
+nothing is said here: `ask` itself refuses the type.
 """
 
 import ast
@@ -16,7 +16,7 @@ from typing import Any, Final, cast, get_args, get_origin, get_type_hints
 from ..rpc.peer import Peer
 from .questions import form
 
-_ELICIT: Final = "elicit"
+_ASKING: Final = ("ask", "elicit")
 _HOLDERS: Final = (MethodType, classmethod, staticmethod)
 # Where parameters, imports, variables, definitions and patterns have the name that they bind.
 _BINDING: Final = ("arg", "asname", "id", "name", "rest")
@@ -32,7 +32,7 @@ def check_forms(function: object) -> None:
     if type(inner) is not FunctionType:
         return
     codes = [*_codes(inner.__code__)]
-    if not any(_ELICIT in code.co_names for code in codes):
+    if not any(name in code.co_names for code in codes for name in _ASKING):
         return
     tree = _parsed(inner)
     if tree is None:
@@ -108,7 +108,9 @@ def _is_bound_once(tree: ast.AST, name: str) -> bool:
 def _asked(tree: ast.AST, sessions: Collection[str]) -> Iterator[ast.expr]:
     for one in ast.walk(tree):
         match one:
-            case ast.Call(ast.Attribute(ast.Name(name), "elicit"), [_, kind]) if name in sessions:
+            case ast.Call(ast.Attribute(ast.Name(name), "ask" | "elicit"), [_, kind]) if (
+                name in sessions
+            ):
                 yield kind
             case _:
                 pass

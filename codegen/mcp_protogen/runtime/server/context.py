@@ -43,7 +43,7 @@ from ..core.middleware import (
 from ..core.models.base import WireModel
 from ..core.oauth_scopes import InsufficientScope
 from ..core.options import CallOptions
-from ..core.spec import NotificationSpec, RequestSpec
+from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
 from ..core.subscriptions import Level, PublishedChange, passes
 from ..core.tasks import is_running
 from ..messages.envelope import (
@@ -396,8 +396,10 @@ class RequestContext:
             self.begun = Rounds(task, endpoint.options.max_rounds, endpoint.tasks)
         return self.begun
 
-    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        """Ask the client, and hold the answer to a form to it; see `Peer.request`."""
+    async def request(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
+        """Ask the client, and hold the answer to a form to it; see `Peer.request_once`."""
         answer: Any = await self.put(spec, params, options)
         plain: type[WireModel] = spec.results[0]
         if spec.method != forms.ELICIT or not isinstance(answer, plain):
@@ -410,11 +412,14 @@ class RequestContext:
             raise InvalidParams("Invalid answers", faults)
         return cast(R, plain.from_wire(kept))
 
+    async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+        return await self.request(spec, params, options)
+
     def shown(self, method: str, params: JSONObject) -> JSONObject:
         """Return the params of a question as the client gets them."""
         return self.spoken.carry_out(method, "params", params)
 
-    async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and do not check the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:

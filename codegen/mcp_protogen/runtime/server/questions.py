@@ -13,14 +13,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Generic, Never, TypeAlias, TypeGuard, TypeVar, Unpack, overload
+from typing import Any, Final, Generic, Never, TypeAlias, TypeGuard, TypeVar, overload
+from warnings import warn
 
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import CoreSchema, PydanticSerializationError, SchemaError
 
-from ..core.errors import InvalidParams, LocalError, RemoteError
+from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
 from ..core.forms import FORM, as_asked, faults_of, problems_of
 from ..core.json import JSONObject, json_text, read_json
@@ -28,7 +29,7 @@ from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.options import CallOptions
 from ..core.sendable import Unsendable, check_finite
-from ..core.spec import RequestSpec
+from ..core.spec import AnyRequest
 from ..rpc.peer import Peer
 
 T = TypeVar("T")
@@ -100,9 +101,9 @@ class Form(Generic[T_co]):
                     required.append(name)
         self._asked: Final[JSONObject] = {FORM: _form(fields, required)}
         self._as_text: Final[JSONObject] = {FORM: _form({name: {} for name in fields}, [])}
-        self._fitted: Final[dict[RequestSpec[Any, Any], JSONObject]] = {}
+        self._fitted: Final[dict[AnyRequest, JSONObject]] = {}
 
-    def fitted(self, spec: RequestSpec[Any, Any], revision: str) -> JSONObject:
+    def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
         """Return the form in the words of a revision, whose request for it is `spec`.
 
         Raise `LocalError` for a member that the revision cannot show.
@@ -163,37 +164,29 @@ def _of_class(kind: type[T]) -> Form[T]:
     return Form(kind)
 
 
-def is_question(*given: Any) -> bool:
-    """Return whether a call gives a message and a type, and not params or their members."""
-    if len(given) != 2 or not isinstance(given[0], str):
+def is_question(given: object) -> bool:
+    """Return whether `elicit` gets a type in place of a schema, and warn of it: that is `ask`."""
+    if isinstance(given, (WireModel, dict)):
         return False
-    return not isinstance(given[1], (WireModel, dict))
+    warn("elicit(message, Type) is ask(message, Type)", DeprecationWarning, stacklevel=3)
+    return True
 
 
 async def ask_form(
     session: Peer,
-    spec: RequestSpec[Any, Any],
+    spec: AnyRequest,
     message: str,
     kind: Any,
-    task: WireModel | None = None,
-    **options: Unpack[CallOptions],
+    options: CallOptions,
 ) -> Any:
-    """Ask the user for a value of a type; return the `Answer`, or the task that was asked for.
+    """Ask the user for a value of a type; return the `Answer`.
 
     Raise what a request raises, `TypeError` for a type that no form can show, and `InvalidParams`
     for an answer that does not fit.
     """
     asked = form(kind)
     wire: JSONObject = {"message": message, FORM: asked.fitted(spec, session.TABLE.revision)}
-    if task is not None:
-        wire["task"] = task.to_wire()
-    answer = await session.request(spec, validator_of(spec.params)(wire), **options)
-    plain: type[WireModel] = spec.results[0]
-    if isinstance(answer, plain):
-        return asked.read(answer)
-    if task is None:
-        raise RemoteError(f"{spec.method} was answered with a task that nobody asked for")
-    return answer
+    return asked.read(await session.request(spec, validator_of(spec.params)(wire), **options))
 
 
 class UntitledJsonSchema(GenerateJsonSchema):
@@ -351,7 +344,7 @@ def _no_form(where: str, why: str, cure: str) -> TypeError:
     return TypeError(f"{where} cannot be asked for in a form: it {why}; {cure}")
 
 
-def _fitted(name: str, field: JSONObject, spec: RequestSpec[Any, Any], revision: str) -> JSONObject:
+def _fitted(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
     for candidate in _ways(field):
         wire = {"message": "", FORM: _form({name: candidate}, [])}
         try:

@@ -27,7 +27,7 @@ from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import Problem, escaped, problems
-from ..core.spec import Capability, RequestSpec
+from ..core.spec import AnyRequest, Capability
 from ..core.tasks import Tasks
 from ..rules import capabilities
 from .sealed_state import StateSeal
@@ -46,7 +46,7 @@ class Asking(NamedTuple):
 
     seal: StateSeal
     binding: bytes
-    specs: Mapping[str, RequestSpec[Any, Any]]
+    specs: Mapping[str, AnyRequest]
     """What may be asked inside a result, by method."""
     declared: Mapping[str, Any]
 

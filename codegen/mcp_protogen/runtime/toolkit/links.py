@@ -13,7 +13,7 @@ from ..core.json import JSONObject
 from ..core.middleware import MethodCall, Middleware, Network, send_through, through
 from ..core.models.base import validator_of
 from ..core.options import CallOptions
-from ..core.spec import NotificationSpec, RequestSpec
+from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
 from ..core.subscriptions import Level
 from ..messages.envelope import client_envelope
 from ..messages.method_table import MethodTable
@@ -125,12 +125,12 @@ class MountedContext(RequestContext):
         wire = self._mounted.table.carry_out(method, "params", params.to_wire())
         return native, validator_of(native.params)(wire)
 
-    def job(self, spec: RequestSpec[Any, Any], params: Any) -> Job:
+    def job(self, spec: AnyRequest, params: Any) -> Job:
         """Return a request of the mounted server's revision in place of the one that came."""
         assert self._request is not None and self._reply is not None
         return Job(self._request._replace(spec=spec, params=params), self._reply)
 
-    def carried_in(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
+    def carried_in(self, spec: AnyRequest, params: Any) -> Any:
         """Return the params that the server above has read, in the mounted server's revision."""
         table: Any = self._mounted.table
         wire: JSONObject = table.carry_in(spec.method, "params", params.to_wire())
@@ -149,7 +149,7 @@ class MountedContext(RequestContext):
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._outer.notify(*self._across(spec, params))
 
-    async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
         middleware = self._mounted.middleware
         if not middleware:
             return await self._put(spec, params, options)
@@ -160,7 +160,7 @@ class MountedContext(RequestContext):
         answered: R = await send_through(middleware, send, spec, params, self.call)
         return answered
 
-    async def _put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+    async def _put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
         native, given = self._across(spec, params)
         answer: Any = await self._outer.put(native, given, options)
         if native is spec or not isinstance(answer, native.results[0]):

@@ -45,7 +45,7 @@ class RevisionModels:
         Only packages with the extension have the module.
         """
         has = any(one.identifier == APPS for one in self._table.extensions)
-        return import_module(f"{__package__}.ui") if has else None
+        return import_module("..features.ui.items", __package__) if has else None
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]

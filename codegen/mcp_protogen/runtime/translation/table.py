@@ -16,7 +16,7 @@ from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
-from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
@@ -139,10 +139,10 @@ class TranslatingTable(MethodTable):
 
         return translated
 
-    def _native(self, method: str) -> RequestSpec[Any, Any] | NotificationSpec[Any]:
+    def _native(self, method: str) -> AnyRequest | NotificationSpec[Any]:
         return self._wire.requests.get(method) or self._wire.notifications[method]
 
-    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+    def result_reader(self, spec: AnyRequest) -> Validate:
         native = self._wire.requests[spec.method]
         if spec is native:
             return self._wire.result_reader(native)
@@ -151,9 +151,7 @@ class TranslatingTable(MethodTable):
             read = self._readers[spec.method] = self._result_reader(spec, native)
         return read
 
-    def _result_reader(
-        self, spec: RequestSpec[Any, Any], native: RequestSpec[Any, Any]
-    ) -> Validate:
+    def _result_reader(self, spec: AnyRequest, native: AnyRequest) -> Validate:
         method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
         translate = self._inward.message(method, "result")
@@ -178,9 +176,7 @@ class TranslatingTable(MethodTable):
 
         return translated
 
-    def _kind(
-        self, spec: RequestSpec[Any, Any], native: type[Any]
-    ) -> tuple[Run | None, Validate] | None:
+    def _kind(self, spec: AnyRequest, native: type[Any]) -> tuple[Run | None, Validate] | None:
         """Return how to read a result that is not the plain one; None if `own` has none such."""
         ours = {one.__name__: one for one in spec.results[1:]}
         with suppress(LookupError):
@@ -188,7 +184,7 @@ class TranslatingTable(MethodTable):
             return self._inward.of_type(native.__name__), validator_of(kind)
         return None
 
-    def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
+    def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
         translate = self._inward.message(spec.method, "result")
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
@@ -218,7 +214,7 @@ class TranslatingTable(MethodTable):
         return text
 
     def serialise_result(
-        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+        self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
         key = (spec.method, type(result))
         if key not in self._writers:
@@ -232,7 +228,7 @@ class TranslatingTable(MethodTable):
         check_numbers(spec.method, text, model)
         return write_result(id, text)
 
-    def _result_writer(self, spec: RequestSpec[Any, Any], cls: type) -> Run | None:
+    def _result_writer(self, spec: AnyRequest, cls: type) -> Run | None:
         """Return the translation of results of a class; None for those that the wire has as well.
 
         Raises `LocalError` for a class that is not one of the method's results.
@@ -265,7 +261,7 @@ class TranslatingTable(MethodTable):
 
         return completed
 
-    def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
+    def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         question = super().write_question(spec, params)
         if spec.method not in self._wire.input_requests:
             raise self._unknown(spec.method)

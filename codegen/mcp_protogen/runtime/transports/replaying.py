@@ -16,7 +16,7 @@ from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.validation_errors import escaped
 from ..core.tasks import Signal
-from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID
+from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
 from ..transports.base import Opener, Transport
 from .recordings import Entry, Recorded, Redaction, read_recorded
@@ -67,8 +67,7 @@ class Exchange:
     ) -> None:
         self.method, self.params = method, params
         self.id, self.connection = id, connection
-        meta = params.get("_meta")
-        self.token: object = meta.get(PROGRESS_TOKEN) if is_object(meta) else None
+        self.token: object = meta_in(params).get(PROGRESS_TOKEN)
         self.steps: list[JSONObject] = []
 
 
@@ -149,8 +148,7 @@ class _Reader:
 
 def _stream_of(said: Any) -> object:
     """Return the id of the request that opened the stream to which something belongs."""
-    meta = said.get("_meta") if is_object(said) else None
-    return meta.get(SUBSCRIPTION_ID) if is_object(meta) else None
+    return meta_in(said).get(SUBSCRIPTION_ID) if is_object(said) else None
 
 
 def _known(id: object) -> object:
@@ -160,12 +158,9 @@ def _known(id: object) -> object:
 
 def _asked(params: JSONObject) -> JSONObject:
     """Return params without what belongs to a connection."""
-    meta = params.get("_meta")
-    if not is_object(meta):
-        return params
     own = {
         name: value
-        for name, value in meta.items()
+        for name, value in meta_in(params).items()
         if name not in _OF_CONNECTION and not name.startswith(_OF_PROTOCOL)
     }
     others = {name: value for name, value in params.items() if name != "_meta"}
@@ -268,11 +263,9 @@ class Playback:
         given = self._given[key]
         self._given[key] += 1
         exchange = exchanges[min(given, len(exchanges) - 1)]
-        meta = params.get("_meta")
-        token = meta.get(PROGRESS_TOKEN) if is_object(meta) else None
         if method == _LISTEN:
             self._streams[exchange.connection, _known(exchange.id)] = id
-        return self._played(_Play(exchange, id, token))
+        return self._played(_Play(exchange, id, meta_in(params).get(PROGRESS_TOKEN)))
 
     def _played(self, play: _Play) -> list[bytes]:
         """Return what the server says until it waits for an answer."""

@@ -99,7 +99,7 @@ def completed_values(
         params: dict[str, Any] = {"ref": ref, "argument": {"name": name, "value": value}}
         if context and "context" in spec.params.model_fields:
             params["context"] = {"arguments": context}
-        result = (await client.complete(spec.params.from_wire(params))).to_wire()
+        result = (await client.request(spec, spec.params.from_wire(params))).to_wire()
         return [str(one) for one in result["completion"]["values"]]
 
     return [Word(f"{name}={one}") for one in _asked(target, ask) or ()]

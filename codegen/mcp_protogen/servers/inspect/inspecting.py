@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES, stdio_client
 from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.runtime.features.auth.challenge import token_param
 from mcp_protogen.runtime.http import headers as fields
-from mcp_protogen.runtime.http.auth.challenge import token_param
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
 from mcp_protogen.servers.inspect.http_plan import METADATA, session_id

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.runtime.core.spec import (
+    AnyRequest,
     Condition,
     ErrorSpec,
     NotificationSpec,
@@ -18,48 +19,46 @@ from . import models as m
 
 REVISION: Final = "2025-11-25"
 
-CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult | m.CreateTaskResult]] = (
-    RequestSpec(
-        "tools/call",
-        senders=frozenset({"client"}),
-        types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.CreateTaskResult),
-        requires=(
-            Requirement(c.SERVER_TOOLS, "MUST", "client", source="server/tools#capabilities"),
-        ),
-        traits=frozenset({"cancellable"}),
-        phase="ready",
-        since="2024-11-05",
-    )
+CALL_TOOL: Final[
+    RequestSpec[m.CallToolRequestParams, m.CallToolResult, m.CallToolResult | m.CreateTaskResult]
+] = RequestSpec(
+    "tools/call",
+    senders=frozenset({"client"}),
+    types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.CreateTaskResult),
+    requires=(Requirement(c.SERVER_TOOLS, "MUST", "client", source="server/tools#capabilities"),),
+    traits=frozenset({"cancellable"}),
+    phase="ready",
+    since="2024-11-05",
 )
-COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.EmptyResult]] = RequestSpec(
+COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "completion/complete",
     senders=frozenset({"client"}),
     types=lambda: (m.CompleteRequestParams, m.EmptyResult),
     requires=(Requirement(c.SERVER_COMPLETIONS, "MUST", "client"),),
 )
-CREATE_MESSAGE: Final[RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult]] = (
-    RequestSpec(
-        "sampling/createMessage",
-        senders=frozenset({"server"}),
-        types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
-        requires=(
-            Requirement(c.CLIENT_SAMPLING, "MUST", "server"),
-            Requirement(
-                c.CLIENT_SAMPLING_TOOLS,
-                "MUST",
-                "server",
-                when=(Condition("tools"), Condition("toolChoice")),
-            ),
-            Requirement(
-                c.CLIENT_SAMPLING_CONTEXT,
-                "SHOULD",
-                "server",
-                when=(Condition("includeContext", one_of=("thisServer", "allServers")),),
-            ),
+CREATE_MESSAGE: Final[
+    RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult, m.CreateMessageResult]
+] = RequestSpec(
+    "sampling/createMessage",
+    senders=frozenset({"server"}),
+    types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
+    requires=(
+        Requirement(c.CLIENT_SAMPLING, "MUST", "server"),
+        Requirement(
+            c.CLIENT_SAMPLING_TOOLS,
+            "MUST",
+            "server",
+            when=(Condition("tools"), Condition("toolChoice")),
         ),
-    )
+        Requirement(
+            c.CLIENT_SAMPLING_CONTEXT,
+            "SHOULD",
+            "server",
+            when=(Condition("includeContext", one_of=("thisServer", "allServers")),),
+        ),
+    ),
 )
-ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult]] = RequestSpec(
+ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult, m.ElicitResult]] = RequestSpec(
     "elicitation/create",
     senders=frozenset({"server"}),
     types=lambda: (m.ElicitRequestParams, m.ElicitResult),
@@ -79,22 +78,28 @@ ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult]] = RequestSpec(
         ),
     ),
 )
-LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult]] = RequestSpec(
-    "tools/list",
-    senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
-    requires=(Requirement(c.SERVER_TOOLS, "MUST", "client"),),
-    traits=frozenset({"paginated"}),
-    params_required=False,
+LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult, m.ListToolsResult]] = (
+    RequestSpec(
+        "tools/list",
+        senders=frozenset({"client"}),
+        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        requires=(Requirement(c.SERVER_TOOLS, "MUST", "client"),),
+        traits=frozenset({"paginated"}),
+        params_required=False,
+    )
 )
-PING: Final[RequestSpec[m.RequestParams, m.EmptyResult]] = RequestSpec(
+PING: Final[RequestSpec[m.RequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "ping",
     senders=frozenset({"client", "server"}),
     types=lambda: (m.RequestParams, m.EmptyResult),
     params_required=False,
 )
 READ_RESOURCE: Final[
-    RequestSpec[m.ReadResourceRequestParams, m.ReadResourceResult | m.InputRequiredResult]
+    RequestSpec[
+        m.ReadResourceRequestParams,
+        m.ReadResourceResult,
+        m.ReadResourceResult | m.InputRequiredResult,
+    ]
 ] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
@@ -121,7 +126,7 @@ TOOL_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationS
     params_required=False,
 )
 
-REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType(
+REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
     {
         "completion/complete": COMPLETE,
         "elicitation/create": ELICIT,

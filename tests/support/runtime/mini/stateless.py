@@ -77,12 +77,12 @@ class InputRequiredResult(WireModel):
     state: str
 
 
-LIST: Final[RequestSpec[PageParams, ListResult]] = RequestSpec(
+LIST: Final[RequestSpec[PageParams, ListResult, ListResult]] = RequestSpec(
     "list",
     senders=frozenset({"client"}),
     types=lambda: (PageParams, ListResult),
 )
-NAME: Final[RequestSpec[NameParams, NameResult | InputRequiredResult]] = RequestSpec(
+NAME: Final[RequestSpec[NameParams, NameResult, NameResult | InputRequiredResult]] = RequestSpec(
     "name",
     senders=frozenset({"client"}),
     types=lambda: (NameParams, NameResult, InputRequiredResult),

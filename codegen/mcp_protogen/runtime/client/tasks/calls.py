@@ -13,7 +13,7 @@ from ...core.json import JSONObject
 from ...core.models.base import declared
 from ...core.options import CallOptions
 from ...core.recent_names import RecentNames
-from ...core.spec import Capability, RequestSpec
+from ...core.spec import AnyRequest, Capability
 from ...core.subscriptions import Filter
 from ...rpc.peer import all_items
 from ...rpc.tasks.at_peer import TaskCancelled
@@ -53,16 +53,16 @@ class TaskCaller:
         if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
             self._wire.notified(params.to_wire())
 
-    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         """Send a request; for the call of a tool, return what it comes to in the end."""
         if spec.method == CALL and self._wire is not None:
             return await self._called(spec, params, options)
-        result: Any = await self._runtime.send(spec, params, options)
+        result: Any = await self._runtime.request(spec, params, options)
         if spec.method == TOOLS:
             self._learn(result)
         return result
 
-    async def _called(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+    async def _called(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
         due = self.timing.now() + seconds
@@ -71,18 +71,18 @@ class TaskCaller:
         if not wants and self._supports_tasks and self._support(params.name) == "required":
             params = as_task(spec, params, seconds)
         try:
-            result: Any = await self._runtime.send(spec, params, options)
+            result: Any = await self._runtime.request(spec, params, options)
         except McpError as error:
             # So a server refuses a plain call of a tool that is always a task.
             if error.code != METHOD_NOT_FOUND or wants or not await self._is_required(params.name):
                 raise
             params = as_task(spec, params, seconds)
-            result = await self._runtime.send(spec, params, options)
+            result = await self._runtime.request(spec, params, options)
         handle = None if wants else self._handle_of(params.name, result)
         return result if handle is None else await _driven(handle, wire, due, seconds)
 
     async def start(
-        self, spec: RequestSpec[Any, Any], params: Any, ttl: float | None, options: CallOptions
+        self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
     ) -> TaskHandle:
         """Call a tool as a task, if the server makes one of it; see `TaskCalls.start_task`."""
         wire, name = self.wire, params.name
@@ -92,7 +92,7 @@ class TaskCaller:
             params = as_task(spec, params, ttl)
 
         async def send(params: Any) -> Any:
-            return await self._runtime.send(spec, params, options)
+            return await self._runtime.request(spec, params, options)
 
         result = await send(params)
         if "may_require_input" in spec.traits:
@@ -163,7 +163,7 @@ def _tools(page: Any) -> Any:
     return page.tools
 
 
-def as_task(spec: RequestSpec[Any, Any], params: Any, ttl: float | None) -> Any:
+def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
     """Return the params of a call that asks for a task, to be kept for `ttl` seconds, if finite."""
     metadata = {} if ttl in (None, inf) else {"ttl": round(ttl * 1000)}
     return spec.params.from_wire({**params.to_wire(), "task": metadata})

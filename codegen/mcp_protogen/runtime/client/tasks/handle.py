@@ -95,7 +95,7 @@ class TaskHandle:
         than the server keeps it. To give up waiting cancels nothing.
         """
         spec = self._wire.spec
-        read = reader(spec, None, as_, check) if as_ is not None or check else None
+        read = reader(spec, as_, check) if as_ is not None or check else None
         due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
         result = await self.outcome(due, inf if max_timeout is None else max_timeout)
         await check_result(self._wire.client, self.tool, result)

@@ -26,7 +26,7 @@ from ...rpc.tasks.outcome import Outcome, error_object
 from ...rpc.tasks.task import Task
 from ...rules.handlers import merged, runtime_of
 from ...rules.task_methods import CANCEL, CORE_CHANGED, RESULT
-from ...sharing.memory_tasks import MemoryTaskStore
+from ...storage.memory_tasks import MemoryTaskStore
 from ..base import ClientBase, ClientConnection, ClientRuntime
 
 P = TypeVar("P")

@@ -33,7 +33,7 @@ class TaskWire:
         spec = self.table.wire.requests.get(method)
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
-        return await self.client.request(spec, spec.params(**members), **options)
+        return await self.client.request_once(spec, spec.params(**members), **options)
 
     def read(self, result: Any) -> Any:
         """Return the result of a tool, checked as if it had come at once."""

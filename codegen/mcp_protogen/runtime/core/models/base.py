@@ -131,7 +131,7 @@ class WireModel(BaseModel):
         def __init__(self, /, **members: Any) -> None:
             implied, absent_if_none, _, _, validate = _rules_of(type(self))
             for name, wire_name, value in implied:
-                if name not in members and wire_name not in members:
+                if members.get(name, SUPPLIED) is SUPPLIED and wire_name not in members:
                     members[name] = value
             for value in members.values():
                 if value is None:

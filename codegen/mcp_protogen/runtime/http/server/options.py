@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ...core.quotas import Quota
-from ...sharing.engine import Shared
+from ...storage.engine import Shared
 from .authentication import Authentication
 from .cors import Cors
 

@@ -29,7 +29,7 @@ from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
 from ...server.base import ServerBase
 from ...server.serve import Server
-from ...sharing.memory import MemoryEngine
+from ...storage.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
 from .options import HttpOptions
 from .routes import Route

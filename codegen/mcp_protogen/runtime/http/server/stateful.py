@@ -15,7 +15,7 @@ from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
-from ...sharing.engine import EngineUnavailable
+from ...storage.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse

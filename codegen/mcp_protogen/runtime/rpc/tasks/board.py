@@ -19,8 +19,8 @@ from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
-from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
-from ...sharing.memory_tasks import MemoryTaskStore
+from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
+from ...storage.memory_tasks import MemoryTaskStore
 from .holding import Holding, LeaseLost, Leases, Step
 from .lifecycle import TaskEnded, has_ended, held, lapsed
 from .options import TaskOptions

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_PARAMS, InvalidParams, McpError, ProtocolError
-from ...core.json import JSONObject, is_object
+from ...core.json import JSONObject
+from ...messages.envelope import meta_in
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
@@ -55,8 +56,7 @@ def related(id: str) -> JSONObject:
 
 def with_related(message: Mapping[str, Any], id: str) -> JSONObject:
     """Return params or a result with the task that they belong to in their `_meta`."""
-    meta = message.get("_meta")
-    return {**message, "_meta": {**(meta if is_object(meta) else {}), **related(id)}}
+    return {**message, "_meta": {**meta_in(message), **related(id)}}
 
 
 def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:

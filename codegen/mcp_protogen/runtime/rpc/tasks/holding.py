@@ -4,7 +4,7 @@ from asyncio import Event, get_running_loop
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Final, Protocol
 
-from ...sharing.engine import EngineUnavailable
+from ...storage.engine import EngineUnavailable
 from .lifecycle import has_ended
 from .task import Task
 from .timers import Timers

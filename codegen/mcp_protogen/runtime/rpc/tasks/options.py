@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import inf
 
-from ...sharing.engine import TaskStore
+from ...storage.engine import TaskStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

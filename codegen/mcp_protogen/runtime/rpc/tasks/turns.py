@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from secrets import token_bytes
 from typing import Final
 
-from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
+from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from .holding import Leases
 from .watch import Watch
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Generator, Mapping,
 from contextlib import contextmanager
 from typing import Final
 
-from ...sharing.engine import EngineUnavailable
+from ...storage.engine import EngineUnavailable
 from .timers import Timers
 
 _FIRST: Final = 0.05

@@ -17,7 +17,7 @@ from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.lifecycle import has_ended
 from ...rpc.tasks.task import Task
 from ...rules.task_methods import CORE_CHANGED, RESULT
-from ...sharing.engine import EngineUnavailable
+from ...storage.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
 from .access import board_of, known_task

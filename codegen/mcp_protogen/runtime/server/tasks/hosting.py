@@ -14,8 +14,8 @@ from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...rules.handlers import generated_class
 from ...rules.task_forms import task_form
-from ...sharing.engine import TaskStore
-from ...sharing.memory_tasks import MemoryTaskStore
+from ...storage.engine import TaskStore
+from ...storage.memory_tasks import MemoryTaskStore
 from ...translation.task_wires import optional_module
 from ..base import ServerBase
 from ..connection import ServerState

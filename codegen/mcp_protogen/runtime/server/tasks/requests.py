@@ -30,7 +30,7 @@ from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...rules.task_forms import TaskForm, declares_tasks, needs_extension, task_form
 from ...rules.task_methods import CALL
-from ...sharing.engine import EngineUnavailable
+from ...storage.engine import EngineUnavailable
 from ..base import ServerRuntime
 from ..connection import ServerConnection
 from ..context import RequestContext

@@ -20,7 +20,7 @@ from ...rpc.tasks.holding import Holding, LeaseLost
 from ...rpc.tasks.lifecycle import TaskEnded
 from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
-from ...sharing.engine import EngineUnavailable
+from ...storage.engine import EngineUnavailable
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 """The work of a task; cancelling ends it."""

@@ -175,7 +175,7 @@ class TaskContext(RequestContext):
 
     # What the client is asked.
 
-    async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
         origin, spoken = self.origin, self.spoken
         if self.id is None:
             if origin is not None and spoken.rules.server_requests:
@@ -195,13 +195,13 @@ class TaskContext(RequestContext):
         answered: R = await send_through(middleware, send, spec, params, self.call)
         return answered
 
-    async def _ask(self, spec: RequestSpec[P, R], params: P | None) -> R:
+    async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
         declared = self.peer_declared()
         capabilities.check(spec, "server", params, {"client": declared, "server": {}})
         answer = await self._answer_to(self._question(spec, params))
         return self.spoken.read_response(spec, answer)
 
-    def _question(self, spec: RequestSpec[P, R], params: P | None) -> JSONObject:
+    def _question(self, spec: RequestSpec[P, Any, R], params: P | None) -> JSONObject:
         """Return a question as on the wire; raise `Untranslatable`."""
         method, spoken = spec.method, self.spoken
         native = spoken.wire.requests.get(method) or spoken.wire.input_requests.get(method)

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from mcp_protogen.runtime.client.ui import UiHost
 from mcp_protogen.runtime.core.extensions import Extension
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.features.ui.host import UiHost
+
 from . import methods
 from . import models as m
 
@@ -24,5 +25,5 @@ class AppsClient(UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]):
     """What a client with the extension sends and handles: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.runtime.core.extensions import Extension
-from mcp_protogen.runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, ErrorSpec, NotificationSpec
 
 __all__ = ["ERRORS", "EXTENSION", "NOTIFICATIONS", "REQUESTS"]
 
 
-REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType({})
+REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType({})
 """Requests by wire name."""
 
 NOTIFICATIONS: Final[Mapping[str, NotificationSpec[Any]]] = MappingProxyType({})

@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from mcp_protogen.runtime.core.extensions import Extension
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.server.base import ServerBase
+
 from ...server import Session
 from . import methods
 
@@ -29,5 +30,5 @@ class AppsServer(ServerBase[Session]):
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     EXTENDED_SESSION: ClassVar[type[Any]] = AppsSession
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack, overload
+from typing import Any, ClassVar, Unpack
 
 from mcp_protogen.runtime.client.base import ClientBase
 from mcp_protogen.runtime.core.extensions import Extension
+from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_protogen.runtime.core.options import CallOptions
-from mcp_protogen.runtime.rpc.peer import all_items, params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.rpc.peer import all_items
+
 from . import methods
 from . import models as m
 
@@ -26,101 +28,83 @@ class SkillsClient(ClientBase):
     """What a client with the extension sends and handles: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})
 
-    @overload
     async def read_resource_directory(
         self,
         uri: str,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        cursor: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ReadResourceDirectoryResult: ...
-    @overload
-    async def read_resource_directory(
-        self, params: m.ReadResourceDirectoryRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ReadResourceDirectoryResult: ...
-    async def read_resource_directory(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ReadResourceDirectoryResult:
         """Return what is directly in a directory of resources, not what is deeper
         (`resources/directory/read`).
 
         Needs the capability `extensions.io.modelcontextprotocol/skills.directoryRead`.
         """
-        params = params_of(methods.READ_RESOURCE_DIRECTORY, given, options, ("uri",))
+        params = m.ReadResourceDirectoryRequestParams(
+            uri=uri, cursor=cursor, meta=SUPPLIED if meta is None else meta
+        )
         return await self.request(methods.READ_RESOURCE_DIRECTORY, params, **options)
 
-    @overload
     def iter_read_resource_directory(
         self,
         uri: str,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        cursor: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Resource]: ...
-    @overload
-    def iter_read_resource_directory(
-        self, params: m.ReadResourceDirectoryRequestParams, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Resource]: ...
-    def iter_read_resource_directory(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Resource]:
         """Yield the items of `resources/directory/read`, page by page, as one list."""
-        params = params_of(methods.READ_RESOURCE_DIRECTORY, given, options, ("uri",))
+        params = m.ReadResourceDirectoryRequestParams(
+            uri=uri, cursor=cursor, meta=SUPPLIED if meta is None else meta
+        )
         return all_items(
             self, methods.READ_RESOURCE_DIRECTORY, lambda result: result.resources, params, options
         )
 
-    @overload
     async def get_skill(
-        self, uri: str, *, meta: m.RequestMetaObject = ..., **options: Unpack[CallOptions]
-    ) -> m.GetSkillResult: ...
-    @overload
-    async def get_skill(
-        self, params: m.GetSkillRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetSkillResult: ...
-    async def get_skill(self, *given: Any, **options: Any) -> Any:
+        self, uri: str, *, meta: m.RequestMetaObject | None = None, **options: Unpack[CallOptions]
+    ) -> m.GetSkillResult:
         """Return the entry of one skill by its URI, whether the skill is listed or not
         (`skills/get`).
 
         Needs the capability `extensions.io.modelcontextprotocol/skills`.
         """
-        params = params_of(methods.GET_SKILL, given, options, ("uri",))
+        params = m.GetSkillRequestParams(uri=uri, meta=SUPPLIED if meta is None else meta)
         return await self.request(methods.GET_SKILL, params, **options)
 
-    @overload
     async def list_skills(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        cursor: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.ListSkillsResult: ...
-    @overload
-    async def list_skills(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListSkillsResult: ...
-    async def list_skills(self, *given: Any, **options: Any) -> Any:
+    ) -> m.ListSkillsResult:
         """Return a page of the server's skills, each with all its files (`skills/list`).
 
         Needs the capability `extensions.io.modelcontextprotocol/skills`.
         """
-        params = params_of(methods.LIST_SKILLS, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return await self.request(methods.LIST_SKILLS, params, **options)
 
-    @overload
     def iter_skills(
         self,
         *,
-        cursor: str | None = ...,
-        meta: m.RequestMetaObject = ...,
+        cursor: str | None = None,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> AsyncIterator[m.Skill]: ...
-    @overload
-    def iter_skills(
-        self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Skill]: ...
-    def iter_skills(self, *given: Any, **options: Any) -> Any:
+    ) -> AsyncIterator[m.Skill]:
         """Yield the items of `skills/list`, page by page, as one list."""
-        params = params_of(methods.LIST_SKILLS, given, options, ())
+        params = None
+        if cursor is not None or meta is not None:
+            params = m.PaginatedRequestParams(
+                cursor=cursor, meta=SUPPLIED if meta is None else meta
+            )
         return all_items(self, methods.LIST_SKILLS, lambda result: result.skills, params, options)

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.runtime.core.extensions import Extension
-from mcp_protogen.runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, ErrorSpec, NotificationSpec, RequestSpec
+
 from . import capabilities as c
 from . import models as m
 
@@ -25,7 +26,11 @@ __all__ = [
 ]
 
 READ_RESOURCE_DIRECTORY: Final[
-    RequestSpec[m.ReadResourceDirectoryRequestParams, m.ReadResourceDirectoryResult]
+    RequestSpec[
+        m.ReadResourceDirectoryRequestParams,
+        m.ReadResourceDirectoryResult,
+        m.ReadResourceDirectoryResult,
+    ]
 ] = RequestSpec(
     "resources/directory/read",
     senders=frozenset({"client"}),
@@ -41,21 +46,25 @@ deeper.
 Needs the capability `extensions.io.modelcontextprotocol/skills.directoryRead`.
 """
 
-GET_SKILL: Final[RequestSpec[m.GetSkillRequestParams, m.GetSkillResult]] = RequestSpec(
-    "skills/get",
-    senders=frozenset({"client"}),
-    types=lambda: (m.GetSkillRequestParams, m.GetSkillResult),
-    requires=c.REQUIREMENTS["skills/get"],
-    phase="any",
-    traits=frozenset({"cacheable", "cancellable"}),
-    since="2026-07-28",
+GET_SKILL: Final[RequestSpec[m.GetSkillRequestParams, m.GetSkillResult, m.GetSkillResult]] = (
+    RequestSpec(
+        "skills/get",
+        senders=frozenset({"client"}),
+        types=lambda: (m.GetSkillRequestParams, m.GetSkillResult),
+        requires=c.REQUIREMENTS["skills/get"],
+        phase="any",
+        traits=frozenset({"cacheable", "cancellable"}),
+        since="2026-07-28",
+    )
 )
 """`skills/get`: Return the entry of one skill by its URI, whether the skill is listed or not.
 
 Needs the capability `extensions.io.modelcontextprotocol/skills`.
 """
 
-LIST_SKILLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListSkillsResult]] = RequestSpec(
+LIST_SKILLS: Final[
+    RequestSpec[m.PaginatedRequestParams, m.ListSkillsResult, m.ListSkillsResult]
+] = RequestSpec(
     "skills/list",
     senders=frozenset({"client"}),
     types=lambda: (m.PaginatedRequestParams, m.ListSkillsResult),
@@ -70,7 +79,7 @@ Needs the capability `extensions.io.modelcontextprotocol/skills`.
 """
 
 
-REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType(
+REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
     {
         "resources/directory/read": READ_RESOURCE_DIRECTORY,
         "skills/get": GET_SKILL,

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.extensions import Extension
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.server.base import ServerBase
+
 from ...server import Session
 from . import methods
 from . import models as m
@@ -31,7 +32,7 @@ class SkillsServer(ServerBase[Session]):
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     EXTENDED_SESSION: ClassVar[type[Any]] = SkillsSession
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "resources/directory/read": (
                 methods.READ_RESOURCE_DIRECTORY,

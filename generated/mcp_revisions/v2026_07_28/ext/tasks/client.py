@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack, overload
+from typing import Any, ClassVar, Unpack
 
 from mcp_protogen.runtime.client.tasks.calls import TaskCalls
 from mcp_protogen.runtime.core.extensions import Extension
+from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_protogen.runtime.core.options import CallOptions
-from mcp_protogen.runtime.rpc.peer import params_of
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+
 from . import methods
 from . import models as m
 
@@ -26,76 +27,64 @@ class TasksClient(TaskCalls):
     """What a client with the extension sends and handles: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType(
         {
             "notifications/tasks": (methods.TASK_STATUS, "on_task_status"),
         }
     )
 
-    @overload
     async def cancel_task(
-        self, task_id: str, *, meta: m.RequestMetaObject = ..., **options: Unpack[CallOptions]
-    ) -> m.CancelTaskResult: ...
-    @overload
-    async def cancel_task(
-        self, params: m.CancelTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CancelTaskResult: ...
-    async def cancel_task(self, *given: Any, **options: Any) -> Any:
+        self,
+        task_id: str,
+        *,
+        meta: m.RequestMetaObject | None = None,
+        **options: Unpack[CallOptions],
+    ) -> m.CancelTaskResult:
         """Ask for a task to stop; it may end otherwise (`tasks/cancel`).
 
         Needs the capability `extensions.io.modelcontextprotocol/tasks`.
         """
-        params = params_of(methods.CANCEL_TASK, given, options, ("task_id",))
+        params = m.CancelTaskRequestParams(task_id=task_id, meta=SUPPLIED if meta is None else meta)
         return await self.request(methods.CANCEL_TASK, params, **options)
 
-    @overload
     async def get_task(
-        self, task_id: str, *, meta: m.RequestMetaObject = ..., **options: Unpack[CallOptions]
+        self,
+        task_id: str,
+        *,
+        meta: m.RequestMetaObject | None = None,
+        **options: Unpack[CallOptions],
     ) -> (
         m.GetTaskResultWorking
         | m.GetTaskResultInputRequired
         | m.GetTaskResultCompleted
         | m.GetTaskResultFailed
         | m.GetTaskResultCancelled
-    ): ...
-    @overload
-    async def get_task(
-        self, params: m.GetTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> (
-        m.GetTaskResultWorking
-        | m.GetTaskResultInputRequired
-        | m.GetTaskResultCompleted
-        | m.GetTaskResultFailed
-        | m.GetTaskResultCancelled
-    ): ...
-    async def get_task(self, *given: Any, **options: Any) -> Any:
+    ):
         """Return the state of a task: its questions, its result or its error (`tasks/get`).
 
         Needs the capability `extensions.io.modelcontextprotocol/tasks`.
         """
-        params = params_of(methods.GET_TASK, given, options, ("task_id",))
+        params = m.GetTaskRequestParams(task_id=task_id, meta=SUPPLIED if meta is None else meta)
         return await self.request(methods.GET_TASK, params, **options)
 
-    @overload
     async def update_task(
         self,
         task_id: str,
         input_responses: dict[str, Any],
         *,
-        meta: m.RequestMetaObject = ...,
+        meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
-    ) -> m.UpdateTaskResult: ...
-    @overload
-    async def update_task(
-        self, params: m.UpdateTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.UpdateTaskResult: ...
-    async def update_task(self, *given: Any, **options: Any) -> Any:
+    ) -> m.UpdateTaskResult:
         """Give answers to questions of a task (`tasks/update`).
 
         Needs the capability `extensions.io.modelcontextprotocol/tasks`.
         """
-        params = params_of(methods.UPDATE_TASK, given, options, ("task_id", "input_responses"))
+        params = m.UpdateTaskRequestParams(
+            task_id=task_id,
+            input_responses=input_responses,
+            meta=SUPPLIED if meta is None else meta,
+        )
         return await self.request(methods.UPDATE_TASK, params, **options)
 
     async def on_task_status(self, params: m.TaskStatusNotificationParams) -> None:

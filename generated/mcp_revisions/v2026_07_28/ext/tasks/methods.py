@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.runtime.core.extensions import AddedMembers, ClaimedResult, Extension
-from mcp_protogen.runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, ErrorSpec, NotificationSpec, RequestSpec
+
 from . import capabilities as c
 from . import models as m
 
@@ -38,7 +39,9 @@ TASK_STATUS: Final[NotificationSpec[m.TaskStatusNotificationParams]] = Notificat
 Needs the capability `extensions.io.modelcontextprotocol/tasks` of its sender.
 """
 
-CANCEL_TASK: Final[RequestSpec[m.CancelTaskRequestParams, m.CancelTaskResult]] = RequestSpec(
+CANCEL_TASK: Final[
+    RequestSpec[m.CancelTaskRequestParams, m.CancelTaskResult, m.CancelTaskResult]
+] = RequestSpec(
     "tasks/cancel",
     senders=frozenset({"client"}),
     types=lambda: (m.CancelTaskRequestParams, m.CancelTaskResult),
@@ -55,6 +58,11 @@ Needs the capability `extensions.io.modelcontextprotocol/tasks`.
 GET_TASK: Final[
     RequestSpec[
         m.GetTaskRequestParams,
+        m.GetTaskResultWorking
+        | m.GetTaskResultInputRequired
+        | m.GetTaskResultCompleted
+        | m.GetTaskResultFailed
+        | m.GetTaskResultCancelled,
         m.GetTaskResultWorking
         | m.GetTaskResultInputRequired
         | m.GetTaskResultCompleted
@@ -82,7 +90,9 @@ GET_TASK: Final[
 Needs the capability `extensions.io.modelcontextprotocol/tasks`.
 """
 
-UPDATE_TASK: Final[RequestSpec[m.UpdateTaskRequestParams, m.UpdateTaskResult]] = RequestSpec(
+UPDATE_TASK: Final[
+    RequestSpec[m.UpdateTaskRequestParams, m.UpdateTaskResult, m.UpdateTaskResult]
+] = RequestSpec(
     "tasks/update",
     senders=frozenset({"client"}),
     types=lambda: (m.UpdateTaskRequestParams, m.UpdateTaskResult),
@@ -97,7 +107,7 @@ Needs the capability `extensions.io.modelcontextprotocol/tasks`.
 """
 
 
-REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType(
+REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
     {
         "tasks/cancel": CANCEL_TASK,
         "tasks/get": GET_TASK,

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.extensions import Extension
-from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.server.base import ServerBase
+
 from ...server import Session
 from . import methods
 from . import models as m
@@ -25,12 +26,31 @@ __all__ = ["TasksServer", "TasksSession"]
 class TasksSession(Session):
     """The session of a server with the extension: what it may send the client besides."""
 
-    async def notify_task_status(self, params: m.TaskStatusNotificationParams) -> None:
+    async def notify_task_status(
+        self,
+        created_at: str,
+        last_updated_at: str,
+        task_id: str,
+        ttl_ms: int | None,
+        *,
+        poll_interval_ms: int | None = None,
+        status_message: str | None = None,
+        meta: m.NotificationMetaObject | None = None,
+    ) -> None:
         """Say what has become of a task, on a listen stream that asked for it
         (`notifications/tasks`).
 
         Needs the capability `extensions.io.modelcontextprotocol/tasks` of its sender.
         """
+        params = m.TaskStatusNotificationParamsWorking(
+            created_at=created_at,
+            last_updated_at=last_updated_at,
+            task_id=task_id,
+            ttl_ms=ttl_ms,
+            poll_interval_ms=poll_interval_ms,
+            status_message=status_message,
+            meta=meta,
+        )
         await self.notify(methods.TASK_STATUS, params)
 
 
@@ -39,7 +59,7 @@ class TasksServer(ServerBase[Session]):
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     EXTENDED_SESSION: ClassVar[type[Any]] = TasksSession
-    REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
+    REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
             "tasks/cancel": (methods.CANCEL_TASK, "on_cancel_task"),
             "tasks/get": (methods.GET_TASK, "on_get_task"),

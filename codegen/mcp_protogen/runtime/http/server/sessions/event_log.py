@@ -14,7 +14,7 @@ from typing import Final
 from ....core.connection_errors import Disconnected
 from ....core.tasks import Tasks
 from ....core.throttle import Throttle
-from ....sharing.engine import Appended, EngineUnavailable, Event, Events
+from ....storage.engine import Appended, EngineUnavailable, Event, Events
 from ...sse import written
 from ..event_stream import EventResponse
 from .peers import Peers

@@ -29,7 +29,7 @@ from ....core.base64url import base64url
 from ....core.json import JSONObject
 from ....core.tasks import Tasks
 from ....core.throttle import Throttle
-from ....sharing.engine import (
+from ....storage.engine import (
     DEFAULT_LEASE,
     GAP,
     Appended,
@@ -39,9 +39,9 @@ from ....sharing.engine import (
     EngineUnavailable,
     Shared,
 )
-from ....sharing.engine import Event as StoredEvent
-from ....sharing.engine import Letter as Delivered
-from ....sharing.memory import MemoryConnection, MemoryEngine
+from ....storage.engine import Event as StoredEvent
+from ....storage.engine import Letter as Delivered
+from ....storage.memory import MemoryConnection, MemoryEngine
 
 _log: Final = getLogger(__name__)
 

@@ -20,7 +20,7 @@ from ....messages.jsonrpc import Batch, Parsed
 from ....rules.lifecycle import State
 from ....server.connection import BoundServer, ServerConnection
 from ....server.lifespan import LifespanError
-from ....sharing.memory import MemoryEvents
+from ....storage.memory import MemoryEvents
 from ..asgi import require_room
 from ..options import quota_of
 from .event_log import StreamContext

@@ -17,7 +17,7 @@ from ....core.tasks import Tasks, call_in
 from ....core.throttle import Throttle
 from ....server.base import ServerBase, ServerRuntime
 from ....server.connection import ServerConnection
-from ....sharing.engine import EngineUnavailable
+from ....storage.engine import EngineUnavailable
 from .peers import Peers, faults_in
 
 _log: Final = getLogger(__name__)

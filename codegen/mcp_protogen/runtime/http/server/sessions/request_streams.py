@@ -22,8 +22,8 @@ from ....core.errors import INTERNAL_ERROR, RequestId
 from ....core.tasks import Tasks
 from ....messages.jsonrpc import write_error, write_id
 from ....rpc.send_queue import SendQueue
-from ....sharing.engine import EngineUnavailable
-from ....sharing.engine import Event as StoredEvent
+from ....storage.engine import EngineUnavailable
+from ....storage.engine import Event as StoredEvent
 from ...sse import written
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog

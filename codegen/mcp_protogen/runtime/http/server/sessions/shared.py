@@ -25,7 +25,7 @@ from ....messages import jsonrpc
 from ....messages.envelope import PROGRESS_TOKEN
 from ....messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ....rules.lifecycle import State
-from ....sharing.engine import EngineUnavailable, Saved, StoredSession
+from ....storage.engine import EngineUnavailable, Saved, StoredSession
 from ..asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
 from .record import CHOICES, SessionCopy, SessionRecord, read_record

@@ -18,7 +18,7 @@ from ....core.connection_errors import Disconnected
 from ....core.errors import RequestId
 from ....core.json import JSONObject
 from ....core.tasks import Signal
-from ....sharing.engine import EngineUnavailable, StoredSession
+from ....storage.engine import EngineUnavailable, StoredSession
 from ..asgi import HttpRefusal
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext

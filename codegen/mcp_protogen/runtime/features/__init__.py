@@ -1,0 +1,1 @@
+"""Features, a folder each, which nothing else in the runtime imports."""

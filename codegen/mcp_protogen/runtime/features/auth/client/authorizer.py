@@ -1,0 +1,347 @@
+"""What authorizes the requests to one server: it has the tokens, and gets them when needed.
+
+Only one flow runs at a time. Requests that need one meanwhile wait for it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from inspect import isawaitable
+from logging import getLogger
+from math import inf
+from typing import Final, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from ....http.client.authorization import Exchange
+from ..challenge import token_param
+from ..errors import AuthorizationError
+from ..steps import (
+    Answer,
+    Assertion,
+    AssertionRequest,
+    AuthorizationRequest,
+    Fetch,
+    Fetched,
+    Flow,
+    Step,
+)
+from ..urls import origin
+from . import stored
+from .documents import shown
+from .flow import authorize, refresh
+from .grants import AuthorizationCode
+from .scopes import forget_step_ups, is_for_scopes
+from .settings import OAuthSettings
+from .storage import TokenStorage
+from .user_agent import Redirection, UserAgent
+from .values import Authorization, Refusal, Tokens
+
+T = TypeVar("T")
+
+_log: Final = getLogger(__name__)
+
+# A token is replaced before it expires, because clocks differ: that many seconds, and no more than
+# this share of the time that it lasts.
+_AHEAD: Final = 30.0
+_SHARE: Final = 0.1
+
+# The responses to one request after which it is not sent again, whatever the last one says.
+_MOST_EXCHANGES: Final = 10
+
+# The tokens that one request may get after the status 401: a refreshed one, and a new one.
+_MOST_TOKENS: Final = 2
+
+_MOST_NONCES: Final = 2
+
+
+class Environment(Protocol):
+    """What a flow needs besides its settings."""
+
+    @property
+    def storage(self) -> TokenStorage: ...
+
+    @property
+    def user_agent(self) -> UserAgent: ...
+
+
+class ResourceAuthorizer:
+    """Authorizes the requests to the MCP server at one URL; an `Authorizer`."""
+
+    def __init__(
+        self,
+        settings: OAuthSettings,
+        environment: Environment,
+        fetch: Callable[[Fetch], Awaitable[Fetched]],
+        url: str,
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._fetch = fetch
+        self._origin = origin(urlsplit(url))
+        self._known = Authorization(url=url)
+        self._is_loaded = False
+        self._ahead = _AHEAD
+        self._refused_refresh: Tokens | None = None
+        self._running: _Shared | None = None
+
+    # What `Authorizer` says.
+
+    def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
+        if verb != "DELETE" and (not self._is_loaded or self._is_due()):
+            return None
+        tokens = self._known.tokens
+        if tokens is None or origin(urlsplit(url)) != self._origin:
+            return {}
+        fields = {"authorization": f"{tokens.token_type} {tokens.access_token}"}
+        if tokens.token_type == "DPoP" and self._settings.dpop is not None:
+            fields["dpop"] = self._settings.dpop.proof(verb, url, token=tokens.access_token)
+        return fields
+
+    async def prepare(self) -> None:
+        # A refresh token counts once: what it gave would be lost with the request that needed it.
+        await self._alone("prepare", self._prepared, lasts=True)
+
+    def refuses(self, exchange: Exchange) -> bool:
+        if origin(urlsplit(exchange.url)) != self._origin:
+            # Who else answers has no say in where the user logs in.
+            return False
+        if self._settings.dpop is not None:
+            for nonce in exchange.values("dpop-nonce"):
+                self._settings.dpop.take_nonce(exchange.url, {"dpop-nonce": nonce})
+        if self._known.step_ups and exchange.status not in (401, 403):
+            self._known = forget_step_ups(self._known, exchange.operation)
+        # The end of a session is no reason to have a user log in.
+        if exchange.verb == "DELETE" or exchange.status not in (401, 403):
+            return False
+        return exchange.status == 401 or is_for_scopes(_refusal(exchange))
+
+    async def again(self, exchanges: Sequence[Exchange]) -> bool:
+        last = exchanges[-1]
+        if len(exchanges) >= _MOST_EXCHANGES:
+            return False
+        if _wants_nonce(last):
+            return sum(map(_wants_nonce, exchanges)) <= _MOST_NONCES
+        sent = last.fields.get("authorization")
+        # Where there was no token at first, the one that is refused is new already.
+        most = _MOST_TOKENS if "authorization" in exchanges[0].fields else 1
+        if last.status == 401 and sum(map(_is_unauthorized, exchanges)) > most:
+            return False
+
+        async def authorized() -> None:
+            # Another request may have got other tokens meanwhile.
+            if self._shown == sent:
+                first = not any(map(_is_unauthorized, exchanges[:-1]))
+                refusal = _refusal(last, last.revision)
+                await self._authorize(refusal, last.operation, may_refresh=first)
+
+        # A login that fails fails for all who wait for it; more scopes are for one operation.
+        purpose = "log in" if last.status == 401 else f"scopes for {last.operation}"
+        await self._alone(purpose, authorized)
+        return True
+
+    # How tokens are got.
+
+    @property
+    def _url(self) -> str:
+        """The URL of the server, for the log."""
+        return shown(self._known.url)
+
+    @property
+    def _shown(self) -> str | None:
+        tokens = self._known.tokens
+        return None if tokens is None else f"{tokens.token_type} {tokens.access_token}"
+
+    def _is_due(self) -> bool:
+        """Return whether the tokens should be replaced before they are sent."""
+        tokens = self._known.tokens
+        if tokens is None or tokens.expires_at is None or tokens is self._refused_refresh:
+            return False
+        renewable = tokens.refresh_token is not None or not isinstance(
+            self._settings.grant, AuthorizationCode
+        )
+        return renewable and self._settings.clock() > tokens.expires_at - self._ahead
+
+    async def _prepared(self) -> None:
+        if not self._is_loaded or self._is_due():
+            # Another process may have replaced them, and refresh tokens count once.
+            await self._load()
+        if self._is_due():
+            try:
+                await self._carry_out(refresh(self._settings, self._known))
+            except AuthorizationError as error:
+                _log.info("the token for %s could not be refreshed: %s", self._url, error)
+        if self._is_due():
+            # Also where tokens last a few seconds only: they would never be sent.
+            self._refused_refresh = self._known.tokens
+
+    async def _load(self) -> None:
+        found = await stored.load(self._environment.storage, self._settings, self._known.url)
+        # What is stored may be older, if storing failed.
+        if not self._is_loaded or _expires(found) > _expires(self._known):
+            self._known = replace(found, step_ups=self._known.step_ups)
+        self._is_loaded = True
+
+    async def _authorize(self, refusal: Refusal, operation: str, *, may_refresh: bool) -> None:
+        known = self._known
+        if not may_refresh and refusal.status == 401:
+            # What a refresh token gives is refused, too.
+            known = replace(known, tokens=None)
+        async with AsyncExitStack() as stack:
+            place: Redirection | None = None
+            if isinstance(self._settings.grant, AuthorizationCode):
+                registered = known.client.redirect_uris if known.client else ()
+                opened = self._environment.user_agent.redirection(registered)
+                place = await stack.enter_async_context(opened)
+            flow = authorize(
+                self._settings,
+                known,
+                refusal,
+                operation=operation,
+                redirect_uri=None if place is None else place.redirect_uri,
+                keep=self._keep,
+            )
+            try:
+                await self._carry_out(flow, place)
+            except AuthorizationError:
+                await self._save(only_without_tokens=True)
+                raise
+
+    def _keep(self, known: Authorization) -> None:
+        self._known = known
+
+    async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
+        self._known = await carried_out(flow, self._fetch, place)
+        self._refused_refresh = None
+        tokens = self._known.tokens
+        if tokens is not None and tokens.expires_at is not None:
+            lasts = tokens.expires_at - self._settings.clock()
+            self._ahead = min(_AHEAD, max(lasts, 0.0) * _SHARE)
+        await self._save()
+
+    async def _save(self, *, only_without_tokens: bool = False) -> None:
+        storage, settings = self._environment.storage, self._settings
+        try:
+            if only_without_tokens:
+                # Another process may have got tokens while this one's user said no.
+                found = await stored.load(storage, settings, self._known.url)
+                if found.tokens is not None:
+                    return
+            await stored.save(storage, settings, self._known)
+        except Exception:
+            # The tokens are there, and the user should not have to log in for nothing.
+            _log.exception("what is known of %s could not be stored", self._url)
+
+    async def forget(self) -> None:
+        """Forget the tokens, here and in the storage."""
+        await self._alone("forget", self._forgotten)
+
+    async def _forgotten(self) -> None:
+        await self._load()
+        await stored.forget(self._environment.storage, self._known)
+        self._known = Authorization(url=self._known.url)
+
+    async def _alone(
+        self, purpose: str, work: Callable[[], Awaitable[None]], *, lasts: bool = False
+    ) -> None:
+        """Do some work when no other goes on; what is done already for the same is done for all."""
+        while (running := self._running) is not None and running.is_open:
+            if running.purpose == purpose:
+                return await running.ended()
+            try:
+                await running.ended()
+            except Exception as error:
+                # Whoever it was for is told.
+                _log.info("another request was not authorized: %s", type(error).__name__)
+        self._running = _Shared(purpose, work, lasts)
+        await self._running.ended()
+
+
+class _Shared:
+    """Work that several wait for; if nobody does any more, it is cancelled unless it `lasts`."""
+
+    def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
+        self.purpose: Final = purpose
+        self._lasts: Final = lasts
+        self._task: Final = asyncio.ensure_future(work())
+        self._waiting = 0
+        self._is_given_up = False
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the work goes on, in the loop that asks."""
+        # The task may be `cancelling` for a while and go on: timeouts inside of it cancel it.
+        ended = self._task.done() or self._is_given_up
+        return not ended and self._task.get_loop() is asyncio.get_running_loop()
+
+    async def ended(self) -> None:
+        """Wait for the work, and raise what it raises."""
+        self._waiting += 1
+        try:
+            await asyncio.shield(self._task)
+        finally:
+            self._waiting -= 1
+            if not self._waiting and not self._lasts:
+                self._is_given_up = True
+                self._task.cancel()
+
+
+async def carried_out(
+    flow: Flow[T], fetch: Callable[[Fetch], Awaitable[Fetched]], place: Redirection | None = None
+) -> T:
+    """Do what a flow asks for, and return its result.
+
+    `place` is where users are redirected to; without it, there is nobody to ask. Raise what the
+    flow raises, and what sources of assertions do.
+    """
+    try:
+        step = next(flow)
+        while True:
+            try:
+                answer = await _answer(step, fetch, place)
+            except AuthorizationError as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(answer)
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+    finally:
+        flow.close()
+
+
+async def _answer(
+    step: Step, fetch: Callable[[Fetch], Awaitable[Fetched]], place: Redirection | None
+) -> Answer:
+    match step:
+        case Fetch():
+            return await fetch(step)
+        case AuthorizationRequest():
+            if place is None:
+                raise AuthorizationError("there is no user to ask")
+            return await place.response(step)
+        case AssertionRequest(source=source, audience=audience):
+            given = source(audience)
+            return Assertion(value=await given if isawaitable(given) else given)
+
+
+def _expires(known: Authorization) -> float:
+    expires_at = None if known.tokens is None else known.tokens.expires_at
+    return -inf if expires_at is None else expires_at
+
+
+def _refusal(exchange: Exchange, revision: str = "") -> Refusal:
+    challenges = tuple(exchange.values("www-authenticate"))
+    return Refusal(status=exchange.status, www_authenticate=challenges, revision=revision)
+
+
+def _wants_nonce(exchange: Exchange) -> bool:
+    """Return whether only a nonce was missing (RFC 9449, section 9)."""
+    if exchange.status != 401 or "dpop" not in exchange.fields:
+        return False
+    error = token_param(exchange.values("www-authenticate"), "error")
+    return error == "use_dpop_nonce" and bool(exchange.values("dpop-nonce"))
+
+
+def _is_unauthorized(exchange: Exchange) -> bool:
+    return exchange.status == 401 and not _wants_nonce(exchange)

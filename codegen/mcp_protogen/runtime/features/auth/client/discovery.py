@@ -1,0 +1,160 @@
+"""Where tokens for an MCP server come from: the metadata of the resource, then of its server.
+
+2025-11-25 and 2026-07-28, basic/authorization/authorization-server-discovery; RFC 9728; RFC 8414.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from ....http.headers import PROTOCOL_VERSION, media_type
+from ..challenge import token_param
+from ..errors import InvalidMetadata, Unreachable
+from ..steps import Fetch, Fetched, Flow, fetch
+from ..urls import SERVER_METADATA, covers, same_identifier, server_metadata_urls, split_url
+from .documents import resource_metadata, server_metadata, shown
+from .values import Refusal, ResourceMetadata, ServerMetadata
+
+T = TypeVar("T")
+
+_RESOURCE: Final = "/.well-known/oauth-protected-resource"
+
+_HEADERS: Final = {"accept": "application/json"}
+
+
+def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMetadata | None]:
+    """Return the metadata of the MCP server at `url`; None if there is none at all.
+
+    There is none if `refusal` names no document, and both well-known places answer 404. Raises
+    `InvalidMetadata` for a document that is malformed or of another resource, and `Unreachable` if
+    there is none although there should be one.
+    """
+    root, path = _split(url, "URL of the server")
+    named = token_param(refusal.www_authenticate, "resource_metadata") if refusal else None
+    places = [f"{root}{_RESOURCE}{path}", f"{root}{_RESOURCE}"]
+    if named is not None:
+        _split(named, "resource_metadata in WWW-Authenticate")
+        places.insert(0, named)
+    found = yield from _first(places, resource_metadata)
+    if isinstance(found, _Missing):
+        if named is None and found.everywhere:
+            return None
+        raise Unreachable(f"There is no metadata of the server: {found}")
+    if not covers(found.resource, url):
+        # RFC 9728, section 3.3, with the parents that MCP allows.
+        other = shown(found.resource)
+        raise InvalidMetadata(f"The metadata of {shown(url)} is that of another resource, {other}")
+    return found
+
+
+def find_server(issuer: str, *, trailing_slash: bool = False) -> Flow[ServerMetadata]:
+    """Return the metadata of an authorization server.
+
+    With `trailing_slash`, it may call itself by its name with a slash at the end or without it.
+    Raises `InvalidMetadata` for an issuer or a document that is malformed, and for a document of
+    another issuer, which must not be used (RFC 8414, section 3.3; OpenID Connect Discovery, section
+    4.3). Raises `Unreachable` if there is no document.
+    """
+    _split(issuer, "issuer")
+    places = server_metadata_urls(issuer)
+    if not places:
+        raise InvalidMetadata("An issuer has no query and no fragment")
+    found = yield from _first(places, server_metadata)
+    if isinstance(found, _Missing):
+        raise Unreachable(f"There is no metadata of the authorization server: {found}")
+    return _of_issuer(found, issuer, trailing_slash)
+
+
+def default_server(
+    url: str, revision: str = "", *, trailing_slash: bool = False
+) -> Flow[ServerMetadata]:
+    """Return the metadata of an MCP server that issues its tokens itself, as in 2025-03-26.
+
+    That is its document, or the endpoints that it has without one (basic/authorization, "Server
+    Metadata Discovery"). It is for where `find_resource` found nothing. `revision` is that of the
+    client, if it is known. Raises as `find_server`.
+    """
+    root, _ = _split(url, "URL of the server")
+    headers = {**_HEADERS, **({PROTOCOL_VERSION: revision} if revision else {})}
+    found = yield from _first([f"{root}{SERVER_METADATA}"], server_metadata, headers)
+    if not isinstance(found, _Missing):
+        return _of_issuer(found, root, trailing_slash)
+    if not found.everywhere:
+        raise Unreachable(f"There is no metadata of the authorization server: {found}")
+    return ServerMetadata(
+        issuer=root,
+        authorization_endpoint=f"{root}/authorize",
+        token_endpoint=f"{root}/token",
+        registration_endpoint=f"{root}/register",
+        # The revision has all clients use it.
+        code_challenge_methods_supported=("S256",),
+        is_document=False,
+    )
+
+
+def choose_issuer(
+    listed: Sequence[str], known: Iterable[str | None], *, trailing_slash: bool = False
+) -> str:
+    """Return which authorization server of a resource to ask: one that is known, else the first.
+
+    RFC 9728, section 7.6, leaves it to the client.
+    """
+    found = (
+        issuer
+        for wanted in known
+        for issuer in listed
+        if wanted and same_identifier(issuer, wanted, trailing_slash=trailing_slash)
+    )
+    return next(found, listed[0])
+
+
+def _of_issuer(found: ServerMetadata, issuer: str, trailing_slash: bool) -> ServerMetadata:
+    if not same_identifier(found.issuer, issuer, trailing_slash=trailing_slash):
+        other = shown(found.issuer)
+        raise InvalidMetadata(f"The metadata of the issuer {issuer} is that of another, {other}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """What places answered that have no document: a status by URL."""
+
+    answers: Mapping[str, int]
+
+    @property
+    def everywhere(self) -> bool:
+        return all(status == 404 for status in self.answers.values())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{shown(url)} answered {one}" for url, one in self.answers.items())
+
+
+def _first(
+    places: Iterable[str], read: Callable[[bytes], T], headers: Mapping[str, str] = _HEADERS
+) -> Flow[T | _Missing]:
+    """Return the first document that is there, read."""
+    answers: dict[str, int] = {}
+    for place in dict.fromkeys(places):
+        answer = yield from fetch(Fetch(url=place, headers=headers))
+        if _is_document(answer):
+            try:
+                return read(answer.body)
+            except InvalidMetadata as error:
+                raise InvalidMetadata(f"{error} ({shown(place)})") from None
+        answers[place] = answer.status
+    return _Missing(answers)
+
+
+def _is_document(answer: Fetched) -> bool:
+    """Return whether a response has a document: some sites answer everything with a page."""
+    page = media_type(answer.headers.get("content-type")) == "text/html"
+    return answer.status == 200 and not page
+
+
+def _split(url: str, what: str) -> tuple[str, str]:
+    """Return the origin of a URL as it is written, and its path with the query."""
+    parts = split_url(url)
+    if parts is None:
+        raise InvalidMetadata(f"The {what} is no URL of HTTP: {shown(url)}")
+    path = "" if parts.path == "/" else parts.path
+    return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path

@@ -1,0 +1,185 @@
+"""Requests for authorization: bounded, and only to where the policy lets them go.
+
+The address of a host is looked up and checked once, and the connection is made to that address. To
+look it up again could give another one, which nobody checked.
+"""
+
+import asyncio
+from asyncio import get_running_loop
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
+from ipaddress import ip_address
+from socket import SOCK_STREAM
+from typing import Any, Final, TypeAlias
+
+from ...http.httpx2 import HttpClient, httpx2, trust
+from .errors import Unreachable, UnsafeUrl
+from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, shown
+from .steps import Fetch, Fetched
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Looks up the addresses of a host for a port; raises `OSError`."""
+
+# RFC 9110, section 15.4
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+# No redirect takes them along to another origin (RFC 9110, section 15.4).
+_CREDENTIALS: Final = frozenset({"authorization", "cookie", "dpop", "proxy-authorization"})
+
+# Of the addresses of one host, that many are tried.
+_MOST_ADDRESSES: Final = 4
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+_ANY: Final = FetchPolicy()
+
+
+async def resolved(host: str, port: int) -> list[str]:
+    """Return the addresses of a host as the system knows them; raise `OSError`."""
+    found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
+    return [str(address[0]) for *_, address in found]
+
+
+class Fetcher:
+    """Makes the requests of flows and of verifiers; see `FetchPolicy` for what it refuses.
+
+    A GET follows redirects, each of which is checked like the first URL; a POST follows none, and
+    its 3xx is returned. Nothing is taken from the environment but trusted certificates, and no
+    cookie is kept.
+
+    With `http` the requests go through a client of the user's, for its proxies or certificates.
+    Such a client looks up addresses by itself, so the addresses of names are not checked.
+
+    Raise `ImportError` if httpx2 is not installed and there is no `http`.
+    """
+
+    __slots__ = ("_http", "_policy", "_resolve")
+
+    def __init__(
+        self,
+        policy: FetchPolicy = _ANY,
+        http: HttpClient | None = None,
+        *,
+        resolve: Resolve = resolved,
+    ) -> None:
+        if http is None:
+            httpx2()
+        self._policy = policy
+        self._http = http
+        self._resolve = resolve
+
+    async def __call__(self, request: Fetch) -> Fetched:
+        """Return the response to a request, whatever its status.
+
+        Raise `UnsafeUrl` for a URL that may not be fetched, `Unreachable` if there is no response
+        in time or it is too large, and `ImportError` if httpx2 is not installed.
+        """
+        package = httpx2()
+        try:
+            url = package.URL(request.url)
+        except package.InvalidURL:
+            raise UnsafeUrl("what should be fetched is not a URL") from None
+        within = self._policy.timeout
+        try:
+            async with asyncio.timeout(within):
+                return await self._followed(request, url)
+        except TimeoutError:
+            raise Unreachable(f"{shown(url)} did not answer within {within:g} s") from None
+        except (package.RequestError, package.InvalidURL, OSError, UnicodeError) as error:
+            raise Unreachable(f"{shown(url)} could not be fetched: {_kind(error)}") from None
+
+    async def _followed(self, request: Fetch, url: URL) -> Fetched:
+        zone = self._policy.zone(url)
+        left = self._policy.max_redirects
+        while True:
+            fetched = await self._fetched(request, url, zone)
+            location = fetched.headers.get("location")
+            if request.method != "GET" or fetched.status not in _REDIRECTS or location is None:
+                return fetched
+            if not left:
+                raise Unreachable(f"{shown(url)} redirects too often")
+            left -= 1
+            target = url.join(location)
+            found = self._policy.zone(target)
+            if found not in ("public", zone):
+                raise UnsafeUrl(f"{shown(url)} redirects to a host that is not public")
+            if _origin(target) != _origin(url):
+                request = replace(request, headers=_without_credentials(request.headers))
+            url, zone = target, found
+
+    async def _fetched(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
+        if self._http is not None:
+            return await self._sent(nullcontext(self._http), request, url)
+        package = httpx2()
+        host = host_of(url)
+        addresses = await self._addresses(url, host, zone)
+        # HTTP asks for the name in the URL; a pinned one has an address there.
+        named = replace(request, headers={**request.headers, "host": url.netloc.decode("ascii")})
+        for address in addresses:
+            # A connection is verified for one name, so none is kept for the next request: that
+            # could be to another host with the same address.
+            client = package.AsyncClient(
+                verify=self._policy.ssl_context or trust(),
+                trust_env=False,
+                timeout=self._policy.timeout,
+            )
+            try:
+                return await self._sent(client, named, url.copy_with(host=address), host)
+            except (package.ConnectError, package.ConnectTimeout):
+                if address is addresses[-1]:
+                    raise
+        raise Unreachable(f"{host} has no address")
+
+    async def _addresses(self, url: URL, host: str, zone: Zone) -> Sequence[str]:
+        addresses = await self._resolve(host, url.port or _PORTS[url.scheme])
+        for address in addresses:
+            check_address(zone, ip_address(address), host)
+        return addresses[:_MOST_ADDRESSES]
+
+    async def _sent(
+        self,
+        clients: AbstractAsyncContextManager[Any],
+        request: Fetch,
+        url: URL,
+        name: str | None = None,
+    ) -> Fetched:
+        async with clients as client:
+            made = client.build_request(
+                request.method,
+                url.copy_with(fragment=None),
+                # What a compressed body grows to is not known before it is read.
+                headers={**request.headers, "accept-encoding": "identity"},
+                content=request.body,
+                extensions={} if name is None else {"sni_hostname": name},
+            )
+            response = await client.send(made, stream=True, follow_redirects=False, auth=None)
+            try:
+                body = await self._body(response)
+            finally:
+                await response.aclose()
+        # The package has the names in lower case, and joins the values of one name by commas.
+        return Fetched(status=response.status_code, headers=dict(response.headers), body=body)
+
+    async def _body(self, response: Any) -> bytes:
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise Unreachable("a response is compressed, although that was not asked for")
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > self._policy.max_bytes:
+                raise Unreachable(f"a response has more than {self._policy.max_bytes} bytes")
+        return bytes(body)
+
+
+def _origin(url: URL) -> tuple[str, str, int]:
+    return url.scheme, url.host, url.port or _PORTS[url.scheme]
+
+
+def _without_credentials(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in _CREDENTIALS}
+
+
+def _kind(error: Exception) -> str:
+    # The text of an error may have the URL in it.
+    return type(error).__name__

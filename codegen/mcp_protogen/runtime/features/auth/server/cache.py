@@ -1,0 +1,132 @@
+"""The outcome of verifying tokens, which is the same for each request with a token.
+
+What is kept is found by a digest, so that the memory of a process has no token in it that somebody
+could use.
+"""
+
+from collections.abc import Callable
+from hashlib import sha256
+from math import inf
+from time import time
+from typing import Final, NamedTuple
+
+from ....core.http_request import Principal
+from ....http.server.authentication import TokenRefused, Verify
+from .claims import LONGEST_LEEWAY, unverified_part
+from .expiring import ExpiringCache
+
+# For how long a token is refused that was revoked, if nobody says when it ends.
+_DAY: Final = 24 * 3600.0
+
+
+class _Key(NamedTuple):
+    """A token, and what has verified it: another verifier may be of another mind."""
+
+    verify: Verify
+    digest: bytes
+
+
+class _Refusal(NamedTuple):
+    # An exception that is raised again and again would collect tracebacks.
+    error: str
+    description: str
+
+
+class TokenCache:
+    """What was found out about the tokens that were verified last. Times are in seconds.
+
+    A token is verified again after `lifetime`, at the latest when it ends: for so long one goes on
+    that was revoked elsewhere, or whose key was withdrawn. One that was refused is refused for
+    `refused_lifetime`. With 0 nothing is kept. Of both there are at most `max_tokens`, apart from
+    each other, so that wrong tokens do not make good ones be verified anew.
+
+    Several verifiers may share a cache. Each has outcomes of its own, and what is revoked is so
+    for all of them.
+
+    `clock` gives the seconds of the epoch.
+    """
+
+    __slots__ = ("_clock", "_lifetime", "_refused", "_refused_lifetime", "_revoked", "_verified")
+
+    def __init__(
+        self,
+        *,
+        max_tokens: int = 10_000,
+        lifetime: float = 300.0,
+        refused_lifetime: float = 10.0,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        if min(lifetime, refused_lifetime) < 0:
+            raise ValueError("the lifetimes of a cache cannot be less than 0")
+        self._verified = ExpiringCache[Principal](max_tokens)
+        self._refused = ExpiringCache[_Refusal](max_tokens)
+        self._revoked = ExpiringCache[bool](max_tokens)
+        self._lifetime = lifetime
+        self._refused_lifetime = refused_lifetime
+        self._clock = clock
+
+    async def verified(self, token: str, verify: Verify) -> Principal:
+        """Return whose a token is, as it was found out lately, or as `verify` says now.
+
+        Raise `TokenRefused`, and what else `verify` raises, which is not kept.
+        """
+        key, now = _Key(verify, _digest(token)), self._clock()
+        self._check_revoked(token, now)
+        found = self._found(key, now)
+        if found is not None:
+            return found
+        try:
+            principal = await verify(token)
+            if principal is None:
+                raise TokenRefused("invalid_token", "The token is not valid")
+        except TokenRefused as refusal:
+            self._refuse(key, refusal)
+            raise
+        now = self._clock()
+        # It may have been revoked while it was verified.
+        self._check_revoked(token, now)
+        ends = inf if principal.expires_at is None else principal.expires_at
+        self._verified.put(key, principal, min(now + self._lifetime, ends), now)
+        return principal
+
+    def revoke(self, token: str, until: float | None = None) -> None:
+        """Refuse a token from now on, in this process, also if nothing else is wrong with it.
+
+        `until` is when it ends, in seconds of the epoch; by default that is in a day.
+        """
+        now = self._clock()
+        # Verifiers let it go on for as long as clocks may differ.
+        ends = (now + _DAY if until is None else until) + LONGEST_LEEWAY
+        self._revoked.put(_signed_digest(token), True, ends, now)
+
+    def clear(self) -> None:
+        """Have all tokens verified again that were not revoked."""
+        self._verified.clear()
+        self._refused.clear()
+
+    def _found(self, key: _Key, now: float) -> Principal | None:
+        principal = self._verified.get(key, now)
+        if principal is None and (refusal := self._refused.get(key, now)) is not None:
+            raise TokenRefused(*refusal)
+        return principal
+
+    def _refuse(self, key: _Key, refusal: TokenRefused) -> None:
+        now = self._clock()
+        kept = _Refusal(refusal.error, refusal.description)
+        self._refused.put(key, kept, now + self._refused_lifetime, now)
+
+    def _check_revoked(self, token: str, now: float) -> None:
+        if len(self._revoked) and self._revoked.get(_signed_digest(token), now):
+            raise TokenRefused("invalid_token", "The token was revoked")
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode()).digest()
+
+
+def _signed_digest(token: str) -> bytes:
+    """Return the digest of what a holder of a token cannot change.
+
+    Of a JWT that is all but the signature: whoever has one by ECDSA can make a second one of it.
+    """
+    return _digest(token if unverified_part(token, 0) is None else token.rpartition(".")[0])

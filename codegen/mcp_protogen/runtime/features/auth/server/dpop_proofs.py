@@ -1,0 +1,177 @@
+"""Proofs that a client has the key that its token is bound to (RFC 9449, section 4.3)."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import sha256
+from time import time
+from typing import Any, Final, NoReturn
+
+from ....core.base64url import base64url
+from ....core.errors import InvalidParams
+from ....core.json import is_object
+from ....http.server.authentication import ProofRequest, TokenRefused
+from ....server.sealed_state import StateSeal
+from ..signing import (
+    ALGORITHMS,
+    InvalidJwt,
+    InvalidKey,
+    check_installed,
+    public_key,
+    read_header,
+)
+from ..urls import origin, split_url
+from .claims import numeric_date
+from .replays import Replays
+
+_TYPE: Final = "dpop+jwt"
+# In characters.
+_LONGEST_PROOF: Final = 8 * 1024
+_LONGEST_ID: Final = 256
+
+_BOUND: Final = b"dpop-nonce"
+"""What nonces are bound to: no other sealed value passes for one."""
+
+_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
+# RFC 3986, section 2.3
+_UNRESERVED: Final = re.compile(r"[A-Za-z0-9\-._~]")
+
+
+class DPoPProofs:
+    """The `proofs` of an `Authentication`: checks the header field `DPoP`. Times are in seconds.
+
+    A proof may be `max_age` old, and as far in the future. Until then, whoever gets hold of it and
+    of the token can send it again to the same URL. There are two ways to make that harder, both
+    optional: `replays` remembers the proofs that were seen; and with `nonce_lifetime`, a proof has
+    to have a nonce of the server, which is no older than that. All workers of a server need the
+    same `nonce_keys`, of 16 bytes at least: the first one seals, and all of them open.
+
+    Raise `ValueError` for options that are not safe, and `ImportError` if joserfc is not installed.
+    """
+
+    __slots__ = ("_clock", "_max_age", "_replays", "_seal", "algorithms")
+
+    def __init__(
+        self,
+        *,
+        algorithms: Collection[str] = ("ES256", "ES384", "EdDSA", "Ed25519", "PS256", "RS256"),
+        max_age: float = 300.0,
+        replays: Replays | None = None,
+        nonce_lifetime: float | None = None,
+        nonce_keys: Sequence[bytes] = (),
+        clock: Callable[[], float] = time,
+    ) -> None:
+        check_installed()
+        if isinstance(algorithms, str) or not algorithms or not ALGORITHMS.issuperset(algorithms):
+            raise ValueError(f"algorithms have to be some of {', '.join(sorted(ALGORITHMS))}")
+        if max_age <= 0 or (nonce_lifetime is not None and nonce_lifetime < 1):
+            raise ValueError("max_age has to be more than 0, and nonce_lifetime 1 at least")
+        if nonce_keys and nonce_lifetime is None:
+            raise ValueError("nonce_keys are of no use without nonce_lifetime")
+        self.algorithms: Final = tuple(algorithms)
+        self._max_age = max_age
+        self._replays = replays
+        self._clock = clock
+        self._seal: StateSeal | None = None
+        if nonce_lifetime is not None:
+            self._seal = StateSeal(nonce_keys, lifetime=nonce_lifetime, clock=clock)
+
+    def nonce(self) -> str | None:
+        """Return a nonce for the next proof of a client; None if none is needed."""
+        return None if self._seal is None else self._seal.seal(None, _BOUND)
+
+    async def check(self, request: ProofRequest) -> None:
+        """Raise `TokenRefused` for a request without a proof that fits it and its token.
+
+        Raise `VerifierUnavailable` while it is not known whether the proof was seen before.
+        """
+        thumbprint = _bound_to(request.principal.claims)
+        claims = self._signed(request.proofs, thumbprint)
+        id = self._check_claims(claims, request)
+        if self._replays is not None:
+            seen = sha256(f"{thumbprint} {id}".encode()).digest()
+            # No proof is valid for longer: from `max_age` before its time until as long after it.
+            if not await self._replays.first(seen, 2 * self._max_age):
+                _refuse("The proof was used before")
+
+    def _signed(self, proofs: Sequence[str], thumbprint: str) -> Mapping[str, Any]:
+        if len(proofs) != 1:
+            _refuse("A request needs one header field DPoP")
+        if len(proofs[0]) > _LONGEST_PROOF:
+            _refuse("The proof is too long")
+        try:
+            header = read_header(proofs[0])
+            jwk = header.get("jwk")
+            if header.get("typ") != _TYPE or not is_object(jwk):
+                _refuse("The proof is not a DPoP proof")
+            if header["alg"] not in self.algorithms:
+                _refuse("The algorithm of the proof is not accepted")
+            key = public_key(jwk)
+            # Only then the signature: to check one may be costly with a key that somebody chose.
+            if key.thumbprint != thumbprint:
+                raise TokenRefused("invalid_token", "The token is bound to another key")
+            return key.verify(proofs[0], self.algorithms).claims
+        except (InvalidJwt, InvalidKey):
+            _refuse("The proof is malformed, or not signed with its key")
+
+    def _check_claims(self, claims: Mapping[str, Any], request: ProofRequest) -> str:
+        id, issued, ath = claims.get("jti"), numeric_date(claims.get("iat")), claims.get("ath")
+        wanted = target(request.url)
+        if not isinstance(id, str) or not 0 < len(id) <= _LONGEST_ID:
+            _refuse("The proof has no id")
+        if issued is None:
+            _refuse("The proof has no time")
+        if claims.get("htm") != request.method:
+            _refuse("The proof is for another method")
+        if wanted is None or target(claims.get("htu")) != wanted:
+            _refuse("The proof is for another URL")
+        if ath != token_hash(request.token):
+            _refuse("The proof is for another token")
+        if self._seal is not None and not self._is_ours(claims.get("nonce")):
+            raise TokenRefused("use_dpop_nonce", "The proof needs a nonce of this server")
+        if not -self._max_age <= self._clock() - issued <= self._max_age:
+            _refuse("The time of the proof is too far from that of the server")
+        return id
+
+    def _is_ours(self, nonce: object) -> bool:
+        if self._seal is None or not isinstance(nonce, str):
+            return False
+        try:
+            self._seal.open(nonce, _BOUND)
+        except InvalidParams:
+            return False
+        return True
+
+
+def token_hash(token: str) -> str:
+    """Return the claim `ath` of a proof for a token (RFC 9449, section 4.2)."""
+    return base64url(sha256(token.encode()).digest())
+
+
+def target(url: object) -> tuple[str, str, int, str] | None:
+    """Return what two URLs have in common that count as the same (RFC 9449, section 4.3).
+
+    Query and fragment do not count, nor does how the same thing is written: case, default ports and
+    escapes that are not needed (RFC 3986, sections 6.2.2 and 6.2.3). Return None if it is no URL.
+    """
+    parts = split_url(url) if isinstance(url, str) else None
+    if parts is None:
+        return None
+    return *origin(parts), _ESCAPE.sub(_unescaped, parts.path) or "/"
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    character = chr(int(escape[0][1:], 16))
+    return character if _UNRESERVED.match(character) else escape[0].upper()
+
+
+def _bound_to(claims: Mapping[str, Any]) -> str:
+    """Return the thumbprint of the key that a token is bound to (RFC 9449, section 6.1)."""
+    confirmation = claims.get("cnf")
+    thumbprint = confirmation.get("jkt") if is_object(confirmation) else None
+    if not isinstance(thumbprint, str):
+        raise TokenRefused("invalid_token", "The token is not bound to a key")
+    return thumbprint
+
+
+def _refuse(description: str) -> NoReturn:
+    raise TokenRefused("invalid_dpop_proof", description)

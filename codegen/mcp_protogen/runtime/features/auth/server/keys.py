@@ -1,0 +1,183 @@
+"""The keys that an authorization server signs its tokens with: a JWK set (RFC 7517, section 5).
+
+A key is chosen by its id among those of the set. Nothing in a token says where keys are: `jku`,
+`x5u` and `jwk` of its header are not read.
+"""
+
+from asyncio import timeout
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from logging import getLogger
+from math import inf
+from time import monotonic
+from typing import Any, Final, Protocol, TypeAlias
+
+from ....core.json import is_array, is_object
+from ....core.throttle import Throttle
+from ....http.server.authentication import VerifierUnavailable
+from ..errors import InvalidMetadata
+from ..fetching import Fetcher
+from ..signing import InvalidKey, PublicKey, public_key
+from ..steps import Fetch
+from ..urls import server_metadata_urls
+from .server_metadata import Fetching, endpoint, read_object, server_metadata
+from .single_flight import SingleFlight
+
+_log: Final = Throttle(getLogger(__name__))
+
+# Of a set, that many keys are read; and for one token, that many are tried.
+_MOST_KEYS: Final = 100
+_MOST_TRIED: Final = 4
+
+# The seconds that an attempt may take, and those until the next one, if it has failed.
+_PATIENCE: Final = 20.0
+_PAUSE: Final = 5.0
+
+_SET: Final = b""
+"""The only key: there is one set."""
+
+Locate: TypeAlias = Callable[[], Awaitable[str]]
+
+
+class Keys(Protocol):
+    """Where the keys of tokens are found."""
+
+    async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
+        """Return the keys that may have signed a token; raise `VerifierUnavailable`."""
+        ...
+
+
+class StaticKeys:
+    """Keys that are known beforehand and do not change: JWKs, text in PEM, or both.
+
+    Raise `ValueError` for no key, and for one that is private, weak, or cannot be read.
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, *keys: Mapping[str, Any] | str) -> None:
+        if not keys:
+            raise ValueError("what is needed is a key")
+        self._keys = tuple(map(public_key, keys))
+
+    async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
+        return matching(self._keys, kid, algorithm)
+
+
+class JwksUri:
+    """The JWK set at a URL, which is read when it is first needed. Times are in seconds.
+
+    After `lifetime` it is read again, and used as it is meanwhile; if that fails, for `max_stale`
+    in all. It is also read for a token with the id of a key that is not there, since keys change,
+    but not within `min_interval`: whoever makes up ids causes no more requests than that.
+
+    `fetch` makes the requests; it decides which hosts are allowed. `clock` never goes back.
+    """
+
+    def __init__(
+        self,
+        url: str | Locate,
+        *,
+        fetch: Fetching | None = None,
+        lifetime: float = 600.0,
+        max_stale: float = 24 * 3600.0,
+        min_interval: float = 30.0,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        if not 0 < min_interval <= lifetime <= max_stale:
+            raise ValueError("what is needed is 0 < min_interval <= lifetime <= max_stale")
+        self._url = url
+        self._fetch: Fetching = fetch or Fetcher()
+        self._lifetime, self._max_stale = lifetime, max_stale
+        self._min_interval = min_interval
+        self._clock = clock
+        self._log = Throttle(getLogger(__name__))
+        self._requests = SingleFlight[None](1, patience=2 * _PATIENCE)
+        self._keys: Sequence[PublicKey] = ()
+        self._read_at = -inf
+        self._next_attempt = -inf
+
+    @classmethod
+    def of_issuer(cls, issuer: str, *, fetch: Fetching | None = None, **options: Any) -> "JwksUri":
+        """Return the set that the metadata of an issuer names; the options are the same.
+
+        Raise `ValueError` for an issuer whose metadata could be nowhere.
+        """
+        fetching: Fetching = fetch or Fetcher()
+        if not server_metadata_urls(issuer):
+            raise ValueError(f"the metadata of {issuer!r:.100} cannot be found: say keys")
+
+        async def locate() -> str:
+            return endpoint(await server_metadata(issuer, fetching), "jwks_uri")
+
+        return cls(locate, fetch=fetching, **options)
+
+    async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
+        age = self._clock() - self._read_at
+        if age >= self._max_stale:
+            await self._refresh()
+            if self._clock() - self._read_at >= self._max_stale:
+                raise VerifierUnavailable("the keys of the authorization server are not known")
+        elif age >= self._lifetime and self._may_ask():
+            # Nobody has to wait for it.
+            self._requests.begin(_SET, self._read)
+        found = matching(self._keys, kid, algorithm)
+        if not found and kid is not None:
+            await self._refresh()
+            found = matching(self._keys, kid, algorithm)
+        return found
+
+    async def _refresh(self) -> None:
+        if self._may_ask():
+            await self._requests.join(_SET, self._read)
+
+    def _may_ask(self) -> bool:
+        return self._clock() >= self._next_attempt
+
+    async def _read(self) -> None:
+        try:
+            async with timeout(_PATIENCE):
+                url = self._url if isinstance(self._url, str) else await self._url()
+                document = read_object(await self._fetch(Fetch(url=url)))
+            keys = keys_of(document)
+        except Exception as error:
+            # Whatever it is, not each token may cause another attempt.
+            why = f"{type(error).__name__}: {error}"
+            self._log.warning("the keys of an authorization server cannot be read: %s", why)
+            self._next_attempt = self._clock() + _PAUSE
+            return
+        self._keys, self._read_at = keys, self._clock()
+        self._next_attempt = self._read_at + self._min_interval
+
+
+def keys_of(document: Mapping[str, Any]) -> Sequence[PublicKey]:
+    """Return the keys of a JWK set that verify signatures; raise `InvalidMetadata` if it is none.
+
+    Those that are not understood are left out (RFC 7517, section 5).
+    """
+    listed = document.get("keys")
+    if not is_array(listed):
+        raise InvalidMetadata("the document is no JWK set")
+    return tuple(_usable(listed[:_MOST_KEYS]))
+
+
+def _usable(listed: Iterable[Any]) -> Iterable[PublicKey]:
+    for jwk in listed:
+        if not is_object(jwk) or jwk.get("use", "sig") != "sig":
+            continue
+        uses = jwk.get("key_ops", ["verify"])
+        if is_array(uses) and "verify" in uses:
+            try:
+                yield public_key(jwk)
+            except InvalidKey as error:
+                _log.info("a key of a JWK set is left out: %s", error)
+
+
+def matching(keys: Iterable[PublicKey], kid: str | None, algorithm: str) -> Sequence[PublicKey]:
+    """Return the keys that may have signed a token with this header, only a few of them.
+
+    Where an id is given, those without one count only if no key has it.
+    """
+    fit = [key for key in keys if algorithm in key.algorithms]
+    if kid is not None:
+        fit = [key for key in fit if key.kid == kid] or [key for key in fit if key.kid is None]
+    return fit[:_MOST_TRIED]

@@ -1,0 +1,59 @@
+"""What an authorization server says about itself, for those who verify its tokens.
+
+RFC 8414, section 3; OpenID Connect Discovery 1.0, section 4.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from pydantic_core import from_json
+
+from ....core.json import is_object
+from ....http.headers import media_type
+from ..errors import InvalidMetadata
+from ..steps import Fetch, Fetched
+from ..urls import server_metadata_urls
+
+Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
+"""Makes a request, such as a `Fetcher`; raises `AuthorizationError`."""
+
+_JSON: Final = {"accept": "application/json"}
+
+
+async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
+    """Return the metadata document of an authorization server.
+
+    Raise `InvalidMetadata` if there is none, or it is that of another one, and what `fetch` raises.
+    """
+    for url in server_metadata_urls(issuer):
+        answer = await fetch(Fetch(url=url, headers=_JSON))
+        # Some sites answer everything with a page.
+        page = media_type(answer.headers.get("content-type")) == "text/html"
+        if answer.status == 200 and not page:
+            document = read_object(answer)
+            # Without normalising (RFC 8414, section 3.3).
+            if document.get("issuer") != issuer:
+                raise InvalidMetadata(f"the metadata at {url} is that of another issuer")
+            return document
+    raise InvalidMetadata(f"there is no metadata of {issuer}")
+
+
+def endpoint(document: Mapping[str, Any], name: str) -> str:
+    """Return a URL that a metadata document has to have; raise `InvalidMetadata`."""
+    url = document.get(name)
+    if not isinstance(url, str):
+        raise InvalidMetadata(f"the metadata of {document['issuer']} has no {name}")
+    return url
+
+
+def read_object(answer: Fetched) -> dict[str, Any]:
+    """Return the JSON object in an answer; raise `InvalidMetadata`."""
+    try:
+        value: object = from_json(answer.body, allow_inf_nan=False)
+    except ValueError:
+        value = None
+    if answer.status != 200:
+        raise InvalidMetadata(f"the answer has the status {answer.status}, and not 200")
+    if not is_object(value):
+        raise InvalidMetadata("the answer is no JSON object")
+    return value

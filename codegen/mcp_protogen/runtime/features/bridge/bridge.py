@@ -1,0 +1,360 @@
+"""A bridge between a client of one revision and a server of another, over any transports.
+
+To the client the bridge is the server, in the client's own revision; to the server it is that
+client, and what it says there is translated. It connects to the server once the client has said who
+it is, so that the server sees what the client can do.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from logging import getLogger
+from typing import Any, ClassVar, Final, NamedTuple
+
+from ...client.base import ClientBase
+from ...client.connect import connected
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
+from ...core.json import JSONObject, is_object
+from ...core.losses import Loss
+from ...core.options import Options, SizeLimit
+from ...core.revision import Revision
+from ...core.spec import HANDSHAKE_ERA
+from ...core.throttle import Throttle
+from ...messages import jsonrpc
+from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
+from ...messages.forgiving import reinterpret
+from ...messages.jsonrpc import Call, Malformed
+from ...messages.method_table import MethodTable
+from ...rules import server_negotiation
+from ...rules.client_negotiation import NegotiatedRevision
+from ...rules.handlers import runtime_of
+from ...rules.server_negotiation import Offer
+from ...rules.task_forms import without_tasks
+from ...server.base import ServerBase
+from ...server.serve import serve
+from ...translation.revision_view import RevisionView, RevisionViews
+from ...translation.task_wires import table_with_tasks
+from ...transports.base import Opener, Received, Transport, messages_in, separate_texts
+from .carrying import CarryingTable
+from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
+from .task_carrying import task_caller
+
+_USUAL: Final = Options()
+
+UNREACHABLE: Final = "The server cannot be reached"
+
+_IN_HANDSHAKE: Final = ("/params", "capabilities", "clientInfo")
+_IN_REQUEST: Final = ("/params/_meta", CLIENT_CAPABILITIES, CLIENT_INFO)
+"""Where clients say what they can do and who they are."""
+
+
+class BridgeBase:
+    """Base of the generated `Bridge`, which knows its `REVISIONS`.
+
+    `client_transport` is the connection on which the client speaks, `server_opener` makes one to
+    the server. `client_revisions` and `server_revisions` are all that is ever agreed to with them.
+    """
+
+    REVISIONS: ClassVar[tuple[Revision, ...]]
+
+    def __init__(
+        self,
+        client_transport: Transport,
+        server_opener: Opener,
+        *,
+        client_revisions: Iterable[Revision] | None = None,
+        server_revisions: Iterable[Revision] | None = None,
+        options: Options = _USUAL,
+    ) -> None:
+        revisions = self.REVISIONS if client_revisions is None else client_revisions
+        self._arrival = Arrival(client_transport, revisions, options.of_client)
+        self._server_opener = server_opener
+        self._servers = tuple(self.REVISIONS if server_revisions is None else server_revisions)
+        self._options = options
+
+    async def run(self) -> None:
+        """Carry messages until the client is gone.
+
+        Raises what `connect` raises if the server cannot be reached or agreed with. The transport
+        of the client is closed in any case.
+        """
+        try:
+            while (caller := await self._arrival.first()) is not None:
+                try:
+                    await self._carry(caller)
+                    return
+                except UnfitCaller as unfit:
+                    await self._arrival.refuse_first(unfit.error)
+        finally:
+            await self._arrival.close()
+
+    async def _carry(self, caller: "Caller") -> None:
+        async with AsyncExitStack() as stack:
+            server = await self._connect(stack, caller)
+            runtime = runtime_of(server, ProxyServerRuntime)
+            # Until the client, or the server, is gone.
+            serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
+            gone = asyncio.create_task(runtime.until_gone())
+            try:
+                await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
+                await runtime.settle(self._options.drain)
+            finally:
+                gone.cancel()
+                serving.cancel()
+                await asyncio.gather(serving, gone, return_exceptions=True)
+
+    async def _connect(self, stack: AsyncExitStack, caller: "Caller") -> ServerBase[Any]:
+        """Connect to the server; give up soon after the client has closed its side."""
+        drain, loop = self._options.drain, asyncio.get_running_loop()
+        watching = asyncio.create_task(self._arrival.until_gone(self._options.max_waiting))
+        limit = asyncio.timeout(None)
+        try:
+            async with limit:
+
+                def hurry(_: object) -> None:
+                    limit.reschedule(loop.time() + drain)
+
+                watching.add_done_callback(hurry)
+                connecting = proxied(caller, self._server_opener, self._servers, self._options)
+                try:
+                    return await stack.enter_async_context(connecting)
+                finally:
+                    watching.remove_done_callback(hurry)
+        except UnfitCaller:
+            raise
+        except Exception as error:
+            # Programs show their users an answer, and nothing of a connection that ends.
+            await self._arrival.refuse(UNREACHABLE)
+            if isinstance(error, TimeoutError) and limit.expired():
+                why = "the client was gone before the server answered"
+                raise Disconnected(why) from error
+            raise
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    @classmethod
+    def proxy(
+        cls,
+        revision: str,
+        declared: JSONObject,
+        info: JSONObject | None,
+        opener: Opener,
+        options: Options = _USUAL,
+    ) -> AbstractAsyncContextManager[ServerBase[Any]]:
+        """Connect to a server, and return one of `revision` in its place, for another to mount.
+
+        To the server it is a client that declares and is called what is given. Raises what
+        `connect` raises.
+        """
+        known = next(one for one in cls.REVISIONS if one.id == revision)
+        # Tasks are those of the server that mounts, and not of what is mounted.
+        caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
+        return proxied(caller, opener, cls.REVISIONS, options, carries=False)
+
+
+@asynccontextmanager
+async def proxied(
+    caller: "Caller",
+    opener: Opener,
+    servers: Iterable[Revision],
+    options: Options,
+    *,
+    carries: bool = True,
+) -> AsyncGenerator[ServerBase[Any], None]:
+    """Connect to a server, and give what serves a client in its place."""
+    client, server = _proxies(caller.revision, carries)
+    to_server = runtime_of(client, ProxyClientRuntime)
+    to_client = runtime_of(server, ProxyServerRuntime)
+    to_server.server, to_client.client = to_client, to_server
+    to_server.capabilities, to_server.info = caller.capabilities, caller.info
+    to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
+    to_server.carries = carries
+    views = _Views(caller, client, servers, options.on_loss)
+    if caller.revision.id not in views.offer.eras:
+        caller.check()
+    # The client's own revision loses nothing, so it goes before newer ones.
+    own = NegotiatedRevision(caller.revision.id, caller.revision.era)
+    # A mount reads the answers of its server; a client of the bridge gets them unread.
+    lenient = options if carries else replace(options, lenient=True)
+    async with connected(views, opener, lenient, own):
+        server.instructions = to_server.connection.instructions
+        await to_server.open()
+        try:
+            yield server
+        finally:
+            to_client.abort()
+
+
+class _Views(RevisionViews[ClientBase]):
+    """A client as servers of all revisions see it, as it described itself in its own."""
+
+    def __init__(
+        self,
+        caller: "Caller",
+        client: ClientBase,
+        servers: Iterable[Revision],
+        on_loss: Callable[[Loss], object] | None,
+    ) -> None:
+        revision = caller.revision.id
+        super().__init__({revision: client}, servers, on_loss)
+        self._caller = caller
+        if runtime_of(client, ProxyClientRuntime).carries:
+            table = CarryingTable(client.TABLE)
+            self[revision] = RevisionView(client, table, caller.capabilities, caller.info)
+
+    def __missing__(self, revision: str) -> RevisionView[ClientBase]:
+        if revision != self._caller.revision.id:
+            self._caller.check()
+        return super().__missing__(revision)
+
+
+def _proxies(revision: Revision, carries: bool) -> tuple[Any, Any]:
+    """Return the two halves for a client of a revision."""
+    module = revision.load()
+    table = table_with_tasks(revision) if carries else module.methods.TABLE
+    made = [
+        type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()
+        for one, members in ((module.Client, task_caller()), (module.Server, {}))
+    ]
+    return made[0], made[1]
+
+
+class UnfitCaller(Exception):
+    """A client that says of itself what cannot be translated; `error` answers it."""
+
+    def __init__(self, error: RemoteError) -> None:
+        super().__init__(str(error))
+        self.error: Final = error
+
+
+class Caller(NamedTuple):
+    """A client: the revision that it speaks, and what it declares and is called in that one."""
+
+    revision: Revision
+    capabilities: JSONObject
+    info: JSONObject
+    call: Call | None = None
+    """The message with the declaration."""
+
+    def check(self) -> None:
+        """Raise `UnfitCaller` unless the client can be understood in another revision."""
+        if self.call is not None:
+            table: MethodTable = self.revision.load().methods.TABLE
+            outcome = table.interpret(self.call, "client", lambda _: None)
+            if isinstance(outcome, InvalidParams):
+                outcome = reinterpret(table, self.call, outcome, "client")
+            if isinstance(outcome, RemoteError):
+                raise UnfitCaller(outcome)
+
+
+def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
+    """Return the client that sends a message; raise `InvalidParams` if it declares too much."""
+    remembers = revision.era == HANDSHAKE_ERA.name
+    at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
+    given = call.params if remembers else call.meta
+    capabilities, info = (given.get(name) for name in names)
+    caller = Caller(
+        revision,
+        capabilities if is_object(capabilities) else {},
+        info if is_object(info) else {**UNKNOWN},
+        call,
+    )
+    problems = limit.problems(at, dict(zip(names, caller[1:3], strict=True)))
+    if problems:
+        raise InvalidParams(problems[0].message, problems, id=call.id)
+    return caller
+
+
+class Arrival:
+    """The transport of a client, whose first messages are looked at before they are served."""
+
+    def __init__(
+        self, transport: Transport, revisions: Iterable[Revision], limit: SizeLimit
+    ) -> None:
+        self._receive, self.send, self.close = transport.receive, transport.send, transport.close
+        self._limit = limit
+        self._revisions = {one.id: one for one in revisions}
+        known = sorted(self._revisions.items())
+        self._offer = Offer({id: one.era for id, one in known})
+        self._seen = deque[Received]()
+        self._has_ended = False
+        self._log = Throttle(getLogger(__name__))
+
+    async def first(self) -> Caller | None:
+        """Return the client, once it has said who it is; None if it has gone.
+
+        Answer what comes before.
+        """
+        while True:
+            while self._seen:
+                caller = await self._look_at(self._seen[0])
+                if caller is not None:
+                    return caller
+                self._seen.popleft()
+            if not await self._take():
+                return None
+
+    async def _take(self) -> bool:
+        """Take in the next messages; return False once the client has closed its side."""
+        received = await self._receive()
+        self._seen.extend(separate_texts(received, self._log))
+        self._has_ended = not received
+        return not self._has_ended
+
+    async def until_gone(self, most: int) -> None:
+        """Keep messages for later, until the client has closed its side or the connection breaks.
+
+        After `most` messages, read no more and never return.
+        """
+        with suppress(Disconnected):
+            while await self._take():
+                if len(self._seen) >= most:
+                    await asyncio.Event().wait()
+
+    async def _look_at(self, received: Received) -> Caller | None:
+        try:
+            for message in messages_in(received, self._log):
+                if isinstance(message, Malformed):
+                    raise message.error
+                if isinstance(message, Call):
+                    return await self._routed(message)
+            return None
+        except RemoteError as error:
+            data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
+            await self.send([data])
+            return None
+
+    async def _routed(self, call: Call) -> Caller | None:
+        match server_negotiation.route(call, self._offer, handshaken=False):
+            case server_negotiation.Route.INITIALIZE:
+                revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)
+                return caller_of(call, self._revisions[revision], self._limit)
+            case str(revision) if call.id is not None:
+                return caller_of(call, self._revisions[revision], self._limit)
+            case _:
+                if call.id is not None:
+                    await self.send([jsonrpc.write_result(call.id, b"{}")])
+                return None
+
+    async def refuse(self, message: str) -> None:
+        """Answer what is waiting for the server with an error."""
+        while self._seen:
+            await self.refuse_first(McpError(INTERNAL_ERROR, message))
+
+    async def refuse_first(self, error: ProtocolError) -> None:
+        """Answer the message that has waited longest with an error."""
+        for call in messages_in(self._seen.popleft(), self._log):
+            if isinstance(call, Call) and call.id is not None:
+                data = jsonrpc.write_error(call.id, error.code, error.message, error.data)
+                with suppress(Disconnected):
+                    await self.send([data])
+
+    async def receive(self) -> Sequence[Received]:
+        if self._seen:
+            seen, self._seen = list(self._seen), deque[Received]()
+            return seen
+        return () if self._has_ended else await self._receive()

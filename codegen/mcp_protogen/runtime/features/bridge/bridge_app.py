@@ -1,0 +1,363 @@
+"""A bridge as an ASGI application: clients come over HTTP, and the server is behind an opener.
+
+A session has a connection to the server of its own, so that it has what the server keeps for a
+client. Requests of the stateless era belong to no session: those of one principal, whose clients
+are called the same and declare the same, share a connection.
+"""
+
+from asyncio import (
+    FIRST_COMPLETED,
+    Event,
+    Future,
+    TimerHandle,
+    create_task,
+    gather,
+    get_running_loop,
+    shield,
+    wait,
+)
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from logging import getLogger
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, MethodNotFound
+from ...core.json import json_text
+from ...core.options import Options
+from ...core.revision import Revision
+from ...core.tasks import Tasks
+from ...http.server.app import HttpApp, Running
+from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
+from ...http.server.http_state import HttpState
+from ...http.server.options import HttpOptions, quota_of
+from ...http.server.stateless import StatelessHttp
+from ...messages.jsonrpc import Batch, Call, Parsed
+from ...rpc.jobs import Work
+from ...rules import server_negotiation
+from ...rules.handlers import runtime_of
+from ...server.base import ServerBase
+from ...server.connection import BoundServer, ServerState
+from ...server.serve import Router
+from ...translation.revision_view import RevisionViews
+from ...transports.base import Opener, Transport
+from ...transports.memory import Tap
+from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
+from .proxies import ProxyServerRuntime
+from .tapping import tapping
+
+_log: Final = getLogger(__name__)
+
+_USUAL: Final = Options()
+_USUAL_HTTP: Final = HttpOptions()
+
+_GONE: Final = Disconnected("the server is gone")
+
+_Key: TypeAlias = tuple[str, str | None, bytes]
+"""A revision, the id of a principal, and what its client is called and declares."""
+
+
+def bridge_app(
+    bridge: type[BridgeBase],
+    opener: Opener,
+    *,
+    client_revisions: Iterable[Revision] | None = None,
+    server_revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+    http: HttpOptions = _USUAL_HTTP,
+    tap: Tap | None = None,
+) -> HttpApp:
+    """Return an ASGI application that passes on all that clients ask to a server.
+
+    `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
+    `opener` is called for each session, and once for all requests of the stateless era with the
+    same principal, name and capabilities of their client. There are `http.max_sessions` of both,
+    in all and for each principal, and they end when nobody has used them for
+    `http.session_lifetime`. `tap` is shown each message of the clients, and each one to them.
+
+    Raise `ValueError` for options that share sessions between workers, or have none.
+    """
+    if http.shared is not None or not http.sessions:
+        raise ValueError("a bridge has the sessions of its servers, which cannot be shared")
+    spoken = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
+    servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
+    way = _Way(bridge, opener, spoken, servers, options)
+    return _BridgeApp(way, http, tap)
+
+
+class _Way(NamedTuple):
+    """How a server is reached, and which revisions are spoken on both sides."""
+
+    bridge: type[BridgeBase]
+    opener: Opener
+    clients: Sequence[Revision]
+    servers: Sequence[Revision]
+    options: Options
+
+
+class _BridgeApp(HttpApp):
+    """An application whose sessions are connections to another server."""
+
+    def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
+        # What there is before a server is known: which revisions are spoken, and nothing else.
+        self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
+        self._way = way
+        self._tap = tap
+        super().__init__((self._none,), tuple(way.clients), way.options, http)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._tap is not None and scope["type"] == "http":
+            receive, send = tapping(scope, receive, send, self._tap)
+        await super().__call__(scope, receive, send)
+
+    def _new_running(self) -> Running:
+        state = _BridgeState(self._way, self._none, self.http)
+        return Running(state, _BridgedStateless(state))
+
+
+class _BridgeState(HttpState):
+    """The connections to the server, of sessions and of other requests."""
+
+    def __init__(self, way: _Way, none: ServerBase[Any], http: HttpOptions) -> None:
+        super().__init__((none,), tuple(way.clients), way.options, http)
+        self.way = way
+        self.revisions: Final = {one.id: one for one in way.clients}
+        self.alike: OrderedDict[_Key, _Alike] = OrderedDict()
+        """The connections that requests share, the one that was used last at the end."""
+        self.of_alike = quota_of(http, "max_sessions")
+        self.connecting = Tasks()
+        """The connections themselves, which end after all that uses them."""
+        self._of_sessions: dict[BoundServer, _Upstream] = {}
+
+    async def session_server(
+        self, call: Call, revision: str, exchange: HttpExchange
+    ) -> BoundServer:
+        caller = caller_of(call, self.revisions[revision], self.options.of_client)
+        upstream = _Upstream(self.way, caller, self.connecting)
+        try:
+            server = await upstream.opened(call, exchange, upstream.leave)
+        except BaseException:
+            upstream.leave()
+            raise
+        bound_server = self.servers_of(server).bound_server(revision)
+        self._of_sessions[bound_server] = upstream
+        upstream.when_over(lambda: self._end_session(bound_server))
+        return bound_server
+
+    def servers_of(self, server: ServerBase[Any]) -> ServerState:
+        """Return what serves the clients of one connection; others have no part in its tasks."""
+        shared = self.shared
+        servers = ServerState(
+            RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
+        )
+        servers.ids, servers.network, servers.seal = shared.ids, shared.network, shared.seal
+        servers.tells_apart, servers.offer = shared.tells_apart, shared.offer
+        return servers
+
+    async def release(self, bound_server: BoundServer) -> None:
+        upstream = self._of_sessions.pop(bound_server, None)
+        if upstream is not None:
+            await upstream.close()
+
+    async def held(self, bound_server: BoundServer) -> AsyncExitStack:
+        stack = AsyncExitStack()
+        stack.push_async_callback(self.release, bound_server)
+        return stack
+
+    def _end_session(self, bound_server: BoundServer) -> None:
+        """End the session whose server is gone: its client has to begin another one."""
+        for session in self.sessions:
+            if session.connection.bound_server is bound_server:
+                _log.warning("a session has ended, because its server is gone")
+                self.tasks.start(self.sessions.remove(session))
+                return
+
+    async def serve_alone(
+        self,
+        views: RevisionViews[ServerBase[Any]],
+        transport: Transport,
+        begun: Callable[[Router], None],
+    ) -> None:
+        bridge = self.way.bridge(
+            transport,
+            self.way.opener,
+            client_revisions=[self.revisions[one] for one in self.offer.handshake],
+            server_revisions=self.way.servers,
+            options=self.options,
+        )
+        try:
+            await bridge.run()
+        except Exception as error:
+            _report(error)
+
+    async def close(self) -> None:
+        await super().close()
+        await gather(*(one.upstream.close() for one in self.alike.values()))
+        await self.connecting.cancel()
+
+
+def _report(error: Exception) -> None:
+    _log.error("the server cannot be reached: %s: %s", type(error).__name__, error)
+
+
+class _Upstream:
+    """One connection to the server, in a task of its own, which has to leave what it enters."""
+
+    def __init__(self, way: _Way, caller: Caller, tasks: Tasks) -> None:
+        self._way, self._caller = way, caller
+        self._over = Event()
+        self._server: Future[ServerBase[Any]] = get_running_loop().create_future()
+        # asyncio would report a failure that nobody waits for.
+        self._server.add_done_callback(lambda one: one.cancelled() or one.exception())
+        self._task: Final = tasks.start(self._run())
+
+    async def _run(self) -> None:
+        way = self._way
+        try:
+            async with proxied(self._caller, way.opener, way.servers, way.options) as server:
+                self._server.set_result(server)
+                gone = create_task(runtime_of(server, ProxyServerRuntime).until_gone())
+                over = create_task(self._over.wait())
+                try:
+                    await wait((gone, over), return_when=FIRST_COMPLETED)
+                finally:
+                    gone.cancel()
+                    over.cancel()
+        except Exception as error:
+            _report(error)
+            if not self._server.done():
+                self._server.set_exception(error)
+        finally:
+            # Others may wait for what was cancelled.
+            if not self._server.done():
+                self._server.set_exception(Disconnected("the connection was not opened"))
+
+    def when_over(self, work: Callable[[], None]) -> None:
+        """Do this if the connection ends, and nobody has closed it."""
+        self._task.add_done_callback(lambda _: None if self._over.is_set() else work())
+
+    async def opened(
+        self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
+    ) -> ServerBase[Any]:
+        """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
+
+        Call `give_up` if the client goes away before.
+        """
+        exchange.watch(give_up)
+        try:
+            return await shield(self._server)
+        except UnfitCaller as unfit:
+            error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
+            refusal = HttpRefusal(
+                status, error.message, code=error.code, id=call.id, data=error.data
+            )
+            raise refusal from None
+        except Exception:
+            raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
+        finally:
+            exchange.unwatch()
+
+    def leave(self) -> None:
+        """Let it end, in order if it has begun."""
+        self._over.set()
+        if not self._server.done():
+            self._task.cancel()
+
+    async def close(self) -> None:
+        """End it in order."""
+        self.leave()
+        await wait([self._task])
+
+
+@dataclass(eq=False, slots=True)
+class _Alike:
+    """A connection that the requests of clients share that cannot be told apart."""
+
+    upstream: _Upstream
+    http: StatelessHttp | None = None
+    used: int = 0
+    idle: TimerHandle | None = None
+
+
+class _BridgedStateless:
+    """The server of the revisions without a handshake, which is another one behind a connection."""
+
+    def __init__(self, state: _BridgeState) -> None:
+        self._state = state
+        self._none = StatelessHttp(state)
+
+    def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
+        version, offer = exchange.version, self._state.offer
+        if (
+            not isinstance(message, Call)
+            or message.id is None
+            or version not in offer.stateless
+            or message.method == server_negotiation.INITIALIZE
+            or version != server_negotiation.named(message)
+        ):
+            # There is something wrong with it, or it asks for nothing.
+            return self._none.post(exchange, message)
+        self._state.check_room(exchange)
+        return self._pass_on(exchange, message, version)
+
+    async def _pass_on(self, exchange: HttpExchange, call: Call, revision: str) -> None:
+        state = self._state
+        caller = caller_of(call, state.revisions[revision], state.options.of_client)
+        said = json_text({"capabilities": caller.capabilities, "info": caller.info})
+        key: _Key = (revision, exchange.principal_id, said)
+        with self._used(key, caller) as alike:
+            give_up = partial(self._give_up, key, alike)
+            server = await alike.upstream.opened(call, exchange, give_up)
+            if alike.http is None:
+                alike.http = StatelessHttp(state, state.servers_of(server))
+            await alike.http.post(exchange, call)
+
+    @contextmanager
+    def _used(self, key: _Key, caller: Caller) -> Generator[_Alike, None, None]:
+        state, loop = self._state, get_running_loop()
+        alike = state.alike.get(key)
+        if alike is None:
+            principal_id = key[1]
+            require_room(state.of_alike, principal_id, free=self._drop_idle, seconds=10)
+            state.of_alike.take(principal_id)
+            alike = state.alike[key] = _Alike(_Upstream(state.way, caller, state.connecting))
+            alike.upstream.when_over(lambda: self._forget(key, alike))
+        state.alike.move_to_end(key)
+        alike.used += 1
+        if alike.idle is not None:
+            alike.idle.cancel()
+        try:
+            yield alike
+        finally:
+            alike.used -= 1
+            if not alike.used and state.alike.get(key) is alike:
+                alike.idle = loop.call_later(state.http.session_lifetime, self._drop, key)
+
+    def _drop_idle(self, owner: str | None, _: int) -> bool:
+        for key, alike in self._state.alike.items():
+            if not alike.used and owner in (None, key[1]):
+                self._drop(key)
+                return True
+        return False
+
+    def _give_up(self, key: _Key, alike: _Alike) -> None:
+        """End a connection that is not open yet, unless others wait for it."""
+        if alike.used == 1 and self._state.alike.get(key) is alike:
+            self._drop(key)
+
+    def _drop(self, key: _Key) -> None:
+        alike = self._state.alike.pop(key)
+        self._state.of_alike.give_back(key[1])
+        if alike.idle is not None:
+            alike.idle.cancel()
+        self._state.tasks.start(alike.upstream.close())
+
+    def _forget(self, key: _Key, alike: _Alike) -> None:
+        """Let the next request have another connection: the server is gone."""
+        if self._state.alike.get(key) is alike:
+            self._drop(key)
+        if alike.http is not None:
+            alike.http.abort(_GONE)

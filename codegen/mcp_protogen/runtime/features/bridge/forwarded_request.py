@@ -1,0 +1,190 @@
+"""A request on its way across a bridge: it lasts as long as the server works on it.
+
+The request of the client may end sooner, where a question to the client ends it. Then it waits for
+the client to come back.
+"""
+
+from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
+from collections import deque
+from collections.abc import Awaitable, Callable
+from logging import getLogger
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
+from ...core.options import Progress
+from ...core.spec import AnyRequest
+from ...server.context import RequestContext
+from .forwarding import FAILURES, error_for
+
+_log: Final = getLogger(__name__)
+
+_MOST_REPORTS: Final = 16
+"""How many reports of progress wait for a client that reads slowly, the newest of them."""
+
+_MOST_OF_ALL_REPORTS: Final = 1000
+"""The same where each report is passed on."""
+
+Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
+
+
+class _Question(NamedTuple):
+    spec: AnyRequest
+    params: Any
+    answer: Future[Any]
+
+
+class ForwardedRequest:
+    """One request on its way to the server, with the questions that the server asks meanwhile."""
+
+    def __init__(
+        self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
+    ) -> None:
+        self._task: Task[Any] = get_running_loop().create_task(_begun(work, method))
+        self._task.add_done_callback(self._ended)
+        self._questions: deque[_Question] = deque()
+        self._answered: list[_Question] = []
+        self._changed = Event()
+        self._expiry: TimerHandle | None = None
+        self._busy = self._given_up = False
+        self._report_each = report
+        most = _MOST_REPORTS if report is None else _MOST_OF_ALL_REPORTS
+        self._unreported: deque[Progress] = deque(maxlen=most)
+        self._reporting: Task[None] | None = None
+        self.context: RequestContext | None = None
+        """The context that reports go to."""
+
+    def _ended(self, task: Task[Any]) -> None:
+        if not task.cancelled():
+            task.exception()  # it is raised where the outcome is awaited, if it is
+        for question in self._questions:
+            question.answer.cancel()
+        self._changed.set()
+
+    async def ask(self, spec: AnyRequest, params: Any) -> Any:
+        question = _Question(spec, params, get_running_loop().create_future())
+        self._questions.append(question)
+        self._changed.set()
+        return await question.answer
+
+    def progressed(self, progress: Progress) -> None:
+        """Pass on how far the server has come; while the client is away, the newest is kept."""
+        if not self._busy:
+            self._unreported.clear()
+        self._unreported.append(progress)
+        if self._busy and (self._reporting is None or self._reporting.done()):
+            self._reporting = get_running_loop().create_task(self._report())
+
+    async def _report(self) -> None:
+        while self._busy and self._unreported and self.context is not None:
+            try:
+                progress = self._unreported.popleft()
+                if self._report_each is not None:
+                    await self._report_each(self.context, progress)
+                else:
+                    await self.context.progress(*progress)
+            except Disconnected:
+                _log.info("nobody is left to report progress to")
+
+    async def _reported(self) -> None:
+        if self._reporting is not None:
+            await self._reporting
+
+    async def outcome(self, context: RequestContext) -> Any:
+        """Return the server's answer; until it is there, put its questions to the client."""
+        if self._busy:
+            raise McpError(INVALID_REQUEST, "The same request is being answered already")
+        self._busy, self.context = True, context
+        if self._expiry is not None:
+            self._expiry.cancel()
+        try:
+            if self._unreported:
+                self.progressed(self._unreported.pop())
+                await self._reported()
+            await self._questioning(context)
+            # What was reported before the answer arrives before it.
+            await self._reported()
+        except CancelledError:
+            # Either the client is being asked, and comes back, or it has given up.
+            if context.rounds is None or not context.rounds.suspended:
+                self.cancel()
+            raise
+        finally:
+            self._busy = False
+        if self._task.cancelled():
+            raise McpError(INTERNAL_ERROR, "The request was given up meanwhile")
+        return self._task.result()
+
+    async def _questioning(self, context: RequestContext) -> None:
+        if context.rounds is not None:
+            # What was asked in earlier rounds is answered already, and asked again for that.
+            for question in self._answered:
+                await context.put(question.spec, question.params, {})
+        while not self._task.done():
+            while self._questions:
+                question = self._questions[0]
+                await self._put(context, question)
+                self._questions.popleft()
+                if not question.answer.cancelled():
+                    self._answered.append(question)
+            self._changed.clear()
+            if not self._task.done() and not self._questions:
+                await self._changed.wait()
+
+    @staticmethod
+    async def _put(context: RequestContext, question: _Question) -> None:
+        spec, params, answer = question
+        # The server may withdraw its question, before it is put or meanwhile.
+        if answer.done():
+            return
+        try:
+            result = await context.put(spec, params, {})
+        except (McpError, LocalError, RemoteError) as error:
+            if not answer.done():
+                answer.set_exception(error_for("server", spec.method, error))
+        else:
+            if not answer.done():
+                answer.set_result(result)
+
+    def expire(self, seconds: float, forget: Callable[[], object]) -> None:
+        """Give the request up unless the client comes back for its outcome in time."""
+
+        def give_up() -> None:
+            self.cancel()
+            forget()
+
+        self._expiry = get_running_loop().call_later(seconds, give_up)
+
+    def cancel(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._given_up = True
+        self._task.cancel()
+
+    @property
+    def may_ask(self) -> bool:
+        """Return whether the client can be asked something before there is an answer."""
+        asked = self.context is not None and self.context.rounds is not None
+        return asked and not self.over
+
+    @property
+    def waits(self) -> bool:
+        """Return whether it waits for the client to come back."""
+        return not self._busy and not self.over
+
+    @property
+    def over(self) -> bool:
+        return self._given_up or self._task.done()
+
+
+async def _begun(work: Callable[[], Awaitable[Any]], method: str) -> Any:
+    # What is cancelled before it begins leaves no coroutine behind.
+    return await awaited(work(), method)
+
+
+async def awaited(answer: Awaitable[Any], method: str = "") -> Any:
+    """Return the result of the server; raise `McpError` for an error, or without an answer."""
+    try:
+        return await answer
+    except FAILURES as error:
+        raise error_for("client", method, error) from error

@@ -1,0 +1,357 @@
+"""What passes between a client and a server of one revision: as it came, in both directions.
+
+Ids, tokens for progress and ids of listen streams are those of each side; all else stays the same.
+Messages keep their order. A notification that comes together with the end of a stream, or of the
+connection, is not lost.
+"""
+
+from asyncio import Lock
+from collections import OrderedDict
+from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from logging import getLogger
+from typing import Any, Final, Protocol
+
+from ...client.listen_stream import LISTEN
+from ...connection import CANCELLED, PROGRESS
+from ...core.connection_errors import Disconnected
+from ...core.errors import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    InvalidAnswer,
+    LocalError,
+    McpError,
+    ProtocolError,
+    RemoteError,
+    RequestId,
+)
+from ...core.json import JSONObject, is_object
+from ...core.models.base import WireModel
+from ...core.options import NO_END, CallOptions
+from ...core.spec import Role
+from ...core.subscriptions import LIST_CHANGES
+from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
+from ...messages.jsonrpc import id_of
+from ...rpc.endpoint import Endpoint
+from ...rpc.jobs import Job
+from ...rpc.send_queue import MessageSink
+from ...rules.server_negotiation import DISCOVER
+from ...rules.task_forms import RELATED_TASK
+from ...rules.task_methods import RESULT
+from ...server.context import RequestContext
+from .carrying import AboutRequest, notification_of, request_of
+
+_log: Final = getLogger(__name__)
+
+LOG: Final = "notifications/message"
+
+FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
+
+_MOST_ANSWERED: Final = 1000
+"""For how many requests that were answered a late report of progress is still passed on."""
+
+
+def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
+    """Return the error for the side that is `asking`, whose request failed at the other side.
+
+    If an answer cannot be read, the side that sent it is at fault.
+    """
+    other = "client" if asking == "server" else "server"
+    if isinstance(error, Disconnected):
+        return McpError(INTERNAL_ERROR, f"The {other} is gone: {error}")
+    if isinstance(error, InvalidAnswer):
+        places = "; ".join(f"{at or '/'}: {text}" for at, text in error.problems)
+        about = f" to {method}" if method else ""
+        text = f"The {other}'s answer{about} cannot be read: {places or error.message}"
+        return McpError(INTERNAL_ERROR, text, error.data)
+    code = INTERNAL_ERROR if isinstance(error, RemoteError) else error.code
+    return McpError(code, error.message, error.data)
+
+
+@dataclass(eq=False, slots=True)
+class _PassedOn:
+    """A request that was passed on: its id and its token at the sender, and where it went."""
+
+    id: RequestId
+    token: object
+    endpoint: Endpoint
+    sink: MessageSink
+    context: RequestContext | None = None
+    """What the request is to the half that speaks to the client, if a client has sent it."""
+    sent_as: RequestId | None = None
+    order: Lock | None = None
+    """Held while a report of progress is passed on, if any was asked for."""
+
+    def cancel(self, params: Mapping[str, Any]) -> None:
+        """Pass on that the sender gives it up, and wait no longer for an answer."""
+        id, connection = self.sent_as, self.endpoint.connection
+        if id is not None and connection.awaits_answer_to(id):
+            connection.forget(id)
+            params = {**params, "requestId": id}
+            self.sink.put(connection.notify(notification_of(CANCELLED), params))
+
+
+class _Requests:
+    """The requests that were passed on to one side."""
+
+    def __init__(self) -> None:
+        self.open: dict[RequestId, _PassedOn] = {}
+        """By the ids that they have there."""
+        self._answered = OrderedDict[RequestId, RequestId]()
+        self._last = 0
+
+    def begin(self, passed_on: _PassedOn, id: RequestId) -> None:
+        passed_on.sent_as = id
+        self.open[id] = passed_on
+        if isinstance(id, int):
+            self._last = id
+
+    def end(self, passed_on: _PassedOn) -> None:
+        id = passed_on.sent_as
+        if id is None:
+            return
+        del self.open[id]
+        # Of limited length, because many are kept.
+        token = id_of({"id": passed_on.token})
+        if token is not None:
+            self._answered[id] = token
+            if len(self._answered) > _MOST_ANSWERED:
+                self._answered.popitem(last=False)
+
+    def find(self, id: object) -> _PassedOn | None:
+        return self.open.get(id) if isinstance(id, str | int) else None
+
+    def is_own(self, id: object) -> bool:
+        """Return whether an id was given to one of the requests."""
+        return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
+
+    def token(self, id: RequestId | None) -> object:
+        """Return the token of the sender for reports under `id`.
+
+        None if the request is forgotten. A token that was not given here is known to both sides.
+        """
+        if id is None:
+            return None
+        if (passed_on := self.open.get(id)) is not None:
+            return passed_on.token
+        return self._answered.get(id, None if self.is_own(id) else id)
+
+
+class ClientHalf(Protocol):
+    """The half of a bridge that speaks to the server."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
+
+    @property
+    def introduction(self) -> JSONObject:
+        """Return the introduction of the server, as it came."""
+        ...
+
+
+class ServerHalf(Protocol):
+    """The half of a bridge that speaks to clients."""
+
+    def contexts(self) -> list[RequestContext]:
+        """Return one context for each connection: of its last request under way, if any."""
+        ...
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether its requests are those of several clients."""
+        ...
+
+    def count(self, method: str) -> None:
+        """Take note of a change that the server reports."""
+        ...
+
+
+class Forwarding:
+    """The way between a client and a server of one revision, in both directions."""
+
+    def __init__(self, to_server: ClientHalf, to_client: ServerHalf) -> None:
+        self._to_server, self._to_client = to_server, to_client
+        self._asked_server, self._asked_client = _Requests(), _Requests()
+
+    def under_way(self) -> list[RequestContext]:
+        """Return the requests of clients that are not answered, oldest first."""
+        passed_on = self._asked_server.open.values()
+        return [request.context for request in passed_on if request.context is not None]
+
+    # From the client to the server.
+
+    def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
+        """Return the work that passes on a request or a notification."""
+        context: RequestContext = session.__mcp_runtime__
+        if isinstance(params, WireModel):
+            # The runtime itself asks, to check a request.
+            return self._ask_for_runtime(method, context, params)
+        if context.request_id is None:
+            return self._notify_server(method, context, params)
+        if method == DISCOVER:
+            return self._answer_discover(context)
+        return self.ask_server(method, context, params)
+
+    async def _answer_discover(self, context: RequestContext) -> JSONObject:
+        # Other revisions are translated, if they are spoken with clients.
+        connection: Any = context.connection
+        supported = list(connection.state.offer.all)
+        return {**self._to_server.introduction, "supportedVersions": supported}
+
+    async def _ask_for_runtime(
+        self, method: str, context: RequestContext, params: WireModel
+    ) -> WireModel:
+        return WireModel.from_wire(await self.ask_server(method, context, params.to_wire()))
+
+    async def ask_server(self, method: str, context: RequestContext, params: Any) -> Any:
+        """Return the result of the server; raise `McpError` for an error, or without an answer."""
+        endpoint, id = self._to_server.endpoint, context.request_id
+        token = context.meta.get(PROGRESS_TOKEN)
+        request = _PassedOn(0 if id is None else id, token, endpoint, endpoint.sink, context)
+        request.order = None if token is None else Lock()
+        lasts = method in (LISTEN, RESULT)
+        options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
+        begun = partial(self._asked_server.begin, request)
+        try:
+            result = await endpoint.request(request_of(method), params, options, begun=begun)
+            if request.order is not None and request.order.locked():
+                # A client that reads slowly still gets all reports before the answer.
+                async with request.order:
+                    pass
+        except FAILURES as error:
+            raise error_for("client", method, error) from error
+        finally:
+            self._asked_server.end(request)
+        return _with_stream(result, request.id) if method == LISTEN else result
+
+    def _notify_server(
+        self, method: str, context: RequestContext, params: Any
+    ) -> Awaitable[None] | None:
+        endpoint = self._to_server.endpoint
+        if method == CANCELLED:
+            for request in list(self._asked_server.open.values()):
+                sender, id = request.context, params.request_id
+                if sender and sender.connection is context.connection and request.id == id:
+                    request.cancel(params)
+            return None
+        if method == PROGRESS:
+            params = _with_token(params, self._asked_client)
+        return None if params is _UNKNOWN else _tell(endpoint, endpoint.sink, method, params)
+
+    # From the server to the client.
+
+    async def ask_client(self, job: Job) -> Any:
+        """Return the answer of the client to a request of the server; raise `McpError`."""
+        asked, method = job.request, job.request.spec.method
+        context = next(iter(self._to_client.contexts()), None)
+        if context is None:
+            raise McpError(METHOD_NOT_FOUND, f"{method} belongs to no request of the client")
+        endpoint, token = context.endpoint, asked.meta.get(PROGRESS_TOKEN)
+        sink = context.beside or endpoint.sink
+        request = _PassedOn(asked.id, token, endpoint, sink)
+        lasts = RELATED_TASK in asked.meta
+        options = _options(endpoint.options.max_timeout, token, lasts=lasts)
+        begun = partial(self._asked_client.begin, request)
+        try:
+            return await endpoint.request(asked.spec, asked.params, options, sink, begun=begun)
+        except FAILURES as error:
+            raise error_for("server", method, error) from error
+        finally:
+            self._asked_client.end(request)
+
+    def take_from_server(self, method: str, params: Any) -> Awaitable[None] | None:
+        """Return the work that passes on a notification, if it concerns a client."""
+        if method in LIST_CHANGES:
+            self._to_client.count(method)
+        if method == CANCELLED:
+            return self._cancelled_by_server(params)
+        request: _PassedOn | None = None
+        if method == PROGRESS:
+            request = self._asked_server.find(params.progress_token)
+            params = _with_token(params, self._asked_server)
+        elif (stream := _stream_in(params)) is not None:
+            request = self._asked_server.find(stream)
+            if request is not None:
+                params = _with_stream(params, request.id)
+            elif self._asked_server.is_own(stream):
+                return None  # the client has ended it
+        if params is _UNKNOWN:
+            return None
+        if request is None or request.context is None:
+            return _tell_all(self._hearing(method), method, params)
+        return _tell_client(request.context, method, params, request.order)
+
+    def _cancelled_by_server(self, params: AboutRequest) -> Awaitable[None] | None:
+        id = params.request_id
+        for request in list(self._asked_client.open.values()):
+            if request.id == id:
+                request.cancel(params)
+                return None
+        stream = self._asked_server.find(id)
+        if stream is None or stream.context is None:
+            return None
+        # The server ends a listen stream; its answer still follows.
+        return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
+
+    def _hearing(self, method: str) -> list[RequestContext]:
+        """Return the contexts for what belongs to no request that it names."""
+        if method == LOG and self._to_client.is_shared:
+            # It goes where entries were asked for, unless that could be the wrong client.
+            wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
+            return wanting if len(wanting) == 1 else []
+        return self._to_client.contexts()
+
+
+_UNKNOWN: Final = AboutRequest()
+"""In place of the params of a report on a request that is not known any more."""
+
+
+def _with_token(params: AboutRequest, requests: _Requests) -> AboutRequest:
+    """Return a report of progress with the token of who has sent the request."""
+    token = requests.token(params.progress_token)
+    return _UNKNOWN if token is None else AboutRequest({**params, "progressToken": token})
+
+
+def _with_stream(params: Any, id: RequestId) -> Any:
+    """Return params, or a result, with the id of the client's listen stream, if they name one."""
+    if _stream_in(params) is None:
+        return params
+    return {**params, "_meta": {**params["_meta"], SUBSCRIPTION_ID: id}}
+
+
+def _stream_in(params: object) -> object:
+    """Return the id of the listen stream that params, or a result, name; None if they do not."""
+    return meta_in(params).get(SUBSCRIPTION_ID) if is_object(params) else None
+
+
+def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
+    options: CallOptions = {**NO_END} if lasts else {"timeout": most}
+    if token is not None:
+        options["on_progress"] = _passes_by_itself
+    return options
+
+
+def _passes_by_itself(_: object) -> None:
+    """Do nothing with a report of progress: it passes as any notification."""
+
+
+async def _tell_client(
+    context: RequestContext, method: str, params: Any, order: Lock | None = None
+) -> None:
+    sink = context.beside or context.endpoint.sink
+    async with order or nullcontext():
+        await _tell(context.endpoint, sink, method, params)
+
+
+async def _tell_all(contexts: Iterable[RequestContext], method: str, params: Any) -> None:
+    for context in contexts:
+        await _tell_client(context, method, params)
+
+
+async def _tell(endpoint: Endpoint, sink: MessageSink, method: str, params: Any) -> None:
+    try:
+        await sink.send(endpoint.connection.notify(notification_of(method), params))
+    except Disconnected as error:
+        _log.info("a notification was not passed on: %s", error)

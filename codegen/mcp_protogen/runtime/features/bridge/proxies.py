@@ -1,0 +1,458 @@
+"""The two halves of a bridge: one speaks to the server as its client would, one to the client.
+
+Both are of the revision of the client, and of no class of their own: what a half handles and
+declares is what the peer at the other end does. Where the server speaks that revision too,
+everything passes by `Forwarding`, as it came; else by models, which are translated.
+"""
+
+from asyncio import wait
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from secrets import token_hex
+from typing import Any, Final, TypeAlias
+
+from ...client.base import ClientConnection, ClientRuntime, asks
+from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from ...connection import CANCELLED, PROGRESS
+from ...core.connection_errors import Disconnected
+from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
+from ...core.extensions import EXTENSIONS
+from ...core.json import JSONObject, is_object
+from ...core.losses import Loss, LossReport
+from ...core.models.base import declared
+from ...core.options import NO_END, CallOptions, Progress, TaskLimits
+from ...core.spec import AnyRequest, NotificationSpec
+from ...core.subscriptions import is_change
+from ...messages.envelope import (
+    CLIENT_CAPABILITIES,
+    PROGRESS_TOKEN,
+    client_capabilities,
+    members,
+)
+from ...messages.method_table import MethodTable
+from ...rpc.jobs import Job, Serve
+from ...rules import capabilities as gate
+from ...rules.handlers import Handlers, merged
+from ...rules.server_negotiation import DISCOVER
+from ...rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
+from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
+from ...server.base import ServerRuntime, SessionBase
+from ...server.context import RequestContext
+from ...server.task_serving import TaskRequests
+from .carrying import OF_ONE_END, EveryMethod
+from .forwarded_request import ForwardedRequest
+from .forwarding import LOG, Forwarding, error_for
+from .task_carrying import (
+    CarriedRequests,
+    TaskCarrier,
+    related_task,
+    relating,
+    task_carrier,
+    task_of,
+)
+
+Handler: TypeAlias = Callable[..., Any]
+
+# What the runtime sees to at either end by itself, where messages are translated.
+_OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
+_NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
+
+UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
+"""What a peer is called that does not say so."""
+
+
+def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
+    return {name: value for name, value in declared.items() if name != EXTENSIONS}
+
+
+class ProxyClientRuntime(ClientRuntime):
+    """The half that speaks to the server: it shows what the client at the other end is."""
+
+    server: "ProxyServerRuntime"
+    capabilities: JSONObject
+    info: JSONObject
+    losses: LossReport
+    on_loss: Callable[[Loss], object] | None
+    task_options: TaskLimits | None
+    carries: bool
+    """Whether a client is served; if not, the server is mounted in another one."""
+    forwarding: Forwarding | None = None
+    """What everything passes by, where both sides speak the same revision."""
+    stream: ListenStream | None = None
+    """What all listen streams of clients share, where the bridge opens it by itself."""
+
+    def declaration(self) -> JSONObject:
+        # The bridge listens for tasks by itself. Other requests declare what the client does.
+        form = task_form(self.owner.TABLE)
+        return (
+            merged(self.capabilities, tasks_declared(form, "client")) if form else self.capabilities
+        )
+
+    def declaration_in(self, revision: str) -> JSONObject:
+        return _without_extensions(self.capabilities)
+
+    def identity(self) -> JSONObject:
+        return self.info
+
+    def passes(self, revision: str) -> bool:
+        """Return whether everything passes as it comes, to a server of a revision."""
+        return self.carries and revision == self.owner.TABLE.revision
+
+    def bound(self, revision: str) -> Mapping[str, Handler]:
+        if self.passes(revision):
+            return EveryMethod(lambda method: partial(self._take, method))
+        owner, server = self.owner, self.server
+        own = {ACKNOWLEDGED: self._acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
+        own |= {} if CORE_CHANGED in owner.NOTIFICATIONS else {CORE_CHANGED: self._told}
+        return forwarding_handlers(owner, server.ask_client, server.notify_client) | own
+
+    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        """Let questions know which task they belong to."""
+        if self.passes(connection.negotiated.revision):
+            return EveryMethod(lambda _: self._ask)
+
+        async def serve(job: Job) -> Any:
+            with relating(task_of(job.request.meta)):
+                return await connection.handle(job)
+
+        return dict.fromkeys(connection.view.table.requests, serve)
+
+    def _take(self, method: str, params: Any) -> Awaitable[None] | None:
+        return None if self.forwarding is None else self.forwarding.take_from_server(method, params)
+
+    async def _ask(self, job: Job) -> Any:
+        assert self.forwarding is not None
+        return await self.forwarding.ask_client(job)
+
+    def notified(self, method: str, params: Any) -> None:
+        if self.forwarding is None:
+            super().notified(method, params)
+
+    async def _told(self, params: Any) -> None:
+        if self.server.carrier is not None:
+            self.server.carrier.told()
+
+    async def _acknowledged(self, params: Any) -> None:
+        if self.stream is not None:
+            self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
+
+    def adopt(self, connection: ClientConnection) -> None:
+        """Hear from now on all that the server reports, and note what cannot be carried."""
+        super().adopt(connection)
+        table = self.owner.TABLE
+        self.losses = LossReport(table.revision, self.revision, self.on_loss)
+        if self.passes(self.revision):
+            self.forwarding = Forwarding(connection, self.server)
+            # Each request has the declaration of its client.
+            connection.endpoint.connection.envelope = None
+            server = vars(self.server.owner)
+            server["TABLE"] = connection.view.table
+            server["introduction"] = connection.introduction
+            return
+        carrier = self.server.carrier = task_carrier(self, self.server)
+        if not self.same_revision:
+            carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
+            self._note_extensions("ClientCapabilities", self.capabilities, carried)
+            self._note_extensions("ServerCapabilities", self.peer_declared(), carried)
+        connection.hears_all = True
+        if LISTEN in table.requests and LISTEN in connection.view.table.requests:
+            self.stream = ListenStream(connection.endpoint, table.requests[LISTEN])
+
+    def _note_extensions(
+        self, name: str, declared: Mapping[str, Any], carried: frozenset[str]
+    ) -> None:
+        if set(declared.get(EXTENSIONS, ())) - carried:
+            self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
+
+    def lose(self, method: str, pointer: str, why: str) -> None:
+        """Report what a message of `method`, or a type of that name, says and the other end not."""
+        self.losses.take(method, [Loss(pointer, "dropped", why)])
+
+    @property
+    def same_revision(self) -> bool:
+        return self.revision == self.owner.TABLE.revision
+
+    async def open(self) -> None:
+        """Hear of all changes of lists that the server reports."""
+        if self.stream is not None:
+            await self.stream.lists(self.owner.NOTIFICATIONS)
+
+    async def subscription(self, method: str, uri: str) -> None:
+        """Begin or stop to hear of changes of a resource, for a client of the stateless era."""
+        await (self.stream or self.connection).subscription(method, uri)
+
+    @property
+    def spoken(self) -> MethodTable:
+        """The messages of the revision that the server speaks."""
+        return self.connection.view.table.wire
+
+    def declaring(self, extensions: object) -> bytes | None:
+        """Return the members of `_meta` by which a request declares extensions, and no others.
+
+        None where requests declare nothing.
+        """
+        if self.spoken.era.remembers_client:
+            return None
+        capabilities = _without_extensions(self.connection.view.declared)
+        if is_object(extensions) and extensions:
+            capabilities[EXTENSIONS] = extensions
+        return members({CLIENT_CAPABILITIES: capabilities})
+
+    async def call(
+        self,
+        spec: AnyRequest,
+        params: Any,
+        options: CallOptions,
+        meta: bytes | None = None,
+    ) -> Any:
+        """Return the plain result of a request, whatever the server asks before."""
+
+        async def send(params: Any) -> Any:
+            return await self.connection.request(spec, params, options, meta)
+
+        result = await send(params)
+        if not asks(spec, result):
+            return result
+        given = spec.params.from_wire({}) if params is None else params
+        return await self.connection.complete(spec, given, result, send)
+
+
+class ProxyServerRuntime(ServerRuntime):
+    """The half that speaks to the client: it shows what the server at the other end is."""
+
+    client: ProxyClientRuntime
+    carrier: TaskCarrier | None = None
+    """What carries tasks, once it is known which form the server has."""
+
+    def __init__(self, owner: Handlers) -> None:
+        super().__init__(owner)
+        self._forwarded: dict[str, ForwardedRequest] = {}
+
+    def declaration(self) -> JSONObject:
+        declared = self.client.peer_declared()
+        if self.client.same_revision:
+            return dict(declared)
+        tasks = {} if self.carrier is None else self.carrier.declared(declared)
+        return merged(tasks, without_tasks(_without_extensions(declared), "server"))
+
+    def identity(self) -> JSONObject:
+        return dict(self.client.peer_info() or UNKNOWN)
+
+    def bound(self, revision: str) -> Mapping[str, Handler]:
+        forwarding = self.client.forwarding
+        if forwarding is not None:
+            return EveryMethod(lambda method: partial(forwarding.take_from_client, method))
+        own: dict[str, Handler] = {
+            method: partial(self._subscription, method)
+            for method in (SUBSCRIBE, UNSUBSCRIBE)
+            if method not in self.owner.REQUESTS
+        }
+        own |= {} if self.carrier is None else self.carrier.handlers
+        return forwarding_handlers(self.owner, self._forward, self._notify) | own
+
+    def task_requests(self, table: MethodTable) -> TaskRequests | None:
+        return None if self.carrier is None else CarriedRequests(self.carrier)
+
+    # From the client to the server.
+
+    async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
+        await self.client.notify(spec, params)
+
+    async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
+        await self.client.subscription(method, params.uri)
+
+    async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
+        context = session.__mcp_runtime__
+        key = await context.once("forwarded", partial(token_hex, 8))
+        forwarded = self._forwarded.get(key)
+        if forwarded is None:
+            if "requestState" in context.raw:
+                # To begin anew would do again what the server has done already.
+                raise McpError(INVALID_PARAMS, "The request was given up meanwhile")
+            self._make_room(context.endpoint.options.max_in_flight)
+            forwarded = self._forwarded[key] = self._begin(spec, context, params)
+        try:
+            return await forwarded.outcome(context)
+        finally:
+            if forwarded.over:
+                self._forwarded.pop(key, None)
+            elif forwarded.waits:
+                # It waits for the client to come back, but not for ever.
+                forget = partial(self._forwarded.pop, key, None)
+                forwarded.expire(context.endpoint.options.max_timeout, forget)
+
+    def _make_room(self, most: int) -> None:
+        """Give up the request that has waited longest for the client, if too many do."""
+        waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
+        if len(waiting) >= most:
+            self._forwarded.pop(waiting[0]).cancel()
+
+    def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
+        options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
+        if spec.method == RESULT:
+            options = {**NO_END}
+        if PROGRESS_TOKEN in context.meta:
+            # Progress is reported of what was sent, and so not before there is a request.
+            options["on_progress"] = lambda progress: self._progressed(forwarded, progress)
+        work = partial(self._result, context, spec, params, options)
+        # Between two revisions, reports come as seldom as the options say.
+        report = _report if self.client.same_revision else None
+        forwarded = ForwardedRequest(spec.method, work, report)
+        return forwarded
+
+    async def _result(
+        self,
+        context: RequestContext,
+        spec: AnyRequest,
+        params: Any,
+        options: CallOptions,
+    ) -> Any:
+        if self.carrier is not None and spec.method == CALL:
+            return await self.carrier.call(context, spec, params, options)
+        result = await self.client.call(spec, params, options, self.declared_by(context))
+        if self.carrier is not None and spec.method == TOOLS:
+            return self.carrier.listed(result)
+        return result
+
+    def declared_by(self, context: RequestContext) -> bytes | None:
+        """Return the members of `_meta` that pass on which extensions a request declares.
+
+        None where it declares nothing, or another revision is spoken with the server.
+        """
+        if not self.client.same_revision:
+            return None
+        return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
+
+    def _progressed(self, forwarded: ForwardedRequest, progress: Progress) -> None:
+        if forwarded.over:
+            self.client.lose(CALL, "", "the extension has no progress of tasks")
+        else:
+            forwarded.progressed(progress)
+
+    # From the server to the client.
+
+    async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
+        id = related_task()
+        if id is None or self.carrier is None:
+            return await self.put(spec, params, {} if id is None else NO_END)
+        return await self.carrier.ask(id, spec, params)
+
+    async def put(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+        """Return the client's answer to a question, in whichever way it can be asked."""
+        for context in self.contexts():
+            if context.spoken.rules.server_requests:
+                try:
+                    return await context.put(spec, params, options)
+                except (LocalError, RemoteError) as error:
+                    raise error_for("server", spec.method, error) from error
+        # Which of several requests it belongs to nobody says: most likely the last whose client
+        # is there.
+        asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
+        if self.is_shared and len(asking) > 1:
+            # It could be put to the wrong one of several clients.
+            raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")
+        for forwarded in sorted(asking, key=lambda one: one.waits)[:1]:
+            return await forwarded.ask(spec, params)
+        raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
+
+    async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
+        if self.carrier is not None and spec.method == CHANGED:
+            return  # what carries tasks of the extension looks at them itself
+        capabilities: gate.Declared = {
+            "server": self.declaration(),
+            "client": self.client.capabilities,
+        }
+        need = gate.unmet(spec.requires, "server", params, capabilities)
+        if need is not None:
+            why = f"it needs {need.capability.name}, which is not declared"
+            self.client.losses.take(spec.method, [Loss("", "dropped", why)])
+            return
+        if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
+            await self.publish(spec.method, declared(params, "uri"))
+        elif spec.method == LOG:
+            for context in self._log_readers():
+                await context.log(params.level, params.data, params.logger)
+        else:
+            await self._tell(spec, params)
+
+    async def _tell(self, spec: NotificationSpec[Any], params: Any) -> None:
+        for context in self.contexts():
+            # A client that has gone needs no notification.
+            with suppress(Disconnected):
+                await context.session().notify(spec, params)
+
+    def contexts(self) -> list[RequestContext]:
+        """Return one context for each connection: of its last request that is under way, if any.
+
+        Over HTTP, what is said beside a request goes on its stream, and else only to clients that
+        have opened one for that.
+        """
+        found: list[RequestContext] = []
+        under_way = self._under_way()
+        for connection in self.connections:
+            context = connection.session().__mcp_runtime__
+            if context.spoken.era.remembers_client:
+                own = (request for request in under_way if request.connection is connection)
+                context = next(own, context)
+            found.append(context)
+        return found
+
+    def _under_way(self) -> list[RequestContext]:
+        """Return the requests of clients that are not answered, newest first."""
+        if self.client.forwarding is not None:
+            return self.client.forwarding.under_way()[::-1]
+        requests = reversed(self._forwarded.values())
+        return [found.context for found in requests if found.context and not found.over]
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether its requests are those of several clients."""
+        return any(one.endpoint.connection.shared for one in self.connections)
+
+    def _log_readers(self) -> list[RequestContext]:
+        readers = self.contexts()
+        if any(one.spoken.era.remembers_client for one in readers):
+            return readers
+        # Which request an entry belongs to nobody says: it goes where one was asked for.
+        wanting = self._under_way()
+        return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
+
+    async def until_gone(self) -> None:
+        """Wait until the server is gone."""
+        await self.client.endpoint.until_aborted()
+
+    async def settle(self, within: float) -> None:
+        """Let what the server has said last reach the client."""
+        tasks = self.client.endpoint.jobs.notification_tasks
+        if tasks:
+            await wait(tasks, timeout=within)
+
+    def abort(self) -> None:
+        for forwarded in self._forwarded.values():
+            forwarded.cancel()
+
+
+def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
+    """Return handlers that forward requests by `ask` and notifications by `notify`, by method.
+
+    Both get the entry of the message first.
+    """
+    return {
+        method: partial(forward, spec)
+        for forward, entries in (
+            (ask, {**proxy.REQUESTS, **proxy.INPUT_REQUESTS}),
+            (notify, proxy.NOTIFICATIONS),
+        )
+        for method, (spec, _) in entries.items()
+        if method not in _OF_ONE_END
+    }
+
+
+async def _report(context: RequestContext, progress: Progress) -> None:
+    """Pass on a report of progress as it came."""
+    spec = context.table.notifications[PROGRESS]
+    said = {name: value for name, value in progress._asdict().items() if value is not None}
+    said["progress"] = said.pop("done")
+    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **said})
+    await context.notify(spec, params)

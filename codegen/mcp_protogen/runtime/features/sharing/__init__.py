@@ -1,0 +1,1 @@
+"""What several workers share: engines in Redis and PostgreSQL."""

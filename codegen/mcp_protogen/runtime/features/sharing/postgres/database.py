@@ -1,0 +1,155 @@
+"""How connections are made, used and closed."""
+
+import asyncio
+from asyncio import get_running_loop
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from socket import MSG_PEEK, SHUT_RDWR, socket
+from typing import Any, Final, TypeAlias
+
+from ....storage.engine import EngineUnavailable
+from .statements import LAYOUT, PREPARE, Schema
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Database:
+    """How connections are made, used and closed."""
+
+    def __init__(self, url: str, schema: Schema, timeout: float, psycopg: Any) -> None:
+        self._url = url
+        self._schema = schema
+        self.timeout: Final = timeout
+        self._connections = set[Any]()
+        self._psycopg = psycopg
+        self.errors: Final = psycopg
+        self.away: str | None = None
+        """Why it cannot be reached, while that is known."""
+        self.ended: Final = asyncio.Event()
+
+    def channel(self, worker: str) -> str:
+        """Return the name of the channel of a worker, or that of the bus for the empty name."""
+        name = f"{self._schema.name}\0{worker}".encode()
+        return f"mcp_{sha256(name).hexdigest()[:40]}"
+
+    async def connected(self, earlier: Any = None) -> Any:
+        """Return a new connection to a database that has the tables, in place of one before."""
+        await self.close(earlier)
+        options = {"autocommit": True, "fallback_application_name": "mcp"}
+        try:
+            async with asyncio.timeout(self.timeout):
+                connect = self._psycopg.AsyncConnection.connect
+                connection = await connect(self._url, **options)
+        except TimeoutError:
+            raise EngineUnavailable(f"no connection within {self.timeout:g} seconds") from None
+        self._connections.add(connection)
+        try:
+            await self._prepare(connection)
+        except BaseException:
+            await self.close(connection)
+            raise
+        return connection
+
+    async def _prepare(self, connection: Any) -> None:
+        schema, path = self._schema.name, self._schema.quoted
+        values = {"path": path, "timeout": str(max(int(self.timeout * 1000), 1))}
+        try:
+            rows = await self.ask(connection, PREPARE, values)
+            *_, has_tasks, layout = rows[0]
+            # Tables of before there were tasks lack nothing else.
+            if layout is None or (layout == LAYOUT and not has_tasks):
+                await self._make_tables(connection)
+        except self._psycopg.errors.InsufficientPrivilege:
+            raise EngineUnavailable(
+                f"this role may not use, or not make, the tables in the schema {schema}: "
+                "run what PostgresEngine.schema_sql() returns as one that may"
+            ) from None
+        if layout not in (LAYOUT, None):
+            message = f"the tables in the schema {schema} are of another version"
+            raise EngineUnavailable(message)
+
+    async def _make_tables(self, connection: Any) -> None:
+        values = {"schema": self._schema.quoted}
+        there = await self.ask(connection, "select to_regnamespace(%(schema)s) is not null", values)
+        # A role that may make tables in a schema need not be one that may make schemas.
+        script = self._schema.script_of_tables if there[0][0] else self._schema.script
+        await self._bounded(connection, script, None)
+
+    async def ask(self, connection: Any, statement: str, values: Mapping[str, object]) -> list[Row]:
+        """Return the rows of a statement, which has an end: the connection is cut if it takes long.
+
+        To cancel it would wait for the answer of a server that may be silent.
+        """
+        cursor = await self._bounded(connection, statement, values)
+        return [] if cursor.description is None else await cursor.fetchall()
+
+    async def _bounded(
+        self, connection: Any, statement: str, values: Mapping[str, object] | None
+    ) -> Any:
+        timer = get_running_loop().call_later(self.timeout, abort_connection, connection)
+        try:
+            return await connection.execute(statement, values, binary=values is not None)
+        finally:
+            timer.cancel()
+
+    async def close(self, connection: Any) -> None:
+        if connection is not None:
+            self._connections.discard(connection)
+            await connection.close()
+
+    async def close_all(self) -> None:
+        for connection in [*self._connections]:
+            await self.close(connection)
+
+    def abort(self) -> None:
+        for connection in self._connections:
+            abort_connection(connection)
+
+    def harmless(self, error: BaseException) -> str:
+        """Return what an error says, without the password."""
+        given = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        text = " ".join(str(error).split()) or type(error).__name__
+        for secret in filter(None, (given.get("password"), given.get("sslpassword"))):
+            text = text.replace(secret, "***")
+        return text[:300]
+
+
+@contextmanager
+def _socket_of(connection: Any) -> Generator[socket, None, None]:
+    borrowed = socket(fileno=connection.fileno())
+    try:
+        yield borrowed
+    finally:
+        borrowed.detach()
+
+
+def is_open(connection: Any) -> bool:
+    """Return whether nothing came on an idle connection: that would be its end."""
+    if connection.closed:
+        return False
+    try:
+        with _socket_of(connection) as idle:
+            idle.setblocking(False)
+            idle.recv(1, MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def abort_connection(connection: Any) -> None:
+    """End a connection so that whoever waits for it learns it at once."""
+    if not connection.closed:
+        # The other end may have done so already.
+        with suppress(OSError), _socket_of(connection) as end:
+            end.shutdown(SHUT_RDWR)
+
+
+def is_text(name: str) -> bool:
+    """Return whether a database can have a name, which may be what somebody made up."""
+    try:
+        return b"\0" not in name.encode()
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,178 @@
+"""The engine, and the connections of a worker to it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from random import uniform
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ....storage.engine import EngineUnavailable, Receive
+from ..lease import Lease
+from . import statements
+from .calls import BatchSender, Calls, end_tasks
+from .database import Database, is_text
+from .postgres_listener import Listener
+from .postgres_stores import PostgresEvents, PostgresSessions
+from .postgres_tasks import PostgresTasks
+from .statements import Schema
+
+_CLEANED_AT_ONCE: Final = 100
+"""The number of sessions, of streams, and of changes that are deleted at once."""
+_MAX_CHANGES: Final = 10_000
+_CLEAN_EVERY: Final = 60.0
+# What of a URL is no secret.
+_PLACE: Final = "host", "port", "dbname"
+
+
+@dataclass(frozen=True, repr=False)
+class PostgresEngine:
+    """An engine in the tables of one `schema`, which are made when they are not there.
+
+    `url` is what libpq takes, with `sslmode` and all else. A call that takes longer than `timeout`
+    seconds has failed. Each worker has one connection on which it listens, and up to `connections`
+    for calls. Of each stream the last `max_events` are kept.
+    """
+
+    url: str
+    schema: str = field(default="mcp", kw_only=True)
+    timeout: float = field(default=2.0, kw_only=True)
+    connections: int = field(default=4, kw_only=True)
+    max_events: int = field(default=1000, kw_only=True)
+
+    def __post_init__(self) -> None:
+        psycopg = psycopg_module()
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(self.url)
+            # Else a part of a password has become that of a place.
+            if "://" in self.url and "@" in urlsplit(self.url).path:
+                raise ValueError
+            if not set(str(given.get("port", ""))) <= {*"0123456789,"}:
+                raise ValueError
+        except (ValueError, psycopg.ProgrammingError):
+            # What was wrong may be a part of the password.
+            message = "url is no postgresql:// that libpq can read"
+            raise ValueError(message) from None
+        if not self.schema or "\0" in self.schema:
+            raise ValueError("schema has to be the name of one")
+        if self.timeout <= 0 or self.connections < 1 or self.max_events < 1:
+            raise ValueError("timeout, connections and max_events have to be more than 0")
+
+    def __repr__(self) -> str:
+        given = psycopg_module().conninfo.conninfo_to_dict(self.url)
+        place = " ".join(f"{name}={given[name]}" for name in _PLACE if name in given)
+        return f"PostgresEngine({place!r}, schema={self.schema!r})"
+
+    def schema_sql(self) -> str:
+        """Return what makes the tables, for workers whose role may not do so.
+
+        Such a role needs USAGE of the schema, and SELECT, INSERT, UPDATE and DELETE of its tables.
+        """
+        return Schema(self.schema).script
+
+    def connect(
+        self, worker: str, lease: float, receive: Receive
+    ) -> "AbstractAsyncContextManager[PostgresConnection]":
+        return PostgresConnection(self, worker, Lease(lease), receive).running()
+
+
+def psycopg_module() -> Any:
+    try:
+        return import_module("psycopg")
+    except ImportError as error:
+        cure = "install it, with: pip install 'psycopg[binary]>=3.2.4'"
+        raise ImportError(f"PostgresEngine needs psycopg 3; {cure}") from error
+
+
+class PostgresConnection:
+    """The connections of a worker, which call, listen and clean in tasks of their own."""
+
+    def __init__(self, engine: PostgresEngine, worker: str, lease: Lease, receive: Receive) -> None:
+        schema = Schema(engine.schema)
+        self._database: Final = Database(engine.url, schema, engine.timeout, psycopg_module())
+        self._calls: Final = Calls(self._database, engine.connections)
+        self._worker: Final = worker
+        self._lease: Final = lease
+        self._listener: Final = Listener(self._database, worker, lease, receive)
+        self._letters: Final = BatchSender(self._send, engine.timeout)
+        self._changes: Final = BatchSender(self._publish, engine.timeout)
+        self.sessions: Final = PostgresSessions(self._calls.run)
+        self.events: Final = PostgresEvents(self._calls.run, engine.max_events)
+        self.tasks: Final = PostgresTasks(self._calls.run)
+        self.mail: Final = self
+        self.bus: Final = self
+
+    @property
+    def current(self) -> bool:
+        return self._lease.current and not self._database.ended.is_set()
+
+    @asynccontextmanager
+    async def running(self) -> "AsyncGenerator[PostgresConnection, None]":
+        """Return when it is connected, or the engine has turned out to be away."""
+        listening = asyncio.create_task(self._listener.run())
+        cleaning = asyncio.create_task(self._clean())
+        try:
+            await self._listener.tried.wait()
+            yield self
+        finally:
+            self._database.ended.set()
+            cleaning.cancel()
+            try:
+                # Nobody may renew the lease that is given back here.
+                self._database.abort()
+                sending = (self._letters.sending, self._changes.sending)
+                await end_tasks([listening, cleaning, *filter(None, sending)])
+                with suppress(EngineUnavailable):
+                    await self._calls.run(statements.DELETE_WORKER, worker=self._worker)
+            finally:
+                await self._calls.close()
+                await self._database.close_all()
+
+    async def _clean(self) -> None:
+        """Delete what has lapsed, now and then, and little at a time."""
+        limit = _CLEANED_AT_ONCE
+        while True:
+            await asyncio.sleep(_CLEAN_EVERY * uniform(0.5, 1.5))
+            try:
+                while await self.clean(limit):
+                    await asyncio.sleep(0.1)
+                limit = min(2 * limit, _CLEANED_AT_ONCE)
+            except EngineUnavailable:
+                # It may have been too much.
+                limit = max(limit // 2, 1)
+
+    async def clean(self, limit: int = _CLEANED_AT_ONCE) -> bool:
+        """Delete some of what has lapsed; return whether there may be more."""
+        rows = await self._calls.run(statements.CLEAN, limit=limit, max_changes=_MAX_CHANGES)
+        return bool(rows[0][0] == limit)
+
+    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        good = [letter for letter in letters if is_text(letter[0])]
+        there = await self._letters.add(good) if good else frozenset[str]()
+        return frozenset(name for name, _ in letters) - there
+
+    async def _send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        """Return those that have got letters."""
+        names = list(dict.fromkeys(name for name, _ in letters))
+        rows = await self._calls.run(
+            statements.SEND,
+            names=names,
+            channels=[self._database.channel(name) for name in names],
+            to=[name for name, _ in letters],
+            contents=[content for _, content in letters],
+        )
+        return frozenset(row[0] for row in rows)
+
+    async def alive(self, workers: Collection[str]) -> frozenset[str]:
+        names = [name for name in workers if is_text(name)]
+        return frozenset(row[0] for row in await self._calls.run(statements.ALIVE, names=names))
+
+    async def publish(self, changes: Sequence[bytes]) -> None:
+        if changes:
+            await self._changes.add(changes)
+
+    async def _publish(self, changes: Sequence[bytes]) -> None:
+        values = {"contents": list(changes), "channel": self._database.channel("")}
+        await self._calls.run(statements.PUBLISH, number=len(changes), **values)

@@ -1,0 +1,134 @@
+"""What is kept: sessions, and streams of events."""
+
+from collections.abc import Collection, Sequence
+from typing import Final, Protocol
+
+from ....storage.engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSession
+from . import statements
+from .database import Row, is_text
+
+MAX_LIFETIME: Final = 1e9
+"""The most seconds that anything is kept, or that a lease is good."""
+_MAX_NUMBER: Final = 1 << 62
+# Streams may be written and followed before their session is known.
+_STUB_LIFETIME: Final = 3600.0
+_ATTEMPTS: Final = 10
+_CHANGING: Final = "others change the same stream all the time, or its lifetime is too short"
+
+
+class Call(Protocol):
+    """Makes a statement with values; see `Calls.run`."""
+
+    async def __call__(self, statement: str, **values: object) -> list[Row]: ...
+
+
+class PostgresSessions:
+    """The table of sessions."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    async def open(self, key: str, worker: str) -> StoredSession | None:
+        rows = await self._call(statements.OPEN, key=key, worker=worker)
+        return StoredSession(*rows[0]) if rows else None
+
+    async def save(
+        self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
+    ) -> Saved | None:
+        values = {"record": record, "lifetime": min(lifetime, MAX_LIFETIME)}
+        statement, before = (statements.SAVE, version) if version else (statements.CREATE, 1)
+        rows = await self._call(statement, key=key, worker=worker, version=before, **values)
+        return Saved(rows[0][0], frozenset(rows[0][1]) - {worker}) if rows else None
+
+    async def refresh(self, keys: Collection[str], lifetime: float) -> None:
+        if keys:
+            await self._call(
+                statements.REFRESH, keys=list(keys), lifetime=min(lifetime, MAX_LIFETIME)
+            )
+
+    async def leave(self, key: str, worker: str) -> None:
+        await self._call(statements.LEAVE, key=key, worker=worker)
+
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        lifetime = min(lifetime, MAX_LIFETIME)
+        rows = await self._call(statements.END, key=key, lifetime=lifetime, again=again)
+        return frozenset(rows[0][0]) if rows else None
+
+    async def claim(self, key: str, worker: str) -> StoredSession | None:
+        rows = await self._call(statements.CLAIM, key=key, worker=worker)
+        return StoredSession(*rows[0]) if rows else None
+
+    async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
+        values = {"epoch": epoch, "delivered": delivered}
+        return bool(await self._call(statements.DELIVER, key=key, worker=worker, **values))
+
+
+class PostgresEvents:
+    """The tables of streams and of their events."""
+
+    def __init__(self, call: Call, max_events: int) -> None:
+        self._call = call
+        self._max_events = max_events
+
+    async def append(
+        self,
+        key: str,
+        stream: str,
+        number: int,
+        messages: Sequence[bytes],
+        *,
+        lifetime: float,
+        end: bool = False,
+    ) -> Appended:
+        last = number + len(messages) - 1
+        values = {
+            "number": number,
+            "last": last if messages else -1,
+            "end": end,
+            "lifetime": min(lifetime, MAX_LIFETIME),
+            "messages": list(messages),
+            "max_events": self._max_events,
+        }
+        for _ in range(_ATTEMPTS):
+            rows = await self._call(statements.APPEND, key=key, stream=stream, **values)
+            if rows:
+                return Appended(True, max(last, 0), end, frozenset(rows[0][0]))
+            found = await self._call(statements.STREAM, key=key, stream=stream)
+            if not found:
+                await self._prepare(key, lifetime)
+                continue
+            session_ended, last_stored, stream_ended, followers = found[0]
+            ended = session_ended or stream_ended
+            # What another one did in between may have made it right.
+            if ended or not (last_stored + 1 == number or (last_stored < 0 and number == 1)):
+                last_stored = 0 if session_ended else max(last_stored, 0)
+                return Appended(False, last_stored, ended, frozenset(followers or ()))
+        raise EngineUnavailable(_CHANGING)
+
+    async def read(self, key: str, stream: str, after: int) -> Events | None:
+        if not is_text(stream):
+            return None
+        start = max(min(after, _MAX_NUMBER), -1)
+        rows = await self._call(statements.READ, key=key, stream=stream, after=start)
+        session_ended, last, ended = rows[0][:3] if rows else (False, -1, False)
+        if session_ended or last < 0 or after >= last:
+            last = 0 if session_ended else max(last, 0)
+            return Events((), session_ended or ended) if after <= last else None
+        events = [Event(*row[3:]) for row in rows if row[3] is not None]
+        known = events and events[0].number <= max(after + 1, 1)
+        return Events(events, ended) if known else None
+
+    async def follow(self, key: str, stream: str, worker: str) -> None:
+        for _ in range(_ATTEMPTS):
+            if await self._call(statements.FOLLOW, key=key, stream=stream, worker=worker):
+                return
+            await self._prepare(key, _STUB_LIFETIME)
+        raise EngineUnavailable(_CHANGING)
+
+    async def unfollow(self, key: str, stream: str, worker: str) -> None:
+        await self._call(statements.UNFOLLOW, key=key, stream=stream, worker=worker)
+
+    async def _prepare(self, key: str, lifetime: float) -> None:
+        """Make the row that streams of an unknown session need."""
+        values = {"record": b"", "worker": None, "version": 0}
+        await self._call(statements.CREATE, key=key, lifetime=min(lifetime, MAX_LIFETIME), **values)

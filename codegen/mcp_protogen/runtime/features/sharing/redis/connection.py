@@ -1,0 +1,234 @@
+"""Connections to the server, and calls that go out together on one."""
+
+import asyncio
+from asyncio import Future, Task, create_task, get_running_loop
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from importlib import import_module
+from math import inf
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ....storage.engine import EngineUnavailable
+from ..lease import now
+from .scripts import LOAD, Script
+
+Argument: TypeAlias = str | bytes | int
+RawConnection: TypeAlias = Any
+"""A `redis.asyncio.connection.Connection`."""
+
+LONGEST_PAUSE: Final = 1.0
+"""The longest pause between attempts to connect, in seconds."""
+_FIRST_PAUSE: Final = 0.05
+# The most calls that go out together: if a server is busy with more, it may seem to be away.
+_TOGETHER: Final = 200
+
+
+def redis_module(module: str) -> Any:
+    """Return a module of redis-py; raise `ImportError`, which says what to do, without it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError("RedisEngine needs the package redis: pip install redis") from None
+
+
+class Command(NamedTuple):
+    """A command, or a script with the number of its keys, its keys and arguments."""
+
+    script: Script | None
+    arguments: tuple[Argument, ...]
+
+    @property
+    def sent(self) -> tuple[Argument, ...]:
+        script, arguments = self
+        return arguments if script is None else ("EVALSHA", script.digest, *arguments)
+
+
+class Connection:
+    """A connection to the server that is opened when it is used, and again after it has failed."""
+
+    def __init__(self, make: Callable[[], RawConnection], timeout: float) -> None:
+        self._make = make
+        self._timeout = timeout
+        self._connection: RawConnection = None
+        self._errors: Final = redis_module("redis.exceptions")
+        self._closed_until = 0.0
+        self.pause = 0.0
+        """The seconds after a failure in which nobody tries to connect again."""
+        self.run_id: bytes | None = None
+        """What the process of the server calls itself to which this was connected last."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None and bool(self._connection.is_connected)
+
+    async def run(
+        self, commands: Sequence[Command], *, patience: float = 0.0, opening: bool = True
+    ) -> list[Any]:
+        """Send commands together; return a reply to each, which may be an `EngineUnavailable`.
+
+        Raise `EngineUnavailable` if they are not answered in `patience` seconds and the timeout.
+        """
+        if now() < self._closed_until or not (opening or self.is_open):
+            raise EngineUnavailable("Redis is away")
+        try:
+            async with asyncio.timeout(self._timeout + patience):
+                await self._open()
+                replies = await self._run(commands)
+        except Exception as error:
+            # redis-py raises other errors than its own where a connection ends under it.
+            await self.close()
+            self.pause = min(2 * self.pause, LONGEST_PAUSE) or _FIRST_PAUSE
+            self._closed_until = max(self._closed_until, now() + self.pause)
+            raise EngineUnavailable(self._reason(error)) from None
+        self.pause = 0.0
+        if any(self._is(reply, "ReadOnlyError") for reply in replies):
+            # It has become a replica.
+            await self.close()
+        return [
+            EngineUnavailable(self._reason(reply)) if isinstance(reply, Exception) else reply
+            for reply in replies
+        ]
+
+    async def _open(self) -> None:
+        if self.is_open:
+            return
+        connection = self._connection = self._make()
+        await connection.connect()
+        if connection is not self._connection:
+            # It was closed meanwhile.
+            await connection.disconnect(nowait=True)
+        # Scripts that are known do not change the order of calls.
+        about, role, *_ = await self._exchange([("INFO", "server"), ("INFO", "replication"), *LOAD])
+        if isinstance(role, bytes) and b"role:slave" in role:
+            raise self._errors.ReadOnlyError
+        lines = about.splitlines() if isinstance(about, bytes) else []
+        self.run_id = next((line for line in lines if line.startswith(b"run_id:")), None)
+
+    async def _run(self, commands: Sequence[Command]) -> list[Any]:
+        sent = [command.sent for command in commands]
+        replies = await self._exchange(sent)
+        unknown = [i for i, reply in enumerate(replies) if self._is(reply, "NoScriptError")]
+        if unknown:
+            again = await self._exchange([*LOAD, *(sent[i] for i in unknown)])
+            for i, reply in zip(unknown, again[len(LOAD) :], strict=True):
+                replies[i] = reply
+        return replies
+
+    async def _exchange(self, commands: Sequence[tuple[Argument, ...]]) -> list[Any]:
+        if not self.is_open:
+            # Others may close it, and redis-py would open it again without looking where.
+            raise self._errors.ConnectionError("the connection was closed")
+        connection = self._connection
+        await connection.send_packed_command(b"".join(map(_packed, commands)))
+        replies: list[Any] = []
+        for _ in commands:
+            try:
+                replies.append(await connection.read_response())
+            except self._errors.ResponseError as error:
+                replies.append(error)
+        return replies
+
+    def _is(self, error: object, name: str) -> bool:
+        return isinstance(error, getattr(self._errors, name))
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError) or self._is(error, "TimeoutError"):
+            return "Redis does not answer in time"
+        # What a server says may repeat what it was sent, such as a password.
+        plain = type(error) is self._errors.ConnectionError or isinstance(error, OSError)
+        return f"Redis is away: {error if plain else type(error).__name__}"
+
+    def reopen(self) -> None:
+        """Have the next call connect at once: the server is back."""
+        self.pause = self._closed_until = 0.0
+
+    async def close(self, *, for_good: bool = False) -> None:
+        """Close it; `for_good` if it must not be opened again."""
+        if for_good:
+            self._closed_until = inf
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(self._errors.RedisError, OSError):
+                await connection.disconnect(nowait=True)
+
+
+def _packed(command: tuple[Argument, ...]) -> bytes:
+    """Return a command as it is sent, which redis-py packs more slowly, for more types."""
+    values = [
+        one if isinstance(one, bytes) else str(one).encode(errors="surrogatepass")
+        for one in command
+    ]
+    return b"*%d\r\n%b" % (
+        len(values),
+        b"".join([b"$%d\r\n%b\r\n" % (len(value), value) for value in values]),
+    )
+
+
+class Calls:
+    """Calls to the server: those of one turn of the event loop go out together, but not too many.
+
+    Others go out when these have been answered, or fail with them: what waits behind calls that are
+    answered in time is not late.
+    """
+
+    def __init__(
+        self, connection: Connection, compare: Callable[[Connection], Awaitable[None]]
+    ) -> None:
+        self.connection: Final = connection
+        self._compare = compare
+        self._waiting: deque[tuple[Command, Future[Any]]] = deque()
+        self._task: Task[None] | None = None
+
+    async def run(self, script: Script | None, *arguments: Argument) -> Any:
+        """Return the reply to one call; raise `EngineUnavailable`."""
+        return await self.put(script, *arguments)
+
+    def put(self, script: Script | None, *arguments: Argument) -> Future[Any]:
+        """Make a call in this turn; return its reply to come."""
+        reply = get_running_loop().create_future()
+        self._waiting.append((Command(script, arguments), reply))
+        if self._task is None:
+            self._task = create_task(self._send())
+        return reply
+
+    async def _send(self) -> None:
+        calls = list[tuple[Command, Future[Any]]]()
+        try:
+            while self._waiting:
+                some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
+                # Nobody waits any more for those that are done.
+                if calls := [call for call in some if not call[1].done()]:
+                    self._settle(calls, await self._replies([command for command, _ in calls]))
+        finally:
+            # When an event loop ends, it cancels this task, too, which others may still count on.
+            self._task, left = None, [*calls, *self._waiting]
+            self._waiting.clear()
+            self._settle(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
+
+    async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
+        try:
+            replies = await self.connection.run(commands)
+            await self._compare(self.connection)
+        except EngineUnavailable as error:
+            return [EngineUnavailable(*error.args) for _ in commands]
+        return replies
+
+    def _settle(self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]) -> None:
+        for (_, waiter), reply in zip(calls, replies, strict=True):
+            if waiter.done():
+                continue
+            if isinstance(reply, EngineUnavailable):
+                waiter.set_exception(reply)
+            else:
+                waiter.set_result(reply)
+
+    @property
+    def busy(self) -> bool:
+        return self._task is not None
+
+    async def close(self) -> None:
+        """Close the connection; calls that have not been answered fail."""
+        await self.connection.close(for_good=True)
+        if self._task is not None:
+            await self._task

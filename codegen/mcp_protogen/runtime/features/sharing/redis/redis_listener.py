@@ -1,0 +1,128 @@
+"""What a worker hears, and its lease: on a connection of their own."""
+
+import asyncio
+from logging import getLogger
+from typing import Any, Final
+
+from ....storage.engine import GAP, Change, EngineUnavailable, Letter, Receive
+from ..lease import Lease, now
+from . import scripts
+from .connection import LONGEST_PAUSE, Calls, Command, Connection
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, milliseconds
+
+_log: Final = getLogger(__name__)
+
+# The last part of the last id of an entry with a number.
+_LAST: Final = 2**64 - 1
+
+
+class Listener:
+    """What hears letters and changes, and holds the lease, on a connection of its own."""
+
+    def __init__(
+        self, connection: Connection, namespace: str, worker: str, lease: Lease, receive: Receive
+    ) -> None:
+        workers = f"{namespace}:{{workers}}"
+        self._bus = f"{workers}:bus".encode()
+        self._box = f"{workers}:box:{worker}".encode()
+        self._held = f"{workers}:lease:{worker}".encode()
+        self._lease = lease
+        self._receive = receive
+        self.connection: Final = connection
+        self.tried: Final = asyncio.Event()
+        """The server has been reached, or has not."""
+        self.entered = False
+        """From now on something may be missed."""
+        # The numbers of the last entries that were read, and of which process of the server.
+        self._read: dict[bytes, int] = {}
+        self._run_id: bytes | None = None
+        self._at_once = MOST_AT_ONCE
+        self._away = False
+
+    @property
+    def own_keys(self) -> tuple[bytes, bytes]:
+        return self._held, self._box
+
+    async def listen(self, calls: Calls) -> None:
+        try:
+            while True:
+                await self._listen(calls)
+        finally:
+            self.tried.set()
+
+    async def _listen(self, calls: Calls) -> None:
+        """Connect and hear until that fails; return when it may be tried again."""
+        try:
+            await self._renew(calls, connecting=True)
+            while True:
+                while wait := self._lease.wait:
+                    await self._hear(wait)
+                await self._renew(calls)
+        except EngineUnavailable as error:
+            self.tried.set()
+            if not self._away:
+                self._away = True
+                _log.warning("%s", error)
+        # What was too much is read in smaller pieces.
+        self._at_once = max(self._at_once // 8, 1)
+        if not calls.busy:
+            # It was to the same server; a call should not be the first to find out.
+            await calls.connection.close()
+        await asyncio.sleep(self.connection.pause or LONGEST_PAUSE)
+
+    async def compare(self, connection: Connection) -> None:
+        """Connect anew if calls go to another process of a server than this listens to."""
+        if None not in (connection.run_id, self._run_id) and connection.run_id != self._run_id:
+            await self.connection.close()
+
+    async def _renew(self, calls: Calls, *, connecting: bool = False) -> None:
+        asked, boxes = now(), (self._box, self._bus)
+        limits = milliseconds(self._lease.seconds), milliseconds(BOX_LIFETIME), MOST_LETTERS
+        arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)
+        reply = await self._run(Command(scripts.RENEW, arguments), opening=connecting)
+        had, *newest = map(int, reply)
+        process, before = self.connection.run_id, self._run_id
+        # Another process may not have all that this one had.
+        missed = connecting and (process is None or process != before)
+        missed |= not had or not self._lease.current
+        for box, number in zip(boxes, newest, strict=True):
+            if number < self._read.setdefault(box, number):
+                self._read[box], missed = number, True
+        self._run_id = process
+        if missed and self.entered:
+            self._receive(GAP)
+        self._lease.renew(asked)
+        self.tried.set()
+        if self._away:
+            self._away = False
+            _log.warning("Redis is back")
+        if connecting and calls.connection.run_id != process:
+            await calls.connection.close()
+        calls.connection.reopen()
+        # So that a connection that is seldom used stays open, and is to the same server.
+        # Nobody has to know how that ends.
+        calls.put(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
+
+    async def _hear(self, wait: float) -> None:
+        keys = self._bus, self._box
+        # Whatever has the same number was put there by somebody else.
+        places = (f"{self._read[key]}-{_LAST}" for key in keys)
+        options = "COUNT", self._at_once, "BLOCK", milliseconds(wait), "STREAMS"
+        command = Command(None, ("XREAD", *options, *keys, *places))
+        found = await self._run(command, patience=wait, opening=False)
+        self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
+        for key, entries in found or ():
+            kind = Change if key == self._bus else Letter
+            for entry, (field, content, *_) in entries:
+                number = int(entry.partition(b"-")[0])
+                if number != self._read[key] + 1:
+                    self._receive(GAP)
+                self._read[key] = number
+                if field == b"c":
+                    self._receive(kind(content))
+
+    async def _run(self, command: Command, *, patience: float = 0.0, opening: bool) -> Any:
+        (reply,) = await self.connection.run([command], patience=patience, opening=opening)
+        if isinstance(reply, EngineUnavailable):
+            raise reply
+        return reply

@@ -1,0 +1,156 @@
+"""What is kept: letters and changes, sessions, and streams of events."""
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final
+
+from ....storage.engine import Appended, Event, Events, Saved, StoredSession
+from . import scripts
+from .connection import Argument, Calls
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, Script, milliseconds
+
+# About the most bytes of events that are read in one go, for which the calls of others wait.
+_MOST_BYTES: Final = 1024 * 1024
+# When so many workers more have a copy of a session, it is seen which of them are gone.
+_COPIES: Final = 8
+# Sessions that are refreshed in one call.
+_REFRESHED: Final = 500
+
+
+class RedisWorkers:
+    """Letters to workers, and changes for all of them."""
+
+    def __init__(self, calls: Calls, namespace: str) -> None:
+        self._calls = calls
+        self._prefix = f"{namespace}:{{workers}}"
+
+    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        if not letters:
+            return frozenset()
+        keys = [
+            f"{self._prefix}:{what}:{worker}" for worker, _ in letters for what in ("lease", "box")
+        ]
+        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (one for _, one in letters)
+        gone: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
+        return frozenset(letters[i][0] for i in gone)
+
+    async def alive(self, workers: Collection[str]) -> frozenset[str]:
+        # Of some it may be heard meanwhile, of which it need not be asked then.
+        names = tuple(workers)
+        if not names:
+            return frozenset()
+        keys = (f"{self._prefix}:lease:{worker}" for worker in names)
+        found = await self._calls.run(None, "MGET", *keys)
+        return frozenset(worker for worker, held in zip(names, found, strict=True) if held)
+
+    async def publish(self, changes: Sequence[bytes]) -> None:
+        if changes:
+            limits = MOST_LETTERS, milliseconds(BOX_LIFETIME)
+            await self._calls.run(scripts.PUBLISH, 1, f"{self._prefix}:bus", *limits, *changes)
+
+
+class RedisSessions:
+    """Sessions, each of which is one value."""
+
+    def __init__(self, calls: Calls, workers: RedisWorkers, namespace: str) -> None:
+        self._calls = calls
+        self._workers = workers
+        self._namespace = namespace
+
+    async def open(self, key: str, worker: str) -> StoredSession | None:
+        found = await self._run(scripts.OPEN, key, worker, _COPIES)
+        if found is None:
+            return None
+        *known, copies, opened = found
+        if copies:
+            # Workers that end in order leave; there are others.
+            names = _names(copies)
+            gone = names - await self._workers.alive(names)
+            await self._run(scripts.GONE, key, opened, *gone - {worker})
+        return _stored(known)
+
+    async def save(
+        self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
+    ) -> Saved | None:
+        limit = milliseconds(lifetime)
+        saved = await self._run(scripts.SAVE, key, worker, record, version, limit)
+        return None if saved is None else Saved(saved[0], _names(saved[1]) - {worker})
+
+    async def refresh(self, keys: Collection[str], lifetime: float) -> None:
+        left = list(keys)
+        while left:
+            some, left = left[:_REFRESHED], left[_REFRESHED:]
+            limit = milliseconds(lifetime)
+            await asyncio.gather(*(self._run(scripts.REFRESH, key, limit) for key in some))
+
+    async def leave(self, key: str, worker: str) -> None:
+        await self._run(scripts.LEAVE, key, worker)
+
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        copies = await self._run(scripts.END, key, milliseconds(lifetime), int(again))
+        return None if copies is None else _names(copies)
+
+    async def claim(self, key: str, worker: str) -> StoredSession | None:
+        found = await self._run(scripts.CLAIM, key, worker)
+        return None if found is None else _stored(found)
+
+    async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
+        return bool(await self._run(scripts.DELIVER, key, worker, epoch, delivered))
+
+    async def _run(self, script: Script, key: str, *arguments: Argument) -> Any:
+        return await self._calls.run(script, 1, f"{self._namespace}:{{{key}}}", *arguments)
+
+
+def _stored(found: Sequence[Any]) -> StoredSession:
+    record, version, owner, epoch, delivered = found
+    return StoredSession(record, version, owner.decode(errors="replace") or None, epoch, delivered)
+
+
+def _names(workers: Iterable[Any]) -> frozenset[str]:
+    return frozenset(one.decode(errors="replace") for one in workers if isinstance(one, bytes))
+
+
+class RedisEvents:
+    """Streams of events, each of which is one list."""
+
+    def __init__(self, calls: Calls, namespace: str, most: int) -> None:
+        self._calls = calls
+        self._namespace = namespace
+        self._most = most
+
+    async def append(
+        self,
+        key: str,
+        stream: str,
+        number: int,
+        messages: Sequence[bytes],
+        *,
+        lifetime: float,
+        end: bool = False,
+    ) -> Appended:
+        limits = milliseconds(lifetime), int(end), self._most
+        reply = await self._run(scripts.APPEND, key, stream, stream, number, *limits, *messages)
+        accepted, last, ended, *followers = reply.split(b"\0")
+        return Appended(accepted == b"1", int(last), ended == b"1", _names(filter(None, followers)))
+
+    async def read(self, key: str, stream: str, after: int) -> Events | None:
+        events = list[Event]()
+        while True:
+            found = await self._run(scripts.READ, key, stream, after, MOST_AT_ONCE, _MOST_BYTES)
+            if found is None:
+                return None
+            ended, first, messages, last = found
+            events += [Event(first + i, one) for i, one in enumerate(messages)]
+            if not messages or events[-1].number >= last:
+                return Events(events, bool(ended))
+            after = events[-1].number
+
+    async def follow(self, key: str, stream: str, worker: str) -> None:
+        await self._run(scripts.FOLLOW, key, stream, stream, milliseconds(BOX_LIFETIME), worker)
+
+    async def unfollow(self, key: str, stream: str, worker: str) -> None:
+        await self._run(scripts.UNFOLLOW, key, stream, stream, worker)
+
+    async def _run(self, script: Script, key: str, stream: str, *arguments: Argument) -> Any:
+        session = f"{self._namespace}:{{{key}}}"
+        return await self._calls.run(script, 2, session, f"{session}:e:{stream}", *arguments)

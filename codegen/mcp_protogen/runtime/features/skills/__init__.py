@@ -1,0 +1,1 @@
+"""Skills: entries and their files, folders that servers publish, and how clients read them."""

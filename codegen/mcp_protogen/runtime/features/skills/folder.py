@@ -1,0 +1,194 @@
+"""A folder of skills as a server publishes it, read once.
+
+Every folder in it that has a `SKILL.md` is a skill; its path is that of its URI (ext-skills,
+specification/stable/skills, "Resource Mapping"). What is not in the folder cannot be asked for: a
+URI is looked up, and no path is made of it.
+"""
+
+import os
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from mimetypes import guess_type
+from os import PathLike
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Final
+from urllib.parse import quote
+
+from ...core.json import JSONObject
+from .entries import (
+    DIRECTORY,
+    MOST_BYTES,
+    MOST_FILES,
+    SKILL_FILE,
+    digest_of,
+    wrong_name,
+)
+from .frontmatter import InvalidFrontmatter, frontmatter_of
+
+_SCHEME: Final = "skill://"
+# What a segment of a path may have beside letters and digits, and the first segment as a host
+# (RFC 3986, sections 3.2.2 and 3.3).
+_SAFE: Final = "/-._~!$&'()*+,;="
+_TYPES: Final[Mapping[str, str]] = {".md": "text/markdown"}
+_NO_LINK: Final[int] = getattr(os, "O_NOFOLLOW", 0)
+
+
+class InvalidSkill(ValueError):
+    """A folder cannot be published, because a skill in it does not follow the specifications."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is in the folder: directories with their children, files with their bytes, by URI."""
+
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    children: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    frontmatter: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
+    """That of each skill, by the URI of its `SKILL.md`."""
+    entries: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
+
+
+class SkillFolder:
+    """The skills below a folder, as they were when it was read: `skill://path/of/skill/SKILL.md`.
+
+    Names that begin with a dot are left out. Raise `InvalidSkill` for what no skill may have and
+    for links, `OSError` if something cannot be read, and `ImportError` without PyYAML.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path: Final = Path(path)
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the folder again; in case of an error, what was read before stays."""
+        found = _Found()
+        _read(self.path, "", found)
+        found.entries = {uri: _entry(uri, found) for uri in sorted(found.frontmatter)}
+        self._found = found
+
+    @property
+    def entries(self) -> Sequence[JSONObject]:
+        """The entry of each skill, by URI, with digests and sizes of all its files."""
+        return list(self._found.entries.values())
+
+    def entry(self, uri: str) -> JSONObject | None:
+        """Return the entry of the skill whose `SKILL.md` has a URI, if there is one."""
+        return self._found.entries.get(uri)
+
+    def resource(self, uri: str) -> JSONObject:
+        """Return what a list says of a file or directory; raise `LookupError` if it is not here."""
+        if uri in self._found.children:
+            return {"uri": uri, "name": _name(uri), "mimeType": DIRECTORY}
+        front = self._found.frontmatter.get(uri, {})
+        listed: JSONObject = {"uri": uri, "name": front.get("name") or _name(uri)}
+        if front:
+            listed["description"] = front["description"]
+        data = self._found.files[uri]
+        return {**listed, "mimeType": _type(uri, data), "size": len(data)}
+
+    def children(self, uri: str) -> Sequence[JSONObject] | None:
+        """Return what is directly in a directory, if the URI is that of one."""
+        children = self._found.children.get(uri)
+        return None if children is None else [self.resource(one) for one in children]
+
+    def content(self, uri: str) -> JSONObject | None:
+        """Return the content of a file, if the URI is that of one: text, if its bytes are UTF-8."""
+        data = self._found.files.get(uri)
+        if data is None:
+            return None
+        content: JSONObject = {"uri": uri, "mimeType": _type(uri, data)}
+        text = _text(data)
+        if text is None:
+            return {**content, "blob": b64encode(data).decode()}
+        return {**content, "text": text}
+
+
+def _name(uri: str) -> str:
+    return uri.rpartition("/")[2]
+
+
+def _type(uri: str, data: bytes) -> str:
+    suffix = os.path.splitext(uri)[1].lower()
+    usual = "application/octet-stream" if _text(data) is None else "text/plain"
+    return _TYPES.get(suffix) or guess_type(f"x{suffix}")[0] or usual
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _read(folder: Path, path: str, found: _Found) -> None:
+    """Read a folder, whose path below the first one is `path`, and all that is in it."""
+    children: list[str] = []
+    for name in sorted(os.listdir(folder)):
+        if name.startswith("."):
+            continue
+        place, below = folder / name, f"{path}/{name}" if path else name
+        uri = _SCHEME + quote(below, safe=_SAFE)
+        mode = place.lstat().st_mode
+        if S_ISDIR(mode):
+            _read(place, below, found)
+        elif not S_ISREG(mode):
+            raise InvalidSkill(f"{place}: this is a link, or no file")
+        elif path:
+            found.files[uri] = _bytes(place)
+            if name == SKILL_FILE:
+                found.frontmatter[uri] = _frontmatter(place, found.files[uri])
+        elif name == SKILL_FILE:
+            raise InvalidSkill(f"{place}: give the folder around that of the skill")
+        else:
+            continue
+        children.append(uri)
+    if path:
+        found.children[_SCHEME + quote(path, safe=_SAFE)] = children
+
+
+def _bytes(place: Path) -> bytes:
+    # What has become a link since it was looked at is not opened.
+    with open(os.open(place, os.O_RDONLY | _NO_LINK | getattr(os, "O_BINARY", 0)), "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise InvalidSkill(f"{place}: a skill has at most {MOST_BYTES} bytes")
+    return data
+
+
+def _frontmatter(place: Path, data: bytes) -> JSONObject:
+    try:
+        front = frontmatter_of(data.decode())
+    except (InvalidFrontmatter, UnicodeDecodeError) as error:
+        raise InvalidSkill(f"{place}: {error}") from None
+    name, description = front.get("name"), front.get("description")
+    if not isinstance(name, str) or not isinstance(description, str) or not description:
+        raise InvalidSkill(f"{place}: its frontmatter has no name or no description")
+    if wrong := wrong_name(name):
+        raise InvalidSkill(f"{place}: {wrong}")
+    if name != place.parent.name:
+        raise InvalidSkill(f"{place}: its name is {name!r}, but not that of its folder")
+    return front
+
+
+def _entry(uri: str, found: _Found) -> JSONObject:
+    files = sorted(_below(uri.removesuffix(f"/{SKILL_FILE}"), found))
+    size = sum(len(found.files[one]) for one in files)
+    if len(files) > MOST_FILES or size > MOST_BYTES:
+        most = f"at most {MOST_FILES} files and {MOST_BYTES} bytes"
+        raise InvalidSkill(f"{uri}: a skill has {most}, not {len(files)} and {size}")
+    resources = [
+        {"uri": one, "digest": digest_of(found.files[one]), "size": len(found.files[one])}
+        for one in files
+    ]
+    return {"uri": uri, "frontmatter": found.frontmatter[uri], "resources": resources}
+
+
+def _below(directory: str, found: _Found) -> Iterator[str]:
+    """Yield the files in a directory, and in all that are in it."""
+    for uri in found.children[directory]:
+        if uri in found.children:
+            yield from _below(uri, found)
+        else:
+            yield uri

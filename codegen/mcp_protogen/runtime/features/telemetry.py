@@ -1,0 +1,216 @@
+"""Spans and metrics of OpenTelemetry for servers and clients, by the conventions for MCP.
+
+The conventions are open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md, whose status is
+Development. Each name below is one of theirs. `mcp.session.id` is left out: where nobody is
+authenticated it is all that it takes to speak in a session. What neither a message nor a transport
+says, a program gives as `attributes`.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from time import monotonic
+from typing import Any, Final
+
+from ..core.connection_errors import CHOSEN
+from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS
+from ..core.json import json_text
+from ..core.middleware import CallNext, MethodCall, Network, SessionEnd, failure
+from ..core.models.base import declared
+from ..core.spec import Role
+
+REQUEST_ID: Final = "jsonrpc.request.id"
+_TOOL: Final = "tools/call"
+_PROMPT: Final = "prompts/get"
+
+
+def _uri(call: MethodCall) -> str | None:
+    uri: str | None = declared(call.params, "uri")
+    return uri
+
+
+def _named(method: str) -> Callable[[MethodCall], str | None]:
+    return lambda call: call.target if call.method == method else None
+
+
+_TARGETS: Final = {"gen_ai.tool.name": _named(_TOOL), "gen_ai.prompt.name": _named(_PROMPT)}
+
+# "Spans", "Client" and "Server": what is known of a call before it is made.
+ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
+    "mcp.method.name": lambda call: call.method,
+    "mcp.protocol.version": lambda call: call.revision,
+    "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
+    **_TARGETS,
+    "mcp.resource.uri": _uri,
+    REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
+}
+"""The attributes of a span by name; what gives None is left out."""
+
+# "Metrics": those with few values.
+_OF_METRICS: Final = ATTRIBUTES.keys() - {"mcp.resource.uri", REQUEST_ID}
+
+# "Recording MCP transport"
+NETWORK: Final[Mapping[str, Callable[[Network], str | int | None]]] = {
+    "network.transport": lambda network: network.transport,
+    "network.protocol.name": lambda network: network.protocol,
+    "server.address": lambda network: network.host,
+    "server.port": lambda network: network.port,
+}
+"""The attributes of spans and metrics that a transport says."""
+
+ERROR_TYPE: Final = "error.type"
+STATUS_CODE: Final = "rpc.response.status_code"
+ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+RESULT: Final = "gen_ai.tool.call.result"
+
+METRICS: Final[Mapping[bool | Role, tuple[str, str]]] = {
+    False: ("mcp.server.operation.duration", "Time that a message takes which was received"),
+    True: ("mcp.client.operation.duration", "Time until a message that was sent is answered"),
+    "server": ("mcp.server.session.duration", "Time that a session lasts, on the server"),
+    "client": ("mcp.client.session.duration", "Time that a session lasts, on the client"),
+}
+"""Names and descriptions of histograms of seconds: of messages by `MethodCall.is_sent`, and of
+sessions by `SessionEnd.role`."""
+
+# "Metric: `mcp.client.operation.duration`"; those of sessions have the same.
+_BUCKETS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+
+
+class Telemetry:
+    """Middleware that makes a span, and a measurement, of each message, and measures sessions.
+
+    The span of what is sent goes along in the `_meta` of its params, and that of who handles it is
+    below it; a span around that, such as of an HTTP request, is linked ("Context propagation").
+    Without providers the global ones count. `attributes` are added to all that is recorded;
+    `arguments` and `results` of tools, which may be secret, are recorded if they are asked for.
+
+    Raises `ImportError` where opentelemetry-api is not installed.
+    """
+
+    def __init__(
+        self,
+        *,
+        tracer_provider: Any = None,
+        meter_provider: Any = None,
+        attributes: Mapping[str, str | int] | None = None,
+        arguments: bool = False,
+        results: bool = False,
+    ) -> None:
+        try:
+            names = ("context", "metrics", "propagate", "trace")
+            modules = [import_module(f"opentelemetry.{name}") for name in names]
+        except ModuleNotFoundError:
+            raise ImportError(
+                "Telemetry needs opentelemetry-api: pip install opentelemetry-api"
+            ) from None
+        self._context, metrics, self._propagate, self._trace = modules
+        self._tracer: Any = self._trace.get_tracer(__name__, tracer_provider=tracer_provider)
+        meter: Any = metrics.get_meter(__name__, meter_provider=meter_provider)
+        self._durations = {
+            of: meter.create_histogram(
+                name, unit="s", description=said, explicit_bucket_boundaries_advisory=_BUCKETS
+            )
+            for of, (name, said) in METRICS.items()
+        }
+        self._attributes = dict(attributes or {})
+        self._arguments = arguments
+        self._results = results
+
+    async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
+        known = {name: value for name, of in ATTRIBUTES.items() if (value := of(call)) is not None}
+        given = {**_network(call.network), **self._attributes}
+        begun, outcome = monotonic(), None
+        with self._span(call, {**known, **given}) as span:
+            try:
+                if call.is_sent:
+                    carrier: dict[str, str] = {}
+                    self._propagate.inject(carrier)
+                    call = call.with_meta(carrier) if carrier else call
+                outcome = await next(call)
+                if self._results and call.method == _TOOL and not failure(outcome):
+                    span.set_attribute(RESULT, json_text(outcome.to_wire()).decode())
+                return outcome
+            except BaseException as error:
+                outcome = error
+                raise
+            finally:
+                failed = self._failure(call, outcome)
+                self._note(call, span, failed, outcome)
+                few = {**_few(known, failed), **failed, **given}
+                self._durations[call.is_sent].record(monotonic() - begun, few)
+
+    def on_session_end(self, end: SessionEnd) -> None:
+        """Measure a session."""
+        known: dict[str, str] = {"mcp.protocol.version": end.revision}
+        if end.error is not None:
+            known[ERROR_TYPE] = type(end.error).__qualname__
+        given = {**known, **_network(end.network), **self._attributes}
+        self._durations[end.role].record(end.seconds, given)
+
+    @contextmanager
+    def _span(self, call: MethodCall, attributes: dict[str, Any]) -> Generator[Any, None, None]:
+        if self._arguments and call.method == _TOOL:
+            given: Any = call.params.arguments
+            attributes[ARGUMENTS] = json_text(given or {}).decode()
+        targets = [target for of in _TARGETS.values() if (target := of(call)) is not None]
+        kind, context, links = self._trace.SpanKind.CLIENT, self._context.get_current(), []
+        if not call.is_sent:
+            kind, context, links = self._trace.SpanKind.SERVER, *self._parent(call)
+        token = self._context.attach(context)
+        try:
+            with self._tracer.start_as_current_span(
+                " ".join((call.method, *targets)),
+                kind=kind,
+                attributes=attributes,
+                links=links,
+                record_exception=False,
+                set_status_on_exception=False,
+            ) as span:
+                yield span
+        finally:
+            self._context.detach(token)
+
+    def _parent(self, call: MethodCall) -> tuple[Any, list[Any]]:
+        """Return the context that a message brings along, and a link to the one around it."""
+        trace, around = self._trace, self._context.get_current()
+        # Only what the propagators read, which are texts.
+        carrier = {key: value for key, value in call.meta.items() if isinstance(value, str)}
+        context = self._propagate.extract(carrier, self._context.Context())
+        if not trace.get_current_span(context).get_span_context().is_valid:
+            return self._propagate.extract(carrier, around), []
+        ambient = trace.get_current_span(around).get_span_context()
+        return context, [trace.Link(ambient)] if ambient.is_valid else []
+
+    def _failure(self, call: MethodCall, outcome: Any) -> dict[str, str]:
+        failed = failure(outcome)
+        if failed is None:
+            return {}
+        if isinstance(outcome, CHOSEN):
+            return {ERROR_TYPE: failed, STATUS_CODE: failed}
+        if isinstance(outcome, Exception) and call.is_request and not call.is_sent:
+            return {ERROR_TYPE: failed, STATUS_CODE: str(INTERNAL_ERROR)}
+        return {ERROR_TYPE: failed}
+
+    def _note(self, call: MethodCall, span: Any, failed: dict[str, str], outcome: Any) -> None:
+        if call.sent_ids:
+            # It was not known before. Several requests may have been made of one.
+            span.set_attribute(REQUEST_ID, str(call.sent_ids[-1]))
+        if failed:
+            # Texts of other exceptions hold secrets.
+            message = outcome.message if isinstance(outcome, CHOSEN) else None
+            span.set_status(self._trace.StatusCode.ERROR, message)
+            span.set_attributes(failed)
+
+
+def _network(network: Network | None) -> dict[str, str | int]:
+    if network is None:
+        return {}
+    return {name: value for name, of in NETWORK.items() if (value := of(network)) is not None}
+
+
+def _few(known: Mapping[str, str], failed: Mapping[str, str]) -> dict[str, str]:
+    kept = set(_OF_METRICS)
+    if failed.get(STATUS_CODE) == str(INVALID_PARAMS):
+        # A name that nothing has may be anything, and a client could fill the memory with it.
+        kept -= _TARGETS.keys()
+    return {name: value for name, value in known.items() if name in kept}

@@ -1,0 +1,125 @@
+"""User interfaces of tools, as a host reads them (extension apps, SEP-1865)."""
+
+from base64 import b64decode
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final, Generic, Literal, TypeVar, cast
+
+from pydantic import ValidationError
+
+from ...client.base import ClientBase
+from ...core.errors import InvalidAnswer
+from ...core.json import JSONObject, is_object
+from ...core.models.base import WireModel
+from ...rules.handlers import extended_by
+from .constants import KEY, MIME_TYPE, SCHEME
+
+ToolMetaT = TypeVar("ToolMetaT", bound=WireModel)
+MetaT = TypeVar("MetaT", bound=WireModel)
+
+_FLAT: Final = "ui/resourceUri"  # deprecated, but servers write it for hosts that know no other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserInterface(Generic[MetaT]):
+    """A page that a host shows with the results of a tool.
+
+    It comes from the server and is not to be trusted: hosts run it in a sandbox, and allow it no
+    more than `meta` asks for ("Security Implications").
+    """
+
+    uri: str
+    html: str
+    meta: MetaT
+
+
+class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
+    """A client that shows the user interfaces of tools.
+
+    Its methods raise `InvalidAnswer` for what a server must not say.
+    """
+
+    def ui_of(self, tool: WireModel) -> ToolMetaT | None:
+        """Return what a tool says of its user interface; None if it has none."""
+        meta = _meta_of(tool)
+        ui = meta.get(KEY)
+        flat = meta.get(_FLAT)
+        if flat is not None and (ui is None or (is_object(ui) and "resourceUri" not in ui)):
+            ui = {**(ui or {}), "resourceUri": flat}
+        if ui is None:
+            return None
+        read = cast(ToolMetaT, self._read("McpUiToolMeta", ui))
+        uri = cast(Any, read).resource_uri
+        if uri is not None and not uri.startswith(SCHEME):
+            raise InvalidAnswer(f"the user interface of a tool is no {SCHEME} URI")
+        return read
+
+    def is_visible(self, tool: WireModel, to: Literal["model", "app"]) -> bool:
+        """Return whether a tool is for the model, or for the user interfaces of its server.
+
+        A host keeps others from its model, and refuses their calls ("Visibility").
+        """
+        ui: Any = self.ui_of(tool)
+        return ui is None or ui.visibility is None or to in ui.visibility
+
+    async def read_ui(self, tool: WireModel) -> UserInterface[MetaT] | None:
+        """Return the user interface of a tool, from the server; None if it has none.
+
+        What its contents do not say of it, the list of resources does.
+        """
+        ui: Any = self.ui_of(tool)
+        if ui is None or ui.resource_uri is None:
+            return None
+        uri: str = ui.resource_uri
+        client = cast(Any, self)
+        contents = _page(await client.read_resource(uri))
+        meta: object = _meta(contents).get(KEY)
+        if meta is None:
+            async for resource in client.iter_resources():
+                if resource.uri == uri:
+                    meta = _meta_of(resource).get(KEY)
+        return UserInterface(
+            uri=uri,
+            html=_html(contents),
+            meta=cast(MetaT, self._read("McpUiResourceMeta", {} if meta is None else meta)),
+        )
+
+    def _read(self, name: str, value: object) -> WireModel:
+        # The generated module of a base of this kind is beside the models of its revision.
+        base = next(one for one in extended_by(type(self)) if UiHost in one.__mro__)
+        module = base.__module__
+        models = import_module(f"{module.rpartition('.')[0]}.models")
+        try:
+            read: WireModel = getattr(models, name).from_wire(value)
+        except ValidationError as error:
+            raise InvalidAnswer(f"what a server says of a user interface is no {name}") from error
+        return read
+
+
+def _page(result: WireModel) -> JSONObject:
+    listed: list[JSONObject] = result.to_wire().get("contents", [])
+    contents = listed[0] if listed else {}
+    if contents.get("mimeType") != MIME_TYPE:
+        raise InvalidAnswer(
+            f"a user interface is {MIME_TYPE}, not {contents.get('mimeType')!r:.80}"
+        )
+    return contents
+
+
+def _html(contents: JSONObject) -> str:
+    if "text" in contents:
+        text: str = contents["text"]
+        return text
+    try:
+        return b64decode(contents["blob"], validate=True).decode()
+    except ValueError as error:
+        raise InvalidAnswer("a user interface is no text in UTF-8, encoded in base64") from error
+
+
+def _meta(wire: JSONObject) -> JSONObject:
+    meta: object = wire.get("_meta")
+    return meta if is_object(meta) else {}
+
+
+def _meta_of(entry: WireModel) -> JSONObject:
+    return _meta(entry.to_wire())

@@ -1,0 +1,125 @@
+"""User interfaces: what servers say of them, and to whom (extension apps, SEP-1865).
+
+A tool names a resource, which has a `ui://` URI and is an HTML page. A host shows it with the
+results of the tool. To a client that has not declared that it is such a host, the tool is one like
+any other ("Client<>Server Capability Negotiation").
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from ...core.extensions import EXTENSIONS
+from ...core.json import JSONObject, is_array, is_object
+from ...core.models.base import WireModel, declared
+from ...server.base import SessionBase
+from ...toolkit.decorators import Mark, Marked
+from ...toolkit.functions import named
+from ...toolkit.items import Item, Resource, Tool
+from ...toolkit.revision_models import APPS, RevisionModels
+from .constants import KEY, MIME_TYPE, SCHEME
+
+
+def concerns(marked: Marked) -> bool:
+    """Return whether a function is a tool that has a user interface, or the resource of one."""
+    options = marked.mark.options
+    return KEY in options or options.get("uri", "").startswith(SCHEME)
+
+
+def is_host(session: SessionBase) -> bool:
+    """Return whether the client has declared that it shows user interfaces."""
+    extensions: object = session.__mcp_runtime__.peer_declared().get(EXTENSIONS)
+    settings: object = extensions.get(APPS) if is_object(extensions) else None
+    shown: object = settings.get("mimeTypes") if is_object(settings) else None
+    return is_array(shown) and MIME_TYPE in shown
+
+
+class UiTool(Tool):
+    """A tool with a user interface; raises `TypeError` and `ValueError` as other tools do."""
+
+    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+        options = marked.mark.options
+        given: str | WireModel = options[KEY]
+        ui = {"resourceUri": given} if isinstance(given, str) else _members(marked, given)
+        self._ui_uri: str | None = ui.get("resourceUri")
+        if self._ui_uri is not None and not self._ui_uri.startswith(SCHEME):
+            raise ValueError(f"{named(marked.function)}: ui: {self._ui_uri!r} is no {SCHEME} URI")
+        if "model" not in ui.get("visibility", ("model",)):
+            options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
+        super().__init__(_with_meta(marked, options, ui), models)
+        listed: JSONObject = self.listed.to_wire()
+        meta = {key: one for key, one in listed.pop("_meta").items() if key != KEY}
+        model = models.entry(self.field)
+        self._plain: Any = model.from_wire({**listed, "_meta": meta} if meta else listed)
+
+    def listed_for(self, session: SessionBase) -> Any:
+        return self.listed if is_host(session) else self._plain
+
+    def check_offered(self, owns: Callable[[str], bool]) -> None:
+        uri = self._ui_uri
+        if uri is not None and not owns(uri):
+            advice = f'add it with @resource("{uri}")'
+            raise ValueError(f"{self.signature.where}: ui: there is no resource {uri}: {advice}")
+
+
+class UiResource(Resource):
+    """A user interface; raises `TypeError` and `ValueError` as other resources do.
+
+    Its metadata is in the list, where hosts can look at it early, and in the contents, which count
+    ("UI Resource Format").
+    """
+
+    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+        options, where = marked.mark.options, named(marked.function)
+        uri: str = options["uri"]
+        if not uri.startswith(SCHEME):
+            raise ValueError(f"{where}: ui: {uri!r} is no {SCHEME} URI")
+        if options.get("mime_type", MIME_TYPE) != MIME_TYPE:
+            raise ValueError(f"{where}: a resource with a {SCHEME} URI is {MIME_TYPE}")
+        self._ui = _members(marked, options[KEY]) if KEY in options else {}
+        super().__init__(_with_meta(marked, {**options, "mime_type": MIME_TYPE}, self._ui), models)
+
+    async def read(
+        self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
+    ) -> Any:
+        result = await super().read(server, session, uri, given)
+        contents: list[WireModel] | None = declared(result, "contents")
+        if contents is None:  # a question to the client
+            return result
+        return result.model_copy(update={"contents": [*map(self._completed, contents)]})
+
+    def _completed(self, contents: WireModel) -> WireModel:
+        wire: JSONObject = {**contents.to_wire(), "mimeType": MIME_TYPE}
+        if self._ui:
+            wire["_meta"] = {KEY: self._ui, **wire.get("_meta", {})}
+        return type(contents).from_wire(wire)
+
+
+MAKERS: Final[Mapping[str, Callable[[Marked, RevisionModels], Item]]] = MappingProxyType(
+    {"tools": UiTool, "resources": UiResource}
+)
+
+
+def _members(marked: Marked, given: Any) -> JSONObject:
+    if not isinstance(given, WireModel):
+        kind = "McpUiToolMeta" if marked.mark.kind == "tools" else "McpUiResourceMeta"
+        raise TypeError(f"{named(marked.function)}: ui is a {kind}, not {given!r:.80}")
+    return given.to_wire()
+
+
+def _with_meta(marked: Marked, options: Mapping[str, Any], ui: JSONObject) -> Marked:
+    """Return a marked function with `options`, and with `ui` in its metadata."""
+    meta: Mapping[str, Any] = options.get("meta") or {}
+    if KEY in meta:
+        raise ValueError(f"{named(marked.function)}: ui is in meta, too: write it once")
+    whole = {**options, "meta": {**meta, KEY: ui}} if ui else options
+    return marked._replace(mark=Mark(marked.mark.kind, whole))
+
+
+def _for_hosts(enabled: Any) -> Callable[[SessionBase], bool | Awaitable[bool]]:
+    """Return what enables a tool that no model may call: only hosts know to keep it from theirs."""
+
+    def shows(session: SessionBase) -> Any:
+        return is_host(session) and (enabled(session) if callable(enabled) else enabled)
+
+    return shows

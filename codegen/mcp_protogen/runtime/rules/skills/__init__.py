@@ -1,1 +1,0 @@
-"""What entries of skills and their files have to be."""

@@ -1,1 +1,0 @@
-"""Servers that publish folders of skills."""

@@ -1,1 +1,0 @@
-"""What several workers share: the interfaces of an engine that keeps it, and engines."""

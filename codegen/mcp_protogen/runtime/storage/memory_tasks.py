@@ -1,0 +1,133 @@
+"""A store of tasks in the memory of one process, which ends with it."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import Final
+
+from ..core.clocks import steady_time
+from .engine import StoredTask
+
+# How many ends of records that are gone may be left.
+_SPARE_ENDS: Final = 100
+
+
+@dataclass(slots=True)
+class _Kept:
+    record: bytes
+    version: int
+    owner: str
+    ends_at: float
+    due: float
+
+
+class MemoryTaskStore:
+    """Tasks in memory; `clock` gives seconds since the epoch."""
+
+    def __init__(self, clock: Callable[[], float] = steady_time) -> None:
+        self.clock: Final = clock
+        self._kept: dict[str, _Kept] = {}
+        self._owned: dict[str, dict[str, None]] = {}
+        # When records lapse, the first one first; some may be kept for longer by now.
+        self._ends: list[tuple[float, str]] = []
+
+    async def create(
+        self,
+        key: str,
+        record: bytes,
+        *,
+        owner: str,
+        ends_at: float | None,
+        lease: float | None,
+        most: int,
+    ) -> bool:
+        self._expire()
+        known = self._kept.get(key)
+        if known is not None:
+            return known.version == 1 and known.record == record
+        if len(self._owned.get(owner, ())) >= most:
+            return False
+        self._write(key, _Kept(record, 1, owner, _end(ends_at), self._due(lease)))
+        self._owned.setdefault(owner, {})[key] = None
+        return True
+
+    async def get(self, key: str) -> StoredTask | None:
+        self._expire()
+        return self._stored(key)
+
+    async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
+        self._expire()
+        return {key: kept.version for key in keys if (kept := self._kept.get(key)) is not None}
+
+    async def replace(
+        self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
+    ) -> bool:
+        self._expire()
+        kept = self._kept.get(key)
+        if kept is None or kept.version != version:
+            return False
+        self._write(key, _Kept(record, version + 1, kept.owner, _end(ends_at), self._due(lease)))
+        return True
+
+    async def renew(self, keys: Collection[str], lease: float) -> None:
+        for key in keys:
+            kept = self._kept.get(key)
+            if kept is not None and kept.due < inf:
+                kept.due = self._due(lease)
+
+    async def delete(self, key: str) -> None:
+        if key in self._kept:
+            self._remove(key)
+        if len(self._ends) > 2 * len(self._kept) + _SPARE_ENDS:
+            # Most of what is deleted, such as turns, would have ended much later.
+            self._ends = [
+                (one.ends_at, key) for key, one in self._kept.items() if one.ends_at < inf
+            ]
+            heapify(self._ends)
+
+    async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
+        self._expire()
+        keys = sorted(key for key in self._owned.get(owner, ()) if key > after)
+        return [one for key in keys[:size] if (one := self._stored(key)) is not None]
+
+    async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
+        self._expire()
+        now = self.clock()
+        due = sorted((kept.due, key) for key, kept in self._kept.items() if kept.due <= now)
+        keys = [key for _, key in due[:most]]
+        await self.renew(keys, lease)
+        return [one for key in keys if (one := self._stored(key)) is not None]
+
+    def _stored(self, key: str) -> StoredTask | None:
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        return StoredTask(key, kept.record, kept.version, self.clock())
+
+    def _due(self, lease: float | None) -> float:
+        return inf if lease is None else self.clock() + lease
+
+    def _write(self, key: str, kept: _Kept) -> None:
+        before = self._kept.get(key)
+        self._kept[key] = kept
+        if kept.ends_at < inf and (before is None or before.ends_at != kept.ends_at):
+            heappush(self._ends, (kept.ends_at, key))
+
+    def _expire(self) -> None:
+        now = self.clock()
+        while self._ends and self._ends[0][0] <= now:
+            _, key = heappop(self._ends)
+            kept = self._kept.get(key)
+            if kept is not None and kept.ends_at <= now:
+                self._remove(key)
+
+    def _remove(self, key: str) -> None:
+        owner = self._kept.pop(key).owner
+        del self._owned[owner][key]
+        if not self._owned[owner]:
+            del self._owned[owner]
+
+
+def _end(ends_at: float | None) -> float:
+    return inf if ends_at is None else ends_at

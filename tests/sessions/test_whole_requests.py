@@ -1,0 +1,80 @@
+"""Requests whose params are given as a whole: `request` has a result, `request_once` what comes."""
+
+from typing import Any, ClassVar
+
+import pytest
+from mcp_revisions import v2025_11_25 as handshake
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import models as old
+from mcp_revisions.v2026_07_28.models import ElicitRequestParams
+from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import client, content_of, models, pkg, stub, tools
+from support.tables import case
+
+METHODS = {OLD: handshake.methods, STATELESS: stateless.methods}
+
+
+async def accepted(self: object, params: ElicitRequestParams) -> Any:
+    """Accept what is asked."""
+    return stateless.models.ElicitResult(action="accept", content={})
+
+
+async def asks(session: Any, params: Any) -> object:
+    """Ask the client, and say what it answered."""
+    m = models(session.TABLE.revision)
+    form = m.ElicitRequestFormParamsRequestedSchema(properties={})
+    answer = await session.elicit("Really?", form)
+    return str(answer.action)
+
+
+async def test_a_request_is_completed_and_one_that_is_sent_once_has_what_comes() -> None:
+    spec, m = stateless.methods.CALL_TOOL, stateless.models
+    ours: Any = client(STATELESS, on_elicit=accepted)
+    async with pkg.connect_in_memory(ours, tools(STATELESS, asks)) as one:
+        params = m.CallToolRequestParams(name="x")
+        assert content_of(await one.request(spec, params))[0].text == "accept"
+        assert isinstance(await one.request_once(spec, params), m.InputRequiredResult)
+
+
+async def test_whole_params_and_members_have_the_same_result() -> None:
+    async def echoes(session: Any, params: Any) -> object:
+        return str(params.arguments)
+
+    for revision in ERAS:
+        params = models(revision).CallToolRequestParams(name="x", arguments={"a": 1})
+        ours: Any = client(revision)
+        with case(revision):
+            async with pkg.connect_in_memory(ours, tools(revision, echoes)) as one:
+                spec = METHODS[revision].CALL_TOOL
+                assert await one.request(spec, params) == await one.call_tool("x", {"a": 1})
+
+
+class Working(handshake.Server):
+    """Answers each call with a task, whether or not one was asked for."""
+
+    DECLARES: ClassVar[Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
+
+    async def on_call_tool(
+        self, session: handshake.Session, params: old.CallToolRequestParams
+    ) -> old.CreateTaskResult:
+        """Begin a task."""
+        at = "2025-11-25T10:30:00Z"
+        task = old.Task(task_id="t", status="working", created_at=at, last_updated_at=at, ttl=None)
+        return old.CreateTaskResult(task=task)
+
+
+async def test_a_request_for_a_task_is_refused_unless_it_is_sent_once() -> None:
+    spec = handshake.methods.CALL_TOOL
+    params = old.CallToolRequestParams(name="x", task=old.TaskMetadata(ttl=5))
+    async with pkg.connect_in_memory(stub(handshake.Client), Working()) as one:
+        with pytest.raises(pkg.LocalError, match="has a task as answer: use request_once"):
+            await one.request(spec, params)
+        answer = await one.request_once(spec, params)
+    assert isinstance(answer, old.CreateTaskResult) and answer.task.task_id == "t"
+
+
+async def test_a_task_that_nobody_asked_for_is_no_result() -> None:
+    spec = handshake.methods.CALL_TOOL
+    async with pkg.connect_in_memory(stub(handshake.Client), Working()) as one:
+        with pytest.raises(pkg.RemoteError, match="tools/call: CreateTaskResult came"):
+            await one.request(spec, old.CallToolRequestParams(name="x"))
