@@ -642,7 +642,7 @@ def test_help_has_the_commands_by_what_they_are_for_before_the_options(mcp_gen: 
     headings = [line.rstrip(":") for line in lines if line.endswith(":")]
     assert headings == [
         "Generate and keep",
-        "Servers of yours",
+        "Your servers",
         "Servers of others",
         "The specification",
         "Options",
@@ -739,6 +739,22 @@ def test_revisions_complete_in_a_shell(tmp_path: Path) -> None:
         with tables.case(arguments):
             assert ran.stdout.split() == ["2025-03-26", "2025-06-18"]
             assert not any(tmp_path.iterdir())
+
+
+def test_options_of_all_commands_and_of_generate_complete_once(tmp_path: Path) -> None:
+    code = "from mcp_protogen.cli import main; main()"
+    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "mcp-gen --"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **asking},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = ran.stdout.split()
+    assert {"--debug", "--version", "--revision", "--out"} <= {*found}
+    assert len({*found}) == len(found)
 
 
 PLAIN: tuple[tuple[str, ...], ...] = (

@@ -122,11 +122,11 @@ _SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | N
         ("generate", "sync", "revisions", "extensions", "templates", "explain"),
         _keep,
     ),
-    "Servers of yours": (("new", "inspect"), _serve),
+    "Your servers": (("new", "inspect"), _serve),
     "Servers of others": (("list", "call", "read", "prompt", "client", "bridge"), _connect),
     "The specification": (("diff", "update", "schema", "vectors", "audit"), _specify),
 }
-"""The commands of each section of the help, and what imports one of them: all would take long."""
+"""The commands of each section of the help, and the function that imports one of them."""
 
 
 class _Commands(Group):
@@ -158,7 +158,9 @@ class _Commands(Group):
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return what a word may become: a command, an option, or one of the main command."""
         found: list[Any] = super().shell_complete(ctx, incomplete)
-        return [*found, *self.get_command(ctx, _MAIN).shell_complete(ctx, incomplete)]
+        of_main: list[Any] = self.get_command(ctx, _MAIN).shell_complete(ctx, incomplete)
+        known = {item.value for item in found}
+        return [*found, *(item for item in of_main if item.value not in known)]
 
 
 app = typer.Typer(

@@ -87,7 +87,6 @@ def client(
     or with --check in a CI, goes through all clients of the project. With --check, the exit code is
     1 for any difference, or for those that --fail-on names.
     """
-
     from mcp_protogen.servers.clients.client_page import check_page, written_report
 
     def settled() -> "tuple[tuple[ClientJob, ...], Settings]":
