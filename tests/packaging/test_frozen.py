@@ -11,14 +11,14 @@ import pytest
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.parts import DEFAULT
 from support import missing
-from support.docs.pages import shown
+from support.docs.pages import page, shown
 from support.made_once import generated_once
 from support.peers.places import python_with
 
 NAME = "frozen.md"
 PROGRAMS = shown(NAME)
 PACKAGE, PYINSTALLER, NUITKA, ZIPAPP = shown(NAME, "sh")
-VISITED = "2025-11-25 Hello, Ada!"
+VISIT, VISITED = re.findall("`(.+)` prints `(.+)`", page(NAME))[0]
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("frozen")]
 
@@ -56,7 +56,7 @@ def test_archive_of_python_serves_and_calls(folder: Path) -> None:
 
 
 def test_file_of_pyinstaller_serves_and_calls(folder: Path) -> None:
-    assert type_in(PYINSTALLER, folder, python_with("frozen")) == VISITED
+    assert type_in(PYINSTALLER + VISIT, folder, python_with("frozen")) == VISITED
 
 
 def test_file_of_nuitka_serves(folder: Path) -> None:
