@@ -545,6 +545,71 @@ def load(revision: str) -> ModuleType:
     raise LookupError(f"no revision {revision!r} in this package; there are {there_are}")
 
 
+def __mcp_part__(name: str) -> ModuleType | None:
+    """Return a module that not every package has, imported on first use; None without it."""
+    if name == "translate.adapters":
+        from .translate import adapters
+
+        return adapters
+    if name == "translate.v2024_11_05__v2025_03_26":
+        from .translate import v2024_11_05__v2025_03_26
+
+        return v2024_11_05__v2025_03_26
+    if name == "translate.v2024_11_05__v2025_06_18":
+        from .translate import v2024_11_05__v2025_06_18
+
+        return v2024_11_05__v2025_06_18
+    if name == "translate.v2024_11_05__v2025_11_25":
+        from .translate import v2024_11_05__v2025_11_25
+
+        return v2024_11_05__v2025_11_25
+    if name == "translate.v2024_11_05__v2026_07_28":
+        from .translate import v2024_11_05__v2026_07_28
+
+        return v2024_11_05__v2026_07_28
+    if name == "translate.v2025_03_26__v2025_06_18":
+        from .translate import v2025_03_26__v2025_06_18
+
+        return v2025_03_26__v2025_06_18
+    if name == "translate.v2025_03_26__v2025_11_25":
+        from .translate import v2025_03_26__v2025_11_25
+
+        return v2025_03_26__v2025_11_25
+    if name == "translate.v2025_03_26__v2026_07_28":
+        from .translate import v2025_03_26__v2026_07_28
+
+        return v2025_03_26__v2026_07_28
+    if name == "translate.v2025_06_18__v2025_11_25":
+        from .translate import v2025_06_18__v2025_11_25
+
+        return v2025_06_18__v2025_11_25
+    if name == "translate.v2025_06_18__v2026_07_28":
+        from .translate import v2025_06_18__v2026_07_28
+
+        return v2025_06_18__v2026_07_28
+    if name == "translate.v2025_11_25__v2026_07_28":
+        from .translate import v2025_11_25__v2026_07_28
+
+        return v2025_11_25__v2026_07_28
+    if name == "client.tasks.calls":
+        from mcp_protogen.runtime.client.tasks import calls
+
+        return calls
+    if name == "features.bridge.tasks.carriers":
+        from mcp_protogen.runtime.features.bridge.tasks import carriers
+
+        return carriers
+    if name == "server.tasks.hosting":
+        from mcp_protogen.runtime.server.tasks import hosting
+
+        return hosting
+    if name == "server.tasks.requests":
+        from mcp_protogen.runtime.server.tasks import requests
+
+        return requests
+    return None
+
+
 # Loaded on first use: importing the package imports neither models nor Pydantic.
 _MODULES = {
     "Cache": "client.cache",

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack, overload
 
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.toolkit.app import AppBase, add_route, of_package, run
+from mcp_protogen.runtime.server.base import package_of
+from mcp_protogen.runtime.toolkit.app import AppBase, add_route, run
 
 from . import REVISIONS
 
@@ -40,11 +41,11 @@ class PackageApp(AppBase):
     def run(self, transport: Literal["http"], **options: Unpack[HttpRunOptions]) -> None: ...
     def run(self, transport: str = "stdio", **options: Any) -> None:
         """Serve until the program is ended; the options are those of `run_stdio` or `run_http`."""
-        run(__name__, self, transport, options)
+        run(self, transport, options)
 
     def http(self, **options: Unpack[AppOptions]) -> HttpApp:
         """Return the ASGI application; the options are those of `http_app`."""
-        app: HttpApp = of_package(__name__, "http_app")(self, **options)
+        app: HttpApp = package_of(type(self)).http_app(self, **options)
         return app
 
     @overload
@@ -57,4 +58,4 @@ class PackageApp(AppBase):
     ) -> None: ...
     def route(self, path: str, endpoint: Any = None, /, **options: Any) -> Any:
         """Serve a function of an HTTP request, or an ASGI application, beside the endpoint."""
-        return add_route(__name__, self, path, endpoint, options)
+        return add_route(self, path, endpoint, options)

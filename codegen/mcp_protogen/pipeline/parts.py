@@ -81,6 +81,8 @@ CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
     ),
 }
 """The base of the client of an extension, by identifier, if it is not that of all clients."""
+ITEMS_OF_EXTENSIONS: Final[Mapping[str, str]] = {"io.modelcontextprotocol/ui": "features.ui.items"}
+"""The module of the runtime that makes items of toolkits for an extension, by identifier."""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of the package's `__init__`, by the module of the runtime that they come from."""
@@ -90,13 +92,15 @@ class Contents(NamedTuple):
     """What belongs to a package that has everything in `when`.
 
     `runtime` has modules of the runtime by folder; none stand for the whole folder. `modules` are
-    generated ones, such as `server`, which is in the folder of each revision.
+    generated ones, such as `server`, which is in the folder of each revision. `loaded` are those of
+    the runtime that the others ask the package for.
     """
 
     when: frozenset[str]
     runtime: Mapping[str, tuple[str, ...]]
     exports: Exports = ()
     modules: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()
 
     @property
     def places(self) -> Iterator[str]:
@@ -193,8 +197,8 @@ CONTENTS: Final = (
                 *("targets", "tool_results"),
             ),
             "core": (
-                *("many_errors", "recent_names", "schema_patterns", "schema_validation"),
-                "subscriptions",
+                *("libraries", "many_errors", "recent_names", "schema_patterns"),
+                *("schema_validation", "subscriptions"),
             ),
             "rules": ("client_negotiation",),
         },
@@ -241,7 +245,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"http-server"}),
         {
-            "core": ("clocks", "quotas"),
+            "core": ("clocks", "libraries", "quotas"),
             "http": ("headers", "server", "sse"),
             "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
@@ -273,7 +277,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("many_errors", "schema_patterns", "schema_validation", "uri_encoding"),
+            "core": (
+                *("libraries", "many_errors", "schema_patterns", "schema_validation"),
+                "uri_encoding",
+            ),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),
@@ -306,7 +313,11 @@ CONTENTS: Final = (
         },
         modules=("bridge",),
     ),
-    Contents(frozenset({"bridge", "tasks"}), {"features.bridge": ("tasks",)}),
+    Contents(
+        frozenset({"bridge", "tasks"}),
+        {"features.bridge": ("tasks",)},
+        loaded=("client.tasks.calls", "features.bridge.tasks.carriers"),
+    ),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
@@ -323,7 +334,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"telemetry"}),
         {
-            "core": ("connection_errors", "http_request", "middleware", "strays"),
+            "core": ("connection_errors", "http_request", "libraries", "middleware", "strays"),
             "features": ("telemetry",),
         },
         (("features.telemetry", ("Telemetry",)),),
@@ -347,7 +358,11 @@ CONTENTS: Final = (
         {"server.tasks": ("requested",)},
         (("server.tasks.requested", ("RequestedTask",)),),
     ),
-    Contents(frozenset({"tasks", "toolkit"}), {"server": ("tasks",)}),
+    Contents(
+        frozenset({"tasks", "toolkit"}),
+        {"server": ("tasks",)},
+        loaded=("server.tasks.hosting", "server.tasks.requests"),
+    ),
     Contents(
         frozenset({"tasks", "client"}),
         {"client": ("tasks",)},
@@ -359,7 +374,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"skills", "server"}),
-        {"features.skills": ("entries", "folder", "frontmatter", "serving")},
+        {
+            "core": ("libraries",),
+            "features.skills": ("entries", "folder", "frontmatter", "serving"),
+        },
         (
             ("features.skills.folder", ("InvalidSkill", "SkillFolder")),
             ("features.skills.serving", ("ServesSkills",)),
@@ -449,12 +467,20 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"redis"}),
-        {"features.sharing": ("lease", "redis"), "storage": ("engine",)},
+        {
+            "core": ("libraries",),
+            "features.sharing": ("lease", "redis"),
+            "storage": ("engine",),
+        },
         (("features.sharing.redis.redis_engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
-        {"features.sharing": ("lease", "postgres"), "storage": ("engine",)},
+        {
+            "core": ("libraries",),
+            "features.sharing": ("lease", "postgres"),
+            "storage": ("engine",),
+        },
         (("features.sharing.postgres.postgres_engine", ("PostgresEngine",)),),
     ),
 )
@@ -482,6 +508,11 @@ class Selection(NamedTuple):
     def modules(self) -> frozenset[str]:
         """The generated modules; those of a revision without its folder."""
         return frozenset(module for one in self._contents for module in one.modules)
+
+    @property
+    def loaded(self) -> frozenset[str]:
+        """The modules of the runtime that others ask the package for."""
+        return frozenset(module for one in self._contents for module in one.loaded)
 
     def has_runtime(self, module: str) -> bool:
         """Return whether a module of the runtime, or the folder of one, is in the package."""

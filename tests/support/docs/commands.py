@@ -17,9 +17,9 @@ from support.folders import ROOT
 # What everybody has, or the page says how to get; nothing is known of their options here.
 OTHERS: Final = frozenset(
     {
-        *("cd", "echo", "export", "git", "kill", "source", "systemctl"),
+        *("cd", "cp", "echo", "export", "git", "kill", "mkdir", "source", "systemctl"),
         *("node", "npm", "pip", "pipx", "pnpm", "pytest", "uv", "uvicorn", "uvx"),
-        *("claude", "codex", "docker", "gh", "sha256sum"),
+        *("claude", "codex", "docker", "gh", "nuitka", "pyinstaller", "sha256sum"),
     }
 )
 _PROMPT: Final = re.compile(r"^\$ ")

@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TypedDict
 
@@ -31,6 +32,7 @@ from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.pipeline.parts import (
     CLIENTS_OF_EXTENSIONS,
     INSTANCES,
+    ITEMS_OF_EXTENSIONS,
     OF_REVISIONS,
     ClientBase,
     Selection,
@@ -133,13 +135,16 @@ def extension_folder(extension: ExtensionIR) -> str:
     return f"{extension.ir.module}/ext/{extension.module}"
 
 
-def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
+def revision_modules(
+    ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: Selection, renderer: Renderer
+) -> Iterator[Module]:
     """Yield the other modules of a revision, proven against its types and each other."""
     context: RevisionContext = {
         **views.revision_messages(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
+        "extensions": sorted(str(one.module) for one in extensions),
         "missing": missing_names(selection),
     }
     sources = {
@@ -159,12 +164,13 @@ def extension_modules(
     extension: ExtensionIR, selection: Selection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the other modules of an extension, proven against the types that it may name."""
-    folder = extension_folder(extension)
+    folder, has_app = extension_folder(extension), "app" in selection.modules
     context: ExtensionContext = {
         **views.extension_messages(extension),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
         **_client_base(extension, selection),
+        "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
     }
     there = {"__init__", "capabilities", "methods", *context["roles"]}
     trees: dict[str, ast.Module] = {}
@@ -242,6 +248,7 @@ def package_modules(
         "runtime_exports": selection.exports,
         "package_exported": sorted(["REVISIONS", "load", *there, *exports, *instances]) + modules,
         "instances": instances,
+        "parts": _parts(modules, selection, runtime),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     yield _rendered("__init__.py", templates.PACKAGE, context, renderer)
@@ -252,6 +259,17 @@ def package_modules(
             "stdio": "stdio" in selection.parts,
         }
         yield _rendered("app.py", templates.APPS, apps, renderer)
+
+
+def _parts(revisions: Sequence[str], selection: Selection, runtime: str) -> dict[str, str]:
+    """Return what each module that the runtime asks for is imported from, by its place."""
+    modules = ["adapters"] if "translate.adapters" in selection.modules else []
+    if "translate" in selection.modules:
+        modules += map("__".join, combinations(revisions, 2))
+    folders = {f"translate.{module}": ".translate" for module in modules}
+    return folders | {
+        name: f"{runtime}.{name.rpartition('.')[0]}" for name in sorted(selection.loaded)
+    }
 
 
 def fixed_files(

@@ -98,6 +98,8 @@ class RevisionContext(RevisionMessages):
     """The sides for which the package has stubs."""
     stubs: list[str]
     """The modules with stubs: some of `app`, `client` and `server`."""
+    extensions: list[str]
+    """The modules of its extensions, sorted."""
     missing: Mapping[str, str]
     """What brings each public name that this package is generated without."""
 
@@ -132,6 +134,8 @@ class ExtensionContext(ExtensionMessages):
     """The module of the runtime that has that class."""
     client_lacks: str
     """What the client would be with a further part of the package, as a sentence; or empty."""
+    items: str
+    """The module of the runtime that makes items of toolkits for it; or empty."""
 
 
 class ModelsPackageContext(TypedDict):
@@ -218,5 +222,7 @@ class PackageContext(TypedDict):
     """The public names of the package."""
     instances: Mapping[str, str]
     """The names that are made for this package, each with what makes it in the runtime."""
+    parts: Mapping[str, str]
+    """What it imports each module from that not every package has and the runtime asks for."""
     missing: Mapping[str, str]
     """What brings each public name that this package is generated without."""

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from importlib import import_module
 from logging import getLogger
 from os import PathLike
 from pathlib import Path
@@ -249,7 +248,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         options: Options = USUAL,
         auth: Any = None,
     ) -> AsyncGenerator[Servers[Any, Any, Any], None]:
-        revisions = import_module(self.package).REVISIONS
+        revisions = self.package.REVISIONS
         clients: dict[str, ClientBase] = {}
 
         async def start(name: str, found: _Found) -> None:

@@ -5,13 +5,12 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, Unpack, cast, overload
 
 from ..core.options import Options
-from ..core.revision import Revision
+from ..core.revision import Revision, load_generated
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers
 from ..translation.revision_view import RevisionViews
@@ -35,11 +34,11 @@ class Connector(Generic[Newest]):
     """
 
     def __init__(self, package: str) -> None:
-        self.package: Final = package
+        self.package: Final = load_generated(package)
 
     def newest(self) -> RevisionModule[Any]:
         """Return the module of the package's newest revision."""
-        *_, newest = import_module(self.package).REVISIONS
+        *_, newest = self.package.REVISIONS
         module: RevisionModule[Any] = newest.load()
         return module
 
@@ -58,7 +57,7 @@ class Connector(Generic[Newest]):
         if as_ is not None:
             clients = (*clients, as_.Client())
             if revisions is None:
-                revisions = import_module(as_.__name__.rpartition(".")[0]).REVISIONS
+                revisions = load_generated(as_.__name__.rpartition(".")[0]).REVISIONS
         for client in clients:
             if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"clients follow the target, as objects, and {client!r} is none")
@@ -70,7 +69,7 @@ class Connector(Generic[Newest]):
 
     def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
         """Call what makes openers; the package says which part would bring it if it lacks it."""
-        opener: Opener = getattr(import_module(self.package), name)(*arguments, **options)
+        opener: Opener = getattr(self.package, name)(*arguments, **options)
         return opener
 
 

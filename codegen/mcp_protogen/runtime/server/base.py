@@ -5,13 +5,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from logging import getLogger
+from types import ModuleType
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import LocalError, RequestId
 from ..core.http_request import HttpRequest, Principal
 from ..core.oauth_scopes import NO_SCOPES
-from ..core.revision import Revision
+from ..core.revision import Revision, load_generated
 from ..core.spec import Role
 from ..core.subscriptions import Level, PublishedChange
 from ..core.tasks import call_in
@@ -250,9 +251,9 @@ class ServerBase(Handlers, Generic[SessionT]):
         await self.__mcp_runtime__.publish("notifications/resources/updated", uri)
 
 
-def package_of(server: type[Any]) -> str:
-    """Return the name of the generated package that the class of a server is made with."""
-    return generated_class(server).__module__.rsplit(".", 2)[0]
+def package_of(server: type[Any]) -> ModuleType:
+    """Return the generated package that the class of a server is made with."""
+    return load_generated(generated_class(server).__module__.rsplit(".", 2)[0])
 
 
 class SessionBase(Peer):

@@ -22,7 +22,6 @@ from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import problems
 from ..core.oauth_scopes import checked_scopes
-from ..core.schema_validation import checker
 from ..core.sendable import Unsendable, sendable_text
 from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
@@ -244,6 +243,8 @@ def _arguments(
         wants = "one parameter for all arguments, and optionally one for the session"
         raise TypeError(f"{signature.where}: with a handwritten schema it takes {wants}")
     (parameter,) = signature.parameters
+    from ..core.schema_validation import checker
+
     check = checker(schema, f"{signature.where}: the input schema", of_objects=True)
 
     def read(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib import import_module
 from operator import itemgetter
 from threading import Lock
 from typing import Any, Final, cast
@@ -151,8 +150,7 @@ class ToolkitRuntime(ServerRuntime):
         own, package = cast(ServerBase[Any], self.owner), package_of(type(self.owner))
         if server is None:
             # Where the package was made without the part, this says so.
-            made = import_module(package)
-            return RemoteMount(own, prefix, made.Bridge.proxy, made.connect.opener(target))
+            return RemoteMount(own, prefix, package.Bridge.proxy, package.connect.opener(target))
         where, called = f"mount({prefix.text!r})", name_of(server)
         if isinstance(server, type):
             raise TypeError(f"{where}: {called} is a class, and a server is mounted: {called}()")
@@ -301,7 +299,7 @@ class ToolkitRuntime(ServerRuntime):
                     found.append({**tool, "name": name})
         found.sort(key=itemgetter("name"))
         if revision not in (None, own):
-            package = import_module(package_of(type(owner)))
+            package = package_of(type(owner))
             package.load(revision)  # which says which there are
             views = RevisionViews({own: owner}, package.REVISIONS)
             found = views[revision].table.carry_out(listing, "result", listed)["tools"]

@@ -9,7 +9,7 @@ goes into a text block, for clients that do not know structured content (2025-11
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from types import UnionType
-from typing import Any, Final, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json
@@ -18,7 +18,6 @@ from ..connection import Written
 from ..core.json import JSONObject, is_object, json_text
 from ..core.many_errors import problems_within
 from ..core.models.validation_errors import Problem
-from ..core.schema_validation import Check, checker
 from ..core.sendable import (
     Unsendable,
     check_finite,
@@ -31,6 +30,9 @@ from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
 from .media import Media
 from .revision_models import Models, RevisionModels, several, text_block
+
+if TYPE_CHECKING:
+    from ..core.schema_validation import Check
 
 RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
@@ -53,6 +55,8 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
     """Return the conversion for a function; raise `TypeError` and `ValueError`."""
     given = options.get("output_schema")
     if given is not None:
+        from ..core.schema_validation import checker
+
         what = f"{signature.where}: the output schema"
         schema = dict(given)
         check = checker(schema, what, of_objects=not models.has_any_structured)
@@ -194,7 +198,7 @@ class StructuredOutput:
         models: RevisionModels,
         schema: JSONObject,
         write: Callable[[Any], bytes],
-        check: Check,
+        check: "Check",
         *,
         plain: bool = False,
     ) -> None:

@@ -5,7 +5,6 @@ What a revision has no member for is left out, such as structured content in the
 
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, TypeAlias, get_args
 
@@ -20,7 +19,6 @@ Models: TypeAlias = frozenset[type[WireModel]]
 Kinds: TypeAlias = frozenset[str]
 
 _CALL: Final = "tools/call"
-APPS: Final = "io.modelcontextprotocol/ui"
 
 LISTS: Final[Mapping[str, str]] = {
     "tools": "tools/list",
@@ -40,12 +38,8 @@ class RevisionModels:
 
     @cached_property
     def ui(self) -> ModuleType | None:
-        """Return what makes items with user interfaces; None without the extension for those.
-
-        Only packages with the extension have the module.
-        """
-        has = any(one.identifier == APPS for one in self._table.extensions)
-        return import_module("..features.ui.items", __package__) if has else None
+        """Return what makes items with user interfaces; None without the extension for those."""
+        return next((one.items() for one in self._table.extensions if one.items), None)
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]

@@ -4,7 +4,6 @@ That is a part of its own, which a package may be without: it is imported when a
 """
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
@@ -39,6 +38,8 @@ def task_support(mode: TaskMode) -> JSONObject | None:
 
 def tasks_module(owner: object, name: str) -> ModuleType:
     """Return a module of what runs tasks; raise `ImportError` in a package without them."""
+    package = package_of(type(owner))
     # Where the package was made without the part, this says so.
-    _ = import_module(package_of(type(owner))).TaskOptions
-    return import_module(f"{__name__.rpartition('.toolkit.')[0]}.server.tasks.{name}")
+    _ = package.TaskOptions
+    module: ModuleType = package.__mcp_part__(f"server.tasks.{name}")
+    return module

@@ -12,14 +12,14 @@ from typing import Any, Generic, TypeVar
 from ..core.json import JSONObject
 from ..core.losses import Loss, LossReport
 from ..core.models.base import WireModel, validator_of
-from ..core.revision import Revision
+from ..core.revision import Revision, load_generated
 from ..core.spec import EraName, Role
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, merged
 from ..rules.server_negotiation import Offer
 from ..rules.task_forms import TASK_MEMBERS, task_form, tasks_declared, without_tasks
-from .task_wires import optional_module, untranslated_tasks, wire_of
+from .task_wires import untranslated_tasks, wire_of
 
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
@@ -105,7 +105,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         newer = [one for one in self._handlers if one > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
         spoken, own = self._revisions[revision], handlers.TABLE
-        package = spoken.module.rpartition(".")[0]
+        package = load_generated(spoken.module.rpartition(".")[0])
         adapters = adapters_of(package, own.revision, revision)
         losses = LossReport(own.revision, revision, self._on_loss)
         wire = wire_of(spoken, handlers)
@@ -116,14 +116,14 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         return RevisionView(handlers, table, _declared(handlers, table), identity, adapters)
 
 
-def adapters_of(package: str, own: str, wire: str) -> ModuleType:
+def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
     """Return the module for peers of another revision.
 
     Raises `LookupError` for a package of one revision, which has no such module.
     """
-    adapters = optional_module(f"{package}.translate.adapters")
+    adapters: ModuleType | None = package.__mcp_part__("translate.adapters")
     if adapters is None:
-        raise LookupError(f"{package} has no table between {own} and {wire}")
+        raise LookupError(f"{package.__name__} has no table between {own} and {wire}")
     return adapters
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
@@ -47,7 +48,7 @@ class TranslatingTable(MethodTable):
         self,
         own: MethodTable,
         wire: MethodTable,
-        package: str,
+        package: ModuleType,
         losses: LossReport,
         untranslated: Untranslated = NOTHING,
     ) -> None:

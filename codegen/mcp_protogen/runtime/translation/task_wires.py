@@ -5,8 +5,6 @@ the wire: of its revision, or of the extension that the package has for that one
 """
 
 from collections.abc import Sequence
-from importlib import import_module
-from types import ModuleType
 from typing import Any, Final
 
 from ..core.extensions import Extension
@@ -26,16 +24,6 @@ _TASK: Final = "task"
 _SAID_OTHERWISE: Final = frozenset({(CALL, _TASK), (TOOLS, "execution")})
 
 
-def optional_module(name: str) -> ModuleType | None:
-    """Return a module of a generated package; None if the package does not have it."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if not f"{name}.".startswith(f"{error.name}."):
-            raise
-        return None
-
-
 def wire_of(revision: Revision, handlers: Handlers) -> MethodTable:
     """Return the table of a revision, with those extensions of `handlers` that it has, too.
 
@@ -53,8 +41,9 @@ def table_with_tasks(revision: Revision) -> MethodTable:
 
 
 def _table_with(revision: Revision, names: set[str]) -> MethodTable:
-    core: MethodTable = revision.load().methods.TABLE
-    found = (optional_module(f"{revision.module}.ext.{name}") for name in sorted(names))
+    module = revision.load()
+    core: MethodTable = module.methods.TABLE
+    found = map(module.__mcp_part__, sorted(names))
     extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
     return ExtendedTable(core, extensions) if extensions else core
 

@@ -218,7 +218,7 @@ def _proxies(revision: Revision, carries: bool) -> tuple[Any, Any]:
     table = table_with_tasks(revision) if carries else module.methods.TABLE
     made = [
         type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()
-        for one, members in ((module.Client, task_caller()), (module.Server, {}))
+        for one, members in ((module.Client, task_caller(module.Server)), (module.Server, {}))
     ]
     return made[0], made[1]
 

@@ -15,9 +15,9 @@ from ...core.spec import AnyRequest
 from ...messages.method_table import Request
 from ...rpc.jobs import Job
 from ...rules.task_forms import RELATED_TASK
+from ...server.base import ServerBase, package_of
 from ...server.context import RequestContext
 from ...server.task_serving import FollowedTask
-from ...translation.task_wires import optional_module
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -102,20 +102,17 @@ class CarriedRequests:
         return await self._carrier.followed(connection, request, ids)
 
 
-def task_caller() -> JSONObject:
-    """Return the members of a class of clients that has tasks, if the package has them."""
-    calls = _tasks_module("client.tasks.calls")
+def task_caller(server: type[ServerBase[Any]]) -> JSONObject:
+    """Return the members of a class of clients that has tasks, if the package of `server` has."""
+    calls = package_of(server).__mcp_part__("client.tasks.calls")
     return {} if calls is None else {"__mcp_caller__": calls.TaskCaller}
 
 
 def task_carrier(client: Any, server: Any) -> TaskCarrier | None:
     """Return what carries tasks between the two halves of a bridge; None where nothing does."""
-    carriers = _tasks_module("features.bridge.tasks.carriers")
+    served: ServerBase[Any] = server.owner
+    carriers = package_of(type(served)).__mcp_part__("features.bridge.tasks.carriers")
     if carriers is None:
         return None
     carrier: TaskCarrier | None = carriers.carrier_between(client, server)
     return carrier
-
-
-def _tasks_module(name: str) -> Any:
-    return optional_module(f"{__name__.rpartition('.features.')[0]}.{name}")

@@ -16,8 +16,8 @@ from ...server.base import SessionBase
 from ...toolkit.decorators import Mark, Marked
 from ...toolkit.functions import named
 from ...toolkit.items import Item, Resource, Tool
-from ...toolkit.revision_models import APPS, RevisionModels
-from .constants import KEY, MIME_TYPE, SCHEME
+from ...toolkit.revision_models import RevisionModels
+from .constants import APPS, KEY, MIME_TYPE, SCHEME
 
 
 def concerns(marked: Marked) -> bool:

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from ...core.http_request import Principal
 from ...core.json import JSONObject
+from ...core.revision import load_generated
 from ...messages.envelope import meta_in
 from ...messages.jsonrpc import Call
 from ...messages.method_table import Request
@@ -16,7 +17,6 @@ from ...rules.handlers import generated_class
 from ...rules.task_forms import task_form
 from ...storage.engine import TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
-from ...translation.task_wires import optional_module
 from ..base import ServerBase
 from ..connection import ServerState
 from ..strategies import in_tasks
@@ -50,8 +50,8 @@ def begin(state: ServerState) -> TaskRunner:
 
 def check_form(server: ServerBase[Any]) -> None:
     """Raise `TypeError` for a server whose revision has tasks by an extension that it lacks."""
-    made = generated_class(type(server)).__module__.rpartition(".")[0]
-    if task_form(server.TABLE) is None and optional_module(f"{made}.ext.tasks") is not None:
+    made = load_generated(generated_class(type(server)).__module__.rpartition(".")[0])
+    if task_form(server.TABLE) is None and made.__mcp_part__("tasks") is not None:
         name = type(server).__name__
         advice = f"write TasksServer before the other bases of {name}"
         raise TypeError(f"{name}: tools with task=… need the extension for tasks: {advice}")

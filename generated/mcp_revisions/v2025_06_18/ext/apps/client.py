@@ -25,5 +25,6 @@ class AppsClient(UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]):
     """What a client with the extension sends and handles: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
+    MODELS: ClassVar = m
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from random import uniform
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from ....core.libraries import library
 from ....storage.engine import EngineUnavailable, Receive
 from ..lease import Lease
 from . import statements
@@ -79,11 +79,7 @@ class PostgresEngine:
 
 
 def psycopg_module() -> Any:
-    try:
-        return import_module("psycopg")
-    except ImportError as error:
-        cure = "install it, with: pip install 'psycopg[binary]>=3.2.4'"
-        raise ImportError(f"PostgresEngine needs psycopg 3; {cure}") from error
+    return library("psycopg", "PostgresEngine", "'psycopg[binary]>=3.2.4'")
 
 
 class PostgresConnection:

@@ -5,10 +5,10 @@ from asyncio import Future, Task, create_task, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ....core.libraries import library
 from ....storage.engine import EngineUnavailable
 from ..lease import now
 from .scripts import LOAD, Script
@@ -26,10 +26,7 @@ _TOGETHER: Final = 200
 
 def redis_module(module: str) -> Any:
     """Return a module of redis-py; raise `ImportError`, which says what to do, without it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError("RedisEngine needs the package redis: pip install redis") from None
+    return library(module, "RedisEngine")
 
 
 class Command(NamedTuple):
