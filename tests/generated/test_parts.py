@@ -42,7 +42,6 @@ EXTENDED = {name: Selection(parts, extensions=("apps",)) for name, parts in SETS
 # What one part imports of another, if the package has both.
 IMPORTED_WHEN_USED = {
     frozenset({"tasks", "toolkit"}): {"server.tasks.hosting", "server.tasks.requests"},
-    frozenset({"tasks", "bridge"}): {"features.bridge.tasks.carriers"},
 }
 ONLY_INSTALLED = {"core/version_check.py", "py.typed", "pyproject.toml"}
 """What a distribution of the runtime has beside the files that are copied."""

@@ -44,11 +44,10 @@ from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest
 from .forwarding import LOG, Forwarding, error_for
 from .task_carrying import (
-    CarriedRequests,
+    CarriesTasks,
     TaskCarrier,
     related_task,
     relating,
-    task_carrier,
     task_of,
 )
 
@@ -75,6 +74,7 @@ class ProxyClientRuntime(ClientRuntime):
     losses: LossReport
     on_loss: Callable[[Loss], object] | None
     task_options: TaskLimits | None
+    tasks: CarriesTasks | None = None
     carries: bool
     """Whether a client is served; if not, the server is mounted in another one."""
     forwarding: Forwarding | None = None
@@ -150,7 +150,8 @@ class ProxyClientRuntime(ClientRuntime):
             server["TABLE"] = connection.view.table
             server["introduction"] = connection.introduction
             return
-        carrier = self.server.carrier = task_carrier(self, self.server)
+        carrier = None if self.tasks is None else self.tasks.between(self, self.server)
+        self.server.carrier = carrier
         if not self.same_revision:
             carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
             self._note_extensions("ClientCapabilities", self.capabilities, carried)
@@ -252,7 +253,7 @@ class ProxyServerRuntime(ServerRuntime):
         return forwarding_handlers(self.owner, self._forward, self._notify) | own
 
     def task_requests(self, table: MethodTable) -> TaskRequests | None:
-        return None if self.carrier is None else CarriedRequests(self.carrier)
+        return self.carrier
 
     # From the client to the server.
 

@@ -1,5 +1,6 @@
 """What carries tasks between a client and a server, by the forms of them that both have."""
 
+from ....client.tasks.calls import TaskCaller
 from ....rules.task_forms import task_form
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 from ..task_carrying import TaskCarrier
@@ -8,14 +9,20 @@ from .extension_clients import ExtensionClients
 from .plain_clients import PlainClients
 
 
-def carrier_between(client: ProxyClientRuntime, server: ProxyServerRuntime) -> TaskCarrier | None:
-    """Return what carries tasks between the two halves of a bridge; None where no server has any.
+class TaskCarriers:
+    """What a bridge needs to carry tasks."""
 
-    `client` is the half that speaks to the server, and already connected.
-    """
-    ours, theirs = task_form(server.owner.TABLE), task_form(client.spoken)
-    if theirs is None:
-        return None
-    if ours is None or not client.carries:
-        return PlainClients(client, server)
-    return (CoreClients if ours == "core" else ExtensionClients)(client, server)
+    caller = TaskCaller
+
+    @staticmethod
+    def between(client: ProxyClientRuntime, server: ProxyServerRuntime) -> TaskCarrier | None:
+        """Return what carries tasks between the two halves; None where no server has any.
+
+        `client` is the half that speaks to the server, and already connected.
+        """
+        ours, theirs = task_form(server.owner.TABLE), task_form(client.spoken)
+        if theirs is None:
+            return None
+        if ours is None or not client.carries:
+            return PlainClients(client, server)
+        return (CoreClients if ours == "core" else ExtensionClients)(client, server)

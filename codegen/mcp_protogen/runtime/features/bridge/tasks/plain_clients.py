@@ -11,6 +11,7 @@ from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....messages.method_table import Request
+from ....rpc.jobs import Job
 from ....rpc.tasks.at_peer import TaskCancelled
 from ....rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
 from ....server.context import RequestContext
@@ -41,6 +42,9 @@ class PlainClients:
 
     def declared(self, server: Mapping[str, Any]) -> JSONObject:
         return {}
+
+    async def serve(self, connection: Any, job: Job) -> Any:
+        return await connection.answer_to(job)
 
     async def call(
         self,
