@@ -273,6 +273,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.tasks.requested import (
         RequestedTask as RequestedTask,
     )
+    from mcp_protogen.runtime.server.tasks.tool_tasks import (
+        ToolTasks as ToolTasks,
+    )
     from mcp_protogen.runtime.storage.engine import (
         EngineUnavailable as EngineUnavailable,
         Shared as Shared,
@@ -460,6 +463,7 @@ __all__ = [
     "ToolClient",
     "ToolError",
     "ToolFailed",
+    "ToolTasks",
     "Toolkit",
     "Translated",
     "Transport",
@@ -669,6 +673,7 @@ _MODULES = {
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "RequestedTask": "server.tasks.requested",
+    "ToolTasks": "server.tasks.tool_tasks",
     "EngineUnavailable": "storage.engine",
     "Shared": "storage.engine",
     "MemoryEngine": "storage.memory",

@@ -39,10 +39,6 @@ SELECTIONS = {
 }
 EXTENDED = {name: Selection(parts, extensions=("apps",)) for name, parts in SETS.items()}
 
-# What one part imports of another, if the package has both.
-IMPORTED_WHEN_USED = {
-    frozenset({"tasks", "toolkit"}): {"server.tasks.hosting", "server.tasks.requests"},
-}
 ONLY_INSTALLED = {"core/version_check.py", "py.typed", "pyproject.toml"}
 """What a distribution of the runtime has beside the files that are copied."""
 TOP = {"features/__init__.py"}
@@ -102,9 +98,6 @@ def needed(selection: Selection) -> set[Path]:
     """Return all modules to which the generated and exported ones of a package lead."""
     runtime, generated = copied_package() / "_runtime", generated_of(selection)
     exported = {"core.revision", *(module for module, _ in selection.exports)}
-    for parts, modules in IMPORTED_WHEN_USED.items():
-        if parts <= {*selection.parts}:
-            exported |= modules
     found, left = set[Path](), [runtime.joinpath(*one.split(".")) for one in exported]
     left = [_module(place) or place for place in left] + [*generated]
     while left:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
-from mcp_protogen.runtime.translation.task_wires import optional_module
+from mcp_protogen.runtime.translation.revision_view import optional_module
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,

@@ -151,8 +151,8 @@ CONTENTS: Final = (
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
-            "rules": ("handlers", "lifecycle", "server_negotiation", "task_forms", "task_methods"),
-            "translation": ("revision_view", "task_wires", "untranslated"),
+            "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
+            "translation": ("revision_view",),
             "transports": ("base",),
         },
         (
@@ -171,8 +171,16 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "oauth_scopes", "subscriptions"),
             "server": (
-                *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
-                *("rounds", "sealed_state", "serve", "strategies", "task_serving"),
+                *(
+                    "asked_forms",
+                    "base",
+                    "connection",
+                    "context",
+                    "layers",
+                    "lifespan",
+                    "questions",
+                ),
+                *("rounds", "sealed_state", "serve", "strategies"),
             ),
         },
         (
@@ -303,6 +311,7 @@ CONTENTS: Final = (
                 *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
                 "task_carrying",
             ),
+            "rules": ("task_forms", "task_methods"),
         },
         modules=("bridge",),
     ),
@@ -333,6 +342,7 @@ CONTENTS: Final = (
         {
             "rpc.tasks": (),
             "core": ("base64url", "clocks", "files"),
+            "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
@@ -347,7 +357,11 @@ CONTENTS: Final = (
         {"server.tasks": ("requested",)},
         (("server.tasks.requested", ("RequestedTask",)),),
     ),
-    Contents(frozenset({"tasks", "toolkit"}), {"server": ("tasks",)}),
+    Contents(
+        frozenset({"tasks", "toolkit"}),
+        {"server": ("tasks",)},
+        (("server.tasks.tool_tasks", ("ToolTasks",)),),
+    ),
     Contents(
         frozenset({"tasks", "client"}),
         {"client": ("tasks",)},

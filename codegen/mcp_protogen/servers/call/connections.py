@@ -18,7 +18,7 @@ from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.translation.task_wires import optional_module
+from mcp_protogen.runtime.translation.revision_view import optional_module
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.connect.protocol import protocol
 

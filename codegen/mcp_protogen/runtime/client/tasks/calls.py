@@ -17,6 +17,7 @@ from ...core.spec import AnyRequest, Capability
 from ...core.subscriptions import Filter
 from ...rpc.peer import all_items
 from ...rpc.tasks.at_peer import TaskCancelled
+from ...rpc.tasks.on_wire import ClientsTasks
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..base import Caller, ClientBase, ClientConnection, ClientRuntime
 from .handle import TaskHandle
@@ -124,7 +125,10 @@ class TaskCaller:
             self._supports, self._changes = RecentNames(), self._runtime.tool_lists_changed
         return self._supports.get(name)
 
-    def note_tools(self, tools: Sequence[Any]) -> None:
+    def wire_feature(self) -> ClientsTasks:
+        return ClientsTasks(self._note_tools)
+
+    def _note_tools(self, tools: Sequence[Any]) -> None:
         """Learn from a list of tools as it came, where those of the client cannot say it."""
         for tool in tools:
             support = tool.get("execution", {}).get("taskSupport", "forbidden")
@@ -132,7 +136,7 @@ class TaskCaller:
 
     def _learn(self, listed: Any) -> None:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
-            return  # its entries came through `note_tools`
+            return  # its entries came through `_note_tools`
         for tool in listed.tools:
             support = declared(declared(tool, "execution"), "task_support") or "forbidden"
             self._supports.learn(tool.name, support, None)

@@ -35,8 +35,7 @@ from ...rules.server_negotiation import Offer
 from ...rules.task_forms import without_tasks
 from ...server.base import ServerBase
 from ...server.serve import serve
-from ...translation.revision_view import RevisionView, RevisionViews
-from ...translation.task_wires import table_with_tasks
+from ...translation.revision_view import RevisionView, RevisionViews, table_with
 from ...transports.base import Opener, Received, Transport, messages_in, separate_texts
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
@@ -219,7 +218,7 @@ class _Views(RevisionViews[ClientBase]):
 def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> tuple[Any, Any]:
     """Return the two halves for a client of a revision."""
     module = revision.load()
-    table = table_with_tasks(revision) if carries else module.methods.TABLE
+    table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
     made = [
         type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()

@@ -39,7 +39,7 @@ from ...rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, with
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
-from ...server.task_serving import TaskRequests
+from ...server.layers import Layer
 from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest
 from .forwarding import LOG, Forwarding, error_for
@@ -234,7 +234,7 @@ class ProxyServerRuntime(ServerRuntime):
         declared = self.client.peer_declared()
         if self.client.same_revision:
             return dict(declared)
-        tasks = {} if self.carrier is None else self.carrier.declared(declared)
+        tasks = {} if self.carrier is None else self.carrier.offered(declared)
         return merged(tasks, without_tasks(_without_extensions(declared), "server"))
 
     def identity(self) -> JSONObject:
@@ -252,7 +252,7 @@ class ProxyServerRuntime(ServerRuntime):
         own |= {} if self.carrier is None else self.carrier.handlers
         return forwarding_handlers(self.owner, self._forward, self._notify) | own
 
-    def task_requests(self, table: MethodTable) -> TaskRequests | None:
+    def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         return self.carrier
 
     # From the client to the server.

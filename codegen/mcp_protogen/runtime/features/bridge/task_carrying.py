@@ -15,7 +15,7 @@ from ...core.options import CallOptions
 from ...core.spec import AnyRequest
 from ...rules.task_forms import RELATED_TASK
 from ...server.context import RequestContext
-from ...server.task_serving import TaskRequests
+from ...server.layers import Layer
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -42,23 +42,18 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     return id if isinstance(id, str) else None
 
 
-class TaskCarrier(TaskRequests, Protocol):
+class TaskCarrier(Layer, Protocol):
     """What carries tasks for one client.
 
     Its `handlers` answer the methods of tasks where they are not passed on.
     """
 
-    def declared(self, server: Mapping[str, Any], /) -> JSONObject:
+    def offered(self, server: Mapping[str, Any], /) -> JSONObject:
         """Return what the client is told of tasks, in place of what its server declares."""
         ...
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        /,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions, /
     ) -> Any:
         """Return the result of a tool, or the task that a call becomes."""
         ...
@@ -73,7 +68,6 @@ class TaskCarrier(TaskRequests, Protocol):
 
     def told(self) -> None:
         """Take note that the server has notified of a task."""
-        ...
 
 
 class CarriesTasks(Protocol):

@@ -12,8 +12,7 @@ from .runner import TaskRunner
 def board_of(session: SessionBase) -> TaskBoard:
     """Return the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
-    runner = connection.state.task_host.runner
-    assert isinstance(runner, TaskRunner)
+    runner: TaskRunner = connection.state.host.runner
     return runner.board
 
 

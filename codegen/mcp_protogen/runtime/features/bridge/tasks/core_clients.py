@@ -56,7 +56,7 @@ class CoreClients(PlainClients):
                 methods.RESULT: self._result,
             }
 
-    def declared(self, server: Any) -> JSONObject:
+    def offered(self, server: Any) -> JSONObject:
         return tasks_declared("core", "server") if EXTENSION.declared_in(server) else {}
 
     def listed(self, result: Any) -> Any:
@@ -68,11 +68,7 @@ class CoreClients(PlainClients):
         return self.answer(methods.TOOLS, {**wire, "tools": tools})
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         metadata = declared(params, "task")
         if metadata is None or not self.handlers:

@@ -6,7 +6,7 @@ their answers: the request for the result of such a task stays open, since quest
 
 from asyncio import Future, get_running_loop, timeout
 from asyncio import Task as Running
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
@@ -35,8 +35,8 @@ from ....rules import task_methods as methods
 from ....rules.task_forms import RELATED_TASK, declares_tasks, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
+from ....server.layers import Follow, Following
 from ....server.rounds import read_answer
-from ....server.task_serving import FollowedTask
 from ..forwarded_request import awaited
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 from .following import ClientStream, PolledTask
@@ -79,7 +79,7 @@ class ExtensionClients(PlainClients):
                 methods.UPDATE: self._update,
             }
 
-    def declared(self, server: Mapping[str, Any]) -> JSONObject:
+    def offered(self, server: Mapping[str, Any]) -> JSONObject:
         tasks = server.get("tasks")
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
@@ -87,11 +87,7 @@ class ExtensionClients(PlainClients):
         return tasks_declared("extension", "server") if CORE_CALLS.declared_in(server) else {}
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         wants = bool(self.handlers) and declares_tasks(context.meta)
         if not wants or not await self.caller.may_be_task(params.name):
@@ -234,12 +230,12 @@ class ExtensionClients(PlainClients):
 
     async def followed(
         self, connection: Any, request: Request[Any], ids: Collection[str]
-    ) -> Sequence[FollowedTask]:
-        found = list[FollowedTask]()
+    ) -> Following:
+        found = dict[str, Follow]()
         self.check_declared(request)
         stream = ClientStream(connection, request.id)
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
                 task = await self.state(id)
-                found.append(PolledTask(stream, task, self.state, self._news))
+                found[id] = PolledTask(stream, task, self.state, self._news).follow
         return found

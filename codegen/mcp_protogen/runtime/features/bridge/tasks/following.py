@@ -51,10 +51,6 @@ class PolledTask:
         self._look = look
         self._news = news
 
-    @property
-    def id(self) -> str:
-        return str(self._task["taskId"])
-
     async def follow(self) -> None:
         """Send where the task stands, and again whenever that changes, to its end."""
         told: JSONObject | None = None
@@ -67,4 +63,4 @@ class PolledTask:
                 if state.has_ended:
                     return
                 await heard_within(self._news.heard(), state.poll_interval or _INTERVAL)
-                self._task = await self._look(self.id)
+                self._task = await self._look(self._task["taskId"])

@@ -1,6 +1,6 @@
 """Clients that have no tasks, or ask for none: a task of the server is waited for by the bridge."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
 from ....client.tasks.calls import TaskCaller
@@ -15,7 +15,7 @@ from ....rpc.jobs import Job
 from ....rpc.tasks.at_peer import TaskCancelled
 from ....rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
 from ....server.context import RequestContext
-from ....server.task_serving import FollowedTask
+from ....server.layers import Following
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 
 Handler = Callable[..., Awaitable[Any]]
@@ -29,6 +29,8 @@ class PlainClients:
     A server that refuses such a call is asked for a task, which the bridge waits for.
     """
 
+    hidden: Collection[str] = ()
+
     def __init__(self, client: ProxyClientRuntime, server: ProxyServerRuntime) -> None:
         self.client: Final = client
         self.server: Final = server
@@ -40,18 +42,17 @@ class PlainClients:
     def wire(self) -> TaskWire:
         return self.caller.wire
 
-    def declared(self, server: Mapping[str, Any]) -> JSONObject:
+    def offered(self, server: Mapping[str, Any]) -> JSONObject:
         return {}
+
+    def declared(self, declared: JSONObject) -> JSONObject:
+        return declared
 
     async def serve(self, connection: Any, job: Job) -> Any:
         return await connection.answer_to(job)
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         try:
             if self.wire.form == "extension":
@@ -75,8 +76,8 @@ class PlainClients:
 
     async def followed(
         self, connection: Any, request: Request[Any], ids: Collection[str]
-    ) -> Sequence[FollowedTask]:
-        return ()
+    ) -> Following:
+        return {}
 
     # For those whose clients have tasks.
 
