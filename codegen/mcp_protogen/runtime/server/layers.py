@@ -1,6 +1,7 @@
 """What features add to a server: a layer around its requests, and what works beside them."""
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from ..core.json import JSONObject
@@ -13,25 +14,20 @@ Following: TypeAlias = Mapping[str, Follow]
 
 
 class Layer(Protocol):
-    """What stands around the requests of a server in one revision."""
+    """What stands around the requests of a server in one revision, and adds nothing by itself."""
 
-    @property
-    def handlers(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """Return what answers further methods, by wire name, above the handlers of the server."""
-        ...
-
-    @property
-    def hidden(self) -> Collection[str]:
-        """Return the methods that nobody is answered."""
-        ...
+    handlers: Mapping[str, Callable[..., Awaitable[Any]]] = MappingProxyType({})
+    """What answers further methods, by wire name, above the handlers of the server."""
+    hidden: Collection[str] = ()
+    """The methods that nobody is answered."""
 
     def declared(self, declared: JSONObject, /) -> JSONObject:
         """Return what the server declares, given its capabilities without the layer."""
-        ...
+        return declared
 
     async def serve(self, connection: Any, job: Job, /) -> Any:
         """Return the result of any request, or what stands for it."""
-        ...
+        return await connection.answer_to(job)
 
     async def followed(
         self, connection: Any, request: Request[Any], ids: Collection[str], /
@@ -40,7 +36,7 @@ class Layer(Protocol):
 
         Raise `MissingClientCapability`.
         """
-        ...
+        return {}
 
 
 class Runner(Protocol):

@@ -41,7 +41,7 @@ from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from .carrying import OF_ONE_END, EveryMethod
-from .forwarded_request import ForwardedRequest
+from .forwarded_request import ForwardedRequest, awaited
 from .forwarding import LOG, Forwarding, error_for
 from .task_carrying import (
     CarriesTasks,
@@ -81,6 +81,7 @@ class ProxyClientRuntime(ClientRuntime):
     """What everything passes by, where both sides speak the same revision."""
     stream: ListenStream | None = None
     """What all listen streams of clients share, where the bridge opens it by itself."""
+    awaited = staticmethod(awaited)
 
     def declaration(self) -> JSONObject:
         # The bridge listens for tasks by itself. Other requests declare what the client does.
@@ -225,6 +226,7 @@ class ProxyServerRuntime(ServerRuntime):
     client: ProxyClientRuntime
     carrier: TaskCarrier | None = None
     """What carries tasks, once it is known which form the server has."""
+    relating = staticmethod(relating)
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)

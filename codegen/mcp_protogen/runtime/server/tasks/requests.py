@@ -33,7 +33,7 @@ from ...rules.task_methods import CALL, LIST
 from ...storage.engine import EngineUnavailable
 from ..connection import ServerConnection
 from ..context import RequestContext
-from ..layers import Following
+from ..layers import Following, Layer
 from ..strategies import in_tasks
 from . import core_form, extension_form
 from .hosting import begin
@@ -50,12 +50,12 @@ _HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awai
 }
 
 
-class Requests:
+class Requests(Layer):
     """The part of a server in one revision that has to do with tasks."""
 
     def __init__(self, runtime: Any, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
-        self.hidden: Final = frozenset[str]() if tells_apart else frozenset({LIST})
+        self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
         self._form: Final = task_form(table.wire)
         handled = runtime.handled(table.revision)
         above = _HANDLERS[self._form].items()

@@ -2,10 +2,9 @@
 
 from ....client.tasks.calls import TaskCaller
 from ....rules.task_forms import task_form
-from ..proxies import ProxyClientRuntime, ProxyServerRuntime
-from ..task_carrying import TaskCarrier
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
+from .halves import ClientHalf, ServerHalf
 from .plain_clients import PlainClients
 
 
@@ -15,7 +14,7 @@ class TaskCarriers:
     caller = TaskCaller
 
     @staticmethod
-    def between(client: ProxyClientRuntime, server: ProxyServerRuntime) -> TaskCarrier | None:
+    def between(client: ClientHalf, server: ServerHalf) -> PlainClients | None:
         """Return what carries tasks between the two halves; None where no server has any.
 
         `client` is the half that speaks to the server, and already connected.

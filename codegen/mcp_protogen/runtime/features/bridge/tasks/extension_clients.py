@@ -32,15 +32,14 @@ from ....rpc.tasks.at_peer import state_of
 from ....rpc.tasks.outcome import error_object
 from ....rpc.tasks.task import Status
 from ....rules import task_methods as methods
-from ....rules.task_forms import RELATED_TASK, declares_tasks, tasks_declared
+from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
 from ....server.rounds import read_answer
-from ..forwarded_request import awaited
-from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 from .following import ClientStream, PolledTask
-from .forms import to_extension, with_failure, with_outcome
+from .forms import to_extension
+from .halves import ClientHalf, ServerHalf
 from .plain_clients import PlainClients
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
@@ -68,7 +67,7 @@ class _WaitingTask:
 class ExtensionClients(PlainClients):
     """Tasks as the extension has them, which a server of 2025-11-25 runs."""
 
-    def __init__(self, client: ProxyClientRuntime, server: ProxyServerRuntime) -> None:
+    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()
@@ -83,7 +82,7 @@ class ExtensionClients(PlainClients):
         tasks = server.get("tasks")
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
-            self.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
+            self.client.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
         return tasks_declared("extension", "server") if CORE_CALLS.declared_in(server) else {}
 
     async def call(
@@ -99,14 +98,14 @@ class ExtensionClients(PlainClients):
         if core_form.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
             at = f"/result/_meta/{escaped(core_form.IMMEDIATE_RESPONSE)}"
             why = "the extension has nothing for a model to be told meanwhile"
-            self.lose(methods.CALL, at, why)
+            self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
 
     # What the client asks of a task.
 
     async def state(self, id: str) -> JSONObject:
         """Return a task with what belongs to its status; raise `McpError` for an unknown one."""
-        core = await awaited(self.asked(methods.GET, taskId=id))
+        core = await self.asked(methods.GET, taskId=id)
         task = to_extension(core)
         status = Status(core["status"])
         if status in (Status.COMPLETED, Status.FAILED):
@@ -121,17 +120,18 @@ class ExtensionClients(PlainClients):
 
     async def _ended(self, id: str, status: Status, task: JSONObject) -> JSONObject:
         try:
-            result = await awaited(self.asked(methods.RESULT, NO_END, taskId=id))
+            result = await self.asked(methods.RESULT, NO_END, taskId=id)
         except McpError as error:
             if status is Status.COMPLETED:
                 raise  # it is not kept any more
-            return with_failure(task, error_object(error))
+            return {**task, "status": Status.FAILED.value, "error": error_object(error)}
         meta: JSONObject = result.pop("_meta", {})
         meta.pop(RELATED_TASK, None)
         if meta:
             result["_meta"] = meta
         plain = self.wire.read(result)
-        return with_outcome(task, plain.to_wire())
+        # An error of the tool is a result like any other ("Task Execution Errors").
+        return {**task, "status": Status.COMPLETED.value, "result": plain.to_wire()}
 
     async def _questions(self, id: str, patience: float) -> JSONObject:
         """Return the questions of a task, by key, for which its result is asked for."""
@@ -185,7 +185,7 @@ class ExtensionClients(PlainClients):
         waiting = self._waiting.get(id)
         if waiting is None:
             # Whether there is such a task, only its server knows.
-            await awaited(self.asked(methods.GET, taskId=id))
+            await self.asked(methods.GET, taskId=id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
         return self.answer(methods.UPDATE, {"resultType": "complete"})
@@ -211,16 +211,16 @@ class ExtensionClients(PlainClients):
         id: str = params.task_id
         if not _CANCELS.declared_in(self.client.peer_declared()):
             # The work may come to another end whatever a client asks for.
-            self.lose(methods.CANCEL, "", "the server cannot cancel tasks")
-            await awaited(self.asked(methods.GET, taskId=id))
+            self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
+            await self.asked(methods.GET, taskId=id)
             return self.answer(methods.CANCEL, {"resultType": "complete"})
         try:
-            await awaited(self.asked(methods.CANCEL, taskId=id))
+            await self.asked(methods.CANCEL, taskId=id)
         except McpError as error:
             if error.code != INVALID_PARAMS:
                 raise
             # The extension lets a client cancel what has ended, but not what never was.
-            await awaited(self.asked(methods.GET, taskId=id))
+            await self.asked(methods.GET, taskId=id)
         return self.answer(methods.CANCEL, {"resultType": "complete"})
 
     # Listen streams.
@@ -232,7 +232,8 @@ class ExtensionClients(PlainClients):
         self, connection: Any, request: Request[Any], ids: Collection[str]
     ) -> Following:
         found = dict[str, Follow]()
-        self.check_declared(request)
+        if not declares_tasks(request.meta):
+            raise needs_extension("Tasks are of an extension")
         stream = ClientStream(connection, request.id)
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
