@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mcp_protogen.runtime.features.bridge.bridge import BridgeBase
-from mcp_protogen.runtime.features.bridge.tasks.carriers import TaskCarriers
+from mcp_protogen.runtime.features.tasks.bridge.carriers import TaskCarriers
 
 from . import REVISIONS
 

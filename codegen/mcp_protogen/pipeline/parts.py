@@ -75,7 +75,9 @@ class ClientBase(NamedTuple):
 
 
 CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
-    "io.modelcontextprotocol/tasks": ClientBase("tasks", "client.tasks.calls", "TaskCalls"),
+    "io.modelcontextprotocol/tasks": ClientBase(
+        "tasks", "features.tasks.client.calls", "TaskCalls"
+    ),
     "io.modelcontextprotocol/ui": ClientBase(
         "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
@@ -315,7 +317,7 @@ CONTENTS: Final = (
         },
         modules=("bridge",),
     ),
-    Contents(frozenset({"bridge", "tasks"}), {"features.bridge": ("tasks",)}),
+    Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
@@ -340,35 +342,38 @@ CONTENTS: Final = (
     Contents(
         frozenset({"tasks", _ROLES}),
         {
-            "rpc.tasks": (),
             "core": ("base64url", "clocks", "files"),
+            "features.tasks": (
+                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire", "options"),
+                *("outcome", "task", "timers", "turns", "watch", "wire_task"),
+            ),
             "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
-            ("rpc.tasks.at_peer", ("TaskCancelled", "TaskState")),
-            ("rpc.tasks.options", ("TaskOptions",)),
+            ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
+            ("features.tasks.options", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
     ),
     Contents(
         frozenset({"tasks", "server"}),
-        {"server.tasks": ("requested",)},
-        (("server.tasks.requested", ("RequestedTask",)),),
+        {"features.tasks.server": ("requested",)},
+        (("features.tasks.server.requested", ("RequestedTask",)),),
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {"server": ("tasks",)},
-        (("server.tasks.tool_tasks", ("ToolTasks",)),),
+        {"features.tasks": ("server",)},
+        (("features.tasks.server.tool_tasks", ("ToolTasks",)),),
     ),
     Contents(
         frozenset({"tasks", "client"}),
-        {"client": ("tasks",)},
+        {"features.tasks": ("client",)},
         (
-            ("client.tasks.calls", ("TaskCalls",)),
-            ("client.tasks.handle", ("TaskHandle",)),
-            ("client.tasks.receiver", ("TaskReceiver",)),
+            ("features.tasks.client.calls", ("TaskCalls",)),
+            ("features.tasks.client.handle", ("TaskHandle",)),
+            ("features.tasks.client.receiver", ("TaskReceiver",)),
         ),
     ),
     Contents(

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ...rpc.tasks.board import TaskBoard
-from ...rpc.tasks.task import Task
-from ...rules.task_forms import TaskForm
-from ..base import SessionBase
+from ....rules.task_forms import TaskForm
+from ....server.base import SessionBase
+from ..board import TaskBoard
+from ..task import Task
 from .runner import TaskRunner
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
-from ....client.tasks.calls import CORE_CALLS, as_task
 from ....core.connection_errors import Disconnected
 from ....core.errors import (
     INVALID_PARAMS,
@@ -27,16 +26,17 @@ from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.method_table import Request
-from ....rpc.tasks import core_form
-from ....rpc.tasks.at_peer import state_of
-from ....rpc.tasks.outcome import error_object
-from ....rpc.tasks.task import Status
 from ....rules import task_methods as methods
 from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
 from ....server.rounds import read_answer
+from .. import core_form
+from ..at_peer import state_of
+from ..client.calls import CORE_CALLS, as_task
+from ..outcome import error_object
+from ..task import Status
 from .following import ClientStream, PolledTask
 from .forms import to_extension
 from .halves import ClientHalf, ServerHalf

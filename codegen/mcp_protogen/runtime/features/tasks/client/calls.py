@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar, Final, Unpack
 
-from ...core.errors import METHOD_NOT_FOUND, LocalError, McpError
-from ...core.json import JSONObject
-from ...core.models.base import declared
-from ...core.options import CallOptions
-from ...core.recent_names import RecentNames
-from ...core.spec import AnyRequest, Capability
-from ...core.subscriptions import Filter
-from ...rpc.peer import all_items
-from ...rpc.tasks.at_peer import TaskCancelled
-from ...rpc.tasks.on_wire import ClientsTasks
-from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
-from ..base import Caller, ClientBase, ClientConnection, ClientRuntime
+from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
+from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
+from ....core.json import JSONObject
+from ....core.models.base import declared
+from ....core.options import CallOptions
+from ....core.recent_names import RecentNames
+from ....core.spec import AnyRequest, Capability
+from ....core.subscriptions import Filter
+from ....rpc.peer import all_items
+from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
+from ..at_peer import TaskCancelled
+from ..on_wire import ClientsTasks
 from .handle import TaskHandle
 from .timing import Timing, heard_within
 from .wire import TaskWire

@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from ....client.tasks.timing import heard_within
 from ....core.errors import McpError, RequestId
 from ....core.json import JSONObject
 from ....core.models.base import validator_of
 from ....core.tasks import Signal
 from ....messages.envelope import SUBSCRIPTION_ID, members
-from ....rpc.tasks.at_peer import state_of
 from ....rules.task_methods import CHANGED
+from ..at_peer import state_of
+from ..client.timing import heard_within
 
 # Between two looks, where the server does not say how long to wait, in seconds.
 _INTERVAL: Final = 1.0

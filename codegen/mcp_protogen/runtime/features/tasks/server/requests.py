@@ -19,23 +19,23 @@ from dataclasses import replace
 from logging import getLogger
 from typing import Any, Final
 
-from ...connection import Written
-from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
-from ...core.json import JSONObject, is_object, json_text
-from ...messages.method_table import MethodTable, Request
-from ...rpc.jobs import Job
-from ...rpc.tasks.board import new_task_id
-from ...rpc.tasks.core_form import created, ttl_asked
-from ...rpc.tasks.outcome import Outcome
-from ...rpc.tasks.task import Task
-from ...rules.task_forms import TaskForm, declares_tasks, needs_extension, task_form
-from ...rules.task_methods import CALL, LIST
-from ...storage.engine import EngineUnavailable
-from ..connection import ServerConnection
-from ..context import RequestContext
-from ..layers import Following, Layer
-from ..strategies import in_tasks
-from . import core_form, extension_form
+from ....connection import Written
+from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
+from ....core.json import JSONObject, is_object, json_text
+from ....messages.method_table import MethodTable, Request
+from ....rpc.jobs import Job
+from ....rules.task_forms import TaskForm, declares_tasks, needs_extension, task_form
+from ....rules.task_methods import CALL, LIST
+from ....server.connection import ServerConnection
+from ....server.context import RequestContext
+from ....server.layers import Following, Layer
+from ....server.strategies import in_tasks
+from ....storage.engine import EngineUnavailable
+from ..board import new_task_id
+from ..core_form import created, ttl_asked
+from ..outcome import Outcome
+from ..task import Task
+from . import core_handlers, extension_form
 from .hosting import begin
 from .notifications import followed
 from .task_context import TaskConnection, TaskReply
@@ -44,7 +44,7 @@ from .working import answered, outcome_of
 _log: Final = getLogger(__name__)
 
 _HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
-    "core": core_form.HANDLERS,
+    "core": core_handlers.HANDLERS,
     "extension": extension_form.HANDLERS,
     None: {},
 }
@@ -171,7 +171,7 @@ class TaskCall:
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
         task = await self._runner.start(self._new_task(), self._work)
         if self._form == "core":
-            tell = core_form.tell(self._origin, self._runner.board, task)
+            tell = core_handlers.tell(self._origin, self._runner.board, task)
             self._origin.endpoint.tasks.start(tell)
         return task
 

@@ -8,16 +8,16 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
-from ...core.models.base import validator_of
-from ...messages.envelope import SUBSCRIPTION_ID, members
-from ...messages.method_table import Request
-from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.lifecycle import has_ended
-from ...rpc.tasks.task import Task
-from ...rules.task_methods import CHANGED
-from ..connection import ServerConnection
-from ..context import RequestContext
-from ..layers import Follow, Following
+from ....core.models.base import validator_of
+from ....messages.envelope import SUBSCRIPTION_ID, members
+from ....messages.method_table import Request
+from ....rules.task_methods import CHANGED
+from ....server.connection import ServerConnection
+from ....server.context import RequestContext
+from ....server.layers import Follow, Following
+from ..board import TaskBoard, UnknownTask
+from ..lifecycle import has_ended
+from ..task import Task
 from .extension_form import detailed
 from .hosting import begin
 

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ....client.tasks.calls import TaskCaller
-from ....client.tasks.wire import TaskWire
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.extensions import EXTENSIONS
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
-from ....rpc.tasks.at_peer import TaskCancelled
 from ....rules.task_forms import TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
+from ..at_peer import TaskCancelled
+from ..client.calls import TaskCaller
+from ..client.wire import TaskWire
 from .halves import ClientHalf, ServerHalf
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ...core.json import JSONObject
-from ...messages.method_table import MethodTable
-from ...rpc.tasks.on_wire import ServersTasks
-from ...rules.task_methods import RESULT, TASK_METHODS
-from ..connection import ServerState
+from ....core.json import JSONObject
+from ....messages.method_table import MethodTable
+from ....rules.task_methods import RESULT, TASK_METHODS
+from ....server.connection import ServerState
+from ..on_wire import ServersTasks
 from .hosting import begin, check_form
 from .requests import Requests
 

@@ -1,7 +1,7 @@
 """What carries tasks between a client and a server, by the forms of them that both have."""
 
-from ....client.tasks.calls import TaskCaller
 from ....rules.task_forms import task_form
+from ..client.calls import TaskCaller
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
 from .halves import ClientHalf, ServerHalf

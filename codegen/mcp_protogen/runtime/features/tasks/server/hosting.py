@@ -1,22 +1,22 @@
 """The one runner of an application, what it keeps tasks in, and how it runs one again."""
 
-from ...core.http_request import Principal
-from ...core.json import JSONObject
-from ...messages.envelope import meta_in
-from ...messages.jsonrpc import Call
-from ...messages.method_table import Request
-from ...rpc.jobs import Job
-from ...rpc.tasks.board import TaskBoard
-from ...rpc.tasks.options import TaskOptions
-from ...rpc.tasks.outcome import Outcome
-from ...rpc.tasks.task import Task
-from ...rules.handlers import Handlers, generated_class
-from ...rules.task_forms import task_form
-from ...storage.engine import TaskStore
-from ...storage.memory_tasks import MemoryTaskStore
-from ...translation.revision_view import optional_module
-from ..connection import ServerState
-from ..strategies import in_tasks
+from ....core.http_request import Principal
+from ....core.json import JSONObject
+from ....messages.envelope import meta_in
+from ....messages.jsonrpc import Call
+from ....messages.method_table import Request
+from ....rpc.jobs import Job
+from ....rules.handlers import Handlers, generated_class
+from ....rules.task_forms import task_form
+from ....server.connection import ServerState
+from ....server.strategies import in_tasks
+from ....storage.engine import TaskStore
+from ....storage.memory_tasks import MemoryTaskStore
+from ....translation.revision_view import optional_module
+from ..board import TaskBoard
+from ..options import TaskOptions
+from ..outcome import Outcome
+from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
 from .working import outcome_of

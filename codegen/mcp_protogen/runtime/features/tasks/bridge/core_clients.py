@@ -12,24 +12,24 @@ from math import inf
 from typing import Any, Final
 
 from ....client.base import Work
-from ....client.tasks.handle import TaskHandle
 from ....core.errors import INVALID_PARAMS, InvalidParams, McpError
 from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
-from ....rpc.tasks import core_form
-from ....rpc.tasks.at_peer import TaskCancelled
-from ....rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
-from ....rpc.tasks.options import TaskOptions
-from ....rpc.tasks.outcome import Outcome
-from ....rpc.tasks.task import Status, Task
 from ....rules import task_methods as methods
 from ....rules.task_forms import TASKS_EXTENSION, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
+from .. import core_form
+from ..at_peer import TaskCancelled
+from ..board import TaskBoard, UnknownTask, new_task_id
+from ..client.handle import TaskHandle
+from ..options import TaskOptions
+from ..outcome import Outcome
+from ..task import Status, Task
 from .forms import to_core
 from .halves import ClientHalf, ServerHalf
 from .plain_clients import EXTENSION, PlainClients

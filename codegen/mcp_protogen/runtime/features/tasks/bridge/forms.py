@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ....core.json import JSONObject, is_object
-from ....rpc.tasks.outcome import text_of
-from ....rpc.tasks.task import Status
+from ..outcome import text_of
+from ..task import Status
 
 _SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
 
