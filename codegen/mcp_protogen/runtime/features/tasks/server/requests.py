@@ -31,6 +31,8 @@ from ....server.context import RequestContext
 from ....server.layers import Following, Layer
 from ....server.strategies import in_tasks
 from ....storage.engine import EngineUnavailable
+from ....toolkit.offers import ToolkitRuntime
+from ....toolkit.task_options import TaskMode
 from ..board import new_task_id
 from ..core_form import created, ttl_asked
 from ..outcome import Outcome
@@ -53,7 +55,7 @@ _HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awai
 class Requests(Layer):
     """The part of a server in one revision that has to do with tasks."""
 
-    def __init__(self, runtime: Any, table: MethodTable, tells_apart: bool) -> None:
+    def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
         self._form: Final = task_form(table.wire)
@@ -111,7 +113,7 @@ class Requests(Layer):
             return self._form if is_object(request.raw.get("task")) else None
         return self._form if declares_tasks(request.meta) else None
 
-    def _check(self, mode: Any, wanted: TaskForm | None, request: Request[Any]) -> None:
+    def _check(self, mode: TaskMode | None, wanted: TaskForm | None, request: Request[Any]) -> None:
         """Raise the error for a call that cannot be as it is."""
         name = request.raw.get("name")
         if wanted == "core" and mode is None:
@@ -135,7 +137,7 @@ def _reached(request: Request[Any]) -> Generator[None, None, None]:
         raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
 
 
-def written(task: Task, mode: Any) -> Written:
+def written(task: Task, mode: TaskMode) -> Written:
     """Return the result that stands for a task, as it is on the wire."""
     if task.form == "core":
         result = created(task, mode.immediate_response)
@@ -153,7 +155,7 @@ class TaskCall:
         context: RequestContext,
         request: Request[Any],
         form: TaskForm,
-        mode: Any,
+        mode: TaskMode,
     ) -> None:
         self._runner = begin(origin.state)
         self._origin = context

@@ -1,11 +1,10 @@
 """Tools of a server whose calls may be tasks: all that its toolkit has to know of them."""
 
-from typing import Any
-
 from ....core.json import JSONObject
 from ....messages.method_table import MethodTable
 from ....rules.task_methods import RESULT, TASK_METHODS
 from ....server.connection import ServerState
+from ....toolkit.offers import ToolkitRuntime
 from ..on_wire import ServersTasks
 from .hosting import begin, check_form
 from .requests import Requests
@@ -16,7 +15,7 @@ class ToolTasks(ServersTasks):
 
     methods = TASK_METHODS
 
-    def __init__(self, runtime: Any) -> None:
+    def __init__(self, runtime: ToolkitRuntime) -> None:
         super().__init__(self._support)
         self._runtime = runtime
 
@@ -36,5 +35,5 @@ class ToolTasks(ServersTasks):
         return Requests(self._runtime, table, tells_apart)
 
     def _support(self, name: str) -> str | None:
-        tool: Any = self._runtime.lists["tools"].get(name)
-        return None if tool is None or tool.task is None else str(tool.task.support())
+        tool = self._runtime.lists["tools"].get(name)
+        return None if tool is None or tool.task is None else tool.task.support()
