@@ -502,18 +502,20 @@ class ListenStreams:
         id, endpoint = request.id, self._connection.endpoint
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
-        asked = Filter.of(request.params.notifications.to_wire())
-        wanted = asked.honoured(declared)
-        listeners.add(id, wanted._replace(tasks=asked.tasks))
+        layer = self._connection.bound_server.layer
+        asked = request.params.notifications.to_wire()
+        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).honoured(declared)
+        listeners.add(id, wanted)
         end = self._ends[id] = get_running_loop().create_future()
         following = list[Task[None]]()
         try:
-            tasks = await self._followed(request, asked.tasks)
-            wanted = await self._watch(wanted)
-            wanted = wanted._replace(tasks=frozenset(tasks))
+            found: Following = {}
+            if layer is not None and wanted.ids:
+                found = await layer.followed(self._connection, request, wanted.ids)
+            wanted = await self._watch(wanted._replace(ids=frozenset(found)))
             listeners.narrow(id, wanted)
             await self._acknowledge(id, wanted)
-            following += [endpoint.tasks.start(follow()) for follow in tasks.values()]
+            following += [endpoint.tasks.start(follow()) for follow in found.values()]
             await end
         finally:
             for one in following:
@@ -522,12 +524,6 @@ class ListenStreams:
             del self._ends[id]
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
-
-    async def _followed(self, request: Request[Any], ids: frozenset[str]) -> Following:
-        layer = self._connection.bound_server.layer
-        if layer is None or not ids:
-            return {}
-        return await layer.followed(self._connection, request, ids)
 
     async def _acknowledge(self, id: RequestId, honoured: Filter) -> None:
         endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}

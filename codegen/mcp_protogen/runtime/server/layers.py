@@ -20,6 +20,8 @@ class Layer(Protocol):
     """What answers further methods, by wire name, above the handlers of the server."""
     hidden: Collection[str] = ()
     """The methods that nobody is answered."""
+    ids_member: str = ""
+    """The member of the filter of a listen stream with the ids of what `followed` follows."""
 
     def declared(self, declared: JSONObject, /) -> JSONObject:
         """Return what the server declares, given its capabilities without the layer."""

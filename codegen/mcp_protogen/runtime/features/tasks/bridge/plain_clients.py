@@ -8,7 +8,7 @@ from ....core.extensions import EXTENSIONS
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
-from ....rules.task_forms import TASKS_EXTENSION
+from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..at_peer import TaskCancelled
@@ -24,6 +24,8 @@ class PlainClients(Layer):
 
     A server that refuses such a call is asked for a task, which the bridge waits for.
     """
+
+    ids_member = TASK_IDS
 
     def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
         self.client: Final = client

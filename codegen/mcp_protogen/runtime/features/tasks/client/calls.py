@@ -15,8 +15,8 @@ from ....core.models.base import declared
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import AnyRequest, Capability
-from ....core.subscriptions import Filter
 from ....rpc.peer import all_items
+from ....rules.task_forms import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
@@ -228,8 +228,8 @@ class TaskCalls(ClientBase):
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
         if spec is None or caller.wire.form != "extension":
             raise LocalError("there are no listen streams of tasks here")
-        ids = frozenset(one.id for one in handles if one.id is not None)
-        wanted = spec.params(notifications=Filter(tasks=ids).to_wire())
+        ids = {one.id for one in handles if one.id is not None}
+        wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
         await self.request(spec, wanted)
 
     def task(self, stored: Mapping[str, Any]) -> TaskHandle:

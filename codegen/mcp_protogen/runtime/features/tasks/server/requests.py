@@ -24,7 +24,7 @@ from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ....core.json import JSONObject, is_object, json_text
 from ....messages.method_table import MethodTable, Request
 from ....rpc.jobs import Job
-from ....rules.task_forms import TaskForm, declares_tasks, needs_extension, task_form
+from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_extension, task_form
 from ....rules.task_methods import CALL, LIST
 from ....server.connection import ServerConnection
 from ....server.context import RequestContext
@@ -54,6 +54,8 @@ _HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awai
 
 class Requests(Layer):
     """The part of a server in one revision that has to do with tasks."""
+
+    ids_member = TASK_IDS
 
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
