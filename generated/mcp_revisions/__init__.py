@@ -37,15 +37,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.client.targets import (
         Connect as Connect,
     )
-    from mcp_protogen.runtime.client.tasks.calls import (
-        TaskCalls as TaskCalls,
-    )
-    from mcp_protogen.runtime.client.tasks.handle import (
-        TaskHandle as TaskHandle,
-    )
-    from mcp_protogen.runtime.client.tasks.receiver import (
-        TaskReceiver as TaskReceiver,
-    )
     from mcp_protogen.runtime.client.tool_client import (
         SyncToolClient as SyncToolClient,
         ToolClient as ToolClient,
@@ -194,6 +185,28 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.skills.serving import (
         ServesSkills as ServesSkills,
     )
+    from mcp_protogen.runtime.features.tasks.at_peer import (
+        TaskCancelled as TaskCancelled,
+        TaskState as TaskState,
+    )
+    from mcp_protogen.runtime.features.tasks.client.calls import (
+        TaskCalls as TaskCalls,
+    )
+    from mcp_protogen.runtime.features.tasks.client.handle import (
+        TaskHandle as TaskHandle,
+    )
+    from mcp_protogen.runtime.features.tasks.client.receiver import (
+        TaskReceiver as TaskReceiver,
+    )
+    from mcp_protogen.runtime.features.tasks.options import (
+        TaskOptions as TaskOptions,
+    )
+    from mcp_protogen.runtime.features.tasks.server.requested import (
+        RequestedTask as RequestedTask,
+    )
+    from mcp_protogen.runtime.features.tasks.server.tool_tasks import (
+        ToolTasks as ToolTasks,
+    )
     from mcp_protogen.runtime.features.telemetry import (
         Telemetry as Telemetry,
     )
@@ -239,13 +252,6 @@ if TYPE_CHECKING:
         OMITTED as OMITTED,
         Omitted as Omitted,
     )
-    from mcp_protogen.runtime.rpc.tasks.at_peer import (
-        TaskCancelled as TaskCancelled,
-        TaskState as TaskState,
-    )
-    from mcp_protogen.runtime.rpc.tasks.options import (
-        TaskOptions as TaskOptions,
-    )
     from mcp_protogen.runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
     )
@@ -269,9 +275,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.stdio import (
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
-    )
-    from mcp_protogen.runtime.server.tasks.requested import (
-        RequestedTask as RequestedTask,
     )
     from mcp_protogen.runtime.storage.engine import (
         EngineUnavailable as EngineUnavailable,
@@ -460,6 +463,7 @@ __all__ = [
     "ToolClient",
     "ToolError",
     "ToolFailed",
+    "ToolTasks",
     "Toolkit",
     "Translated",
     "Transport",
@@ -591,22 +595,6 @@ def __mcp_part__(name: str) -> ModuleType | None:
         from .translate import v2025_11_25__v2026_07_28
 
         return v2025_11_25__v2026_07_28
-    if name == "client.tasks.calls":
-        from mcp_protogen.runtime.client.tasks import calls
-
-        return calls
-    if name == "features.bridge.tasks.carriers":
-        from mcp_protogen.runtime.features.bridge.tasks import carriers
-
-        return carriers
-    if name == "server.tasks.hosting":
-        from mcp_protogen.runtime.server.tasks import hosting
-
-        return hosting
-    if name == "server.tasks.requests":
-        from mcp_protogen.runtime.server.tasks import requests
-
-        return requests
     return None
 
 
@@ -618,9 +606,6 @@ _MODULES = {
     "ConnectConfig": "client.config",
     "Servers": "client.config",
     "Connect": "client.targets",
-    "TaskCalls": "client.tasks.calls",
-    "TaskHandle": "client.tasks.handle",
-    "TaskReceiver": "client.tasks.receiver",
     "SyncToolClient": "client.tool_client",
     "ToolClient": "client.tool_client",
     "ToolFailed": "client.tool_results",
@@ -697,6 +682,14 @@ _MODULES = {
     "SkillFolder": "features.skills.folder",
     "read_skill": "features.skills.reading",
     "ServesSkills": "features.skills.serving",
+    "TaskCancelled": "features.tasks.at_peer",
+    "TaskState": "features.tasks.at_peer",
+    "TaskCalls": "features.tasks.client.calls",
+    "TaskHandle": "features.tasks.client.handle",
+    "TaskReceiver": "features.tasks.client.receiver",
+    "TaskOptions": "features.tasks.options",
+    "RequestedTask": "features.tasks.server.requested",
+    "ToolTasks": "features.tasks.server.tool_tasks",
     "Telemetry": "features.telemetry",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
@@ -718,9 +711,6 @@ _MODULES = {
     "run_http": "http.server.run",
     "OMITTED": "rpc.peer",
     "Omitted": "rpc.peer",
-    "TaskCancelled": "rpc.tasks.at_peer",
-    "TaskState": "rpc.tasks.at_peer",
-    "TaskOptions": "rpc.tasks.options",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
     "LifespanError": "server.lifespan",
@@ -733,7 +723,6 @@ _MODULES = {
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
-    "RequestedTask": "server.tasks.requested",
     "EngineUnavailable": "storage.engine",
     "Shared": "storage.engine",
     "MemoryEngine": "storage.memory",

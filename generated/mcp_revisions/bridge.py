@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mcp_protogen.runtime.features.bridge.bridge import BridgeBase
+from mcp_protogen.runtime.features.tasks.bridge.carriers import TaskCarriers
 
 from . import REVISIONS
 
@@ -18,3 +19,4 @@ class Bridge(BridgeBase):
     """A bridge between a client of one revision and a server of another, over any transports."""
 
     REVISIONS: ClassVar = REVISIONS
+    TASKS: ClassVar = TaskCarriers()

@@ -97,7 +97,7 @@ def _module(place: Path) -> Path | None:
 def needed(selection: Selection) -> set[Path]:
     """Return all modules to which the generated and exported ones of a package lead."""
     runtime, generated = copied_package() / "_runtime", generated_of(selection)
-    exported = {"core.revision", *(module for module, _ in selection.exports), *selection.loaded}
+    exported = {"core.revision", *(module for module, _ in selection.exports)}
     found, left = set[Path](), [runtime.joinpath(*one.split(".")) for one in exported]
     left = [_module(place) or place for place in left] + [*generated]
     while left:

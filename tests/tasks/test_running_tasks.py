@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.runtime.core.tasks import Tasks
-from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
-from mcp_protogen.runtime.rpc.tasks.task import Task
-from mcp_protogen.runtime.server.tasks.runner import TaskRunner
+from mcp_protogen.runtime.features.tasks.board import TaskBoard
+from mcp_protogen.runtime.features.tasks.server.runner import TaskRunner
+from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.storage.engine import EngineUnavailable
 from mcp_revisions import (
     REVISIONS,

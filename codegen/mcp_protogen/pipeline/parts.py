@@ -75,7 +75,9 @@ class ClientBase(NamedTuple):
 
 
 CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
-    "io.modelcontextprotocol/tasks": ClientBase("tasks", "client.tasks.calls", "TaskCalls"),
+    "io.modelcontextprotocol/tasks": ClientBase(
+        "tasks", "features.tasks.client.calls", "TaskCalls"
+    ),
     "io.modelcontextprotocol/ui": ClientBase(
         "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
@@ -92,15 +94,13 @@ class Contents(NamedTuple):
     """What belongs to a package that has everything in `when`.
 
     `runtime` has modules of the runtime by folder; none stand for the whole folder. `modules` are
-    generated ones, such as `server`, which is in the folder of each revision. `loaded` are those of
-    the runtime that the others ask the package for.
+    generated ones, such as `server`, which is in the folder of each revision.
     """
 
     when: frozenset[str]
     runtime: Mapping[str, tuple[str, ...]]
     exports: Exports = ()
     modules: tuple[str, ...] = ()
-    loaded: tuple[str, ...] = ()
 
     @property
     def places(self) -> Iterator[str]:
@@ -155,8 +155,8 @@ CONTENTS: Final = (
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
-            "rules": ("handlers", "lifecycle", "server_negotiation", "task_forms", "task_methods"),
-            "translation": ("revision_view", "task_wires", "untranslated"),
+            "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
+            "translation": ("revision_view",),
             "transports": ("base",),
         },
         (
@@ -175,8 +175,16 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "oauth_scopes", "subscriptions"),
             "server": (
-                *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
-                *("rounds", "sealed_state", "serve", "strategies", "task_serving"),
+                *(
+                    "asked_forms",
+                    "base",
+                    "connection",
+                    "context",
+                    "layers",
+                    "lifespan",
+                    "questions",
+                ),
+                *("rounds", "sealed_state", "serve", "strategies"),
             ),
         },
         (
@@ -310,14 +318,11 @@ CONTENTS: Final = (
                 *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
                 "task_carrying",
             ),
+            "rules": ("task_forms", "task_methods"),
         },
         modules=("bridge",),
     ),
-    Contents(
-        frozenset({"bridge", "tasks"}),
-        {"features.bridge": ("tasks",)},
-        loaded=("client.tasks.calls", "features.bridge.tasks.carriers"),
-    ),
+    Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
@@ -342,34 +347,38 @@ CONTENTS: Final = (
     Contents(
         frozenset({"tasks", _ROLES}),
         {
-            "rpc.tasks": (),
             "core": ("base64url", "clocks", "files"),
+            "features.tasks": (
+                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire", "options"),
+                *("outcome", "task", "timers", "turns", "watch", "wire_task"),
+            ),
+            "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
-            ("rpc.tasks.at_peer", ("TaskCancelled", "TaskState")),
-            ("rpc.tasks.options", ("TaskOptions",)),
+            ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
+            ("features.tasks.options", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
     ),
     Contents(
         frozenset({"tasks", "server"}),
-        {"server.tasks": ("requested",)},
-        (("server.tasks.requested", ("RequestedTask",)),),
+        {"features.tasks.server": ("requested",)},
+        (("features.tasks.server.requested", ("RequestedTask",)),),
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {"server": ("tasks",)},
-        loaded=("server.tasks.hosting", "server.tasks.requests"),
+        {"features.tasks": ("server",)},
+        (("features.tasks.server.tool_tasks", ("ToolTasks",)),),
     ),
     Contents(
         frozenset({"tasks", "client"}),
-        {"client": ("tasks",)},
+        {"features.tasks": ("client",)},
         (
-            ("client.tasks.calls", ("TaskCalls",)),
-            ("client.tasks.handle", ("TaskHandle",)),
-            ("client.tasks.receiver", ("TaskReceiver",)),
+            ("features.tasks.client.calls", ("TaskCalls",)),
+            ("features.tasks.client.handle", ("TaskHandle",)),
+            ("features.tasks.client.receiver", ("TaskReceiver",)),
         ),
     ),
     Contents(
@@ -508,11 +517,6 @@ class Selection(NamedTuple):
     def modules(self) -> frozenset[str]:
         """The generated modules; those of a revision without its folder."""
         return frozenset(module for one in self._contents for module in one.modules)
-
-    @property
-    def loaded(self) -> frozenset[str]:
-        """The modules of the runtime that others ask the package for."""
-        return frozenset(module for one in self._contents for module in one.loaded)
 
     def has_runtime(self, module: str) -> bool:
         """Return whether a module of the runtime, or the folder of one, is in the package."""

@@ -222,7 +222,11 @@ def shared_modules(
         ("translate.adapters", "translate/adapters.py", templates.ADAPTERS),
     ):
         if module in selection.modules:
-            context: SharedContext = {"client": client, "runtime": renderer.runtime_in(path)}
+            context: SharedContext = {
+                "client": client,
+                "tasks": "tasks" in selection.parts,
+                "runtime": renderer.runtime_in(path),
+            }
             yield _rendered(path, template, context, renderer)
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
@@ -248,7 +252,7 @@ def package_modules(
         "runtime_exports": selection.exports,
         "package_exported": sorted(["REVISIONS", "load", *there, *exports, *instances]) + modules,
         "instances": instances,
-        "parts": _parts(modules, selection, runtime),
+        "parts": _parts(modules, selection),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     yield _rendered("__init__.py", templates.PACKAGE, context, renderer)
@@ -261,15 +265,12 @@ def package_modules(
         yield _rendered("app.py", templates.APPS, apps, renderer)
 
 
-def _parts(revisions: Sequence[str], selection: Selection, runtime: str) -> dict[str, str]:
+def _parts(revisions: Sequence[str], selection: Selection) -> dict[str, str]:
     """Return what each module that the runtime asks for is imported from, by its place."""
     modules = ["adapters"] if "translate.adapters" in selection.modules else []
     if "translate" in selection.modules:
         modules += map("__".join, combinations(revisions, 2))
-    folders = {f"translate.{module}": ".translate" for module in modules}
-    return folders | {
-        name: f"{runtime}.{name.rpartition('.')[0]}" for name in sorted(selection.loaded)
-    }
+    return {f"translate.{module}": ".translate" for module in modules}
 
 
 def fixed_files(

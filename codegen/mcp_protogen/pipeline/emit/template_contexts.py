@@ -181,6 +181,8 @@ class SharedContext(TypedDict):
     """What the module imports the runtime from."""
     client: bool
     """Whether the package has clients."""
+    tasks: bool
+    """Whether it has tasks."""
 
 
 class TranslationContext(TypedDict):

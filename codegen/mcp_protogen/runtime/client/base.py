@@ -36,6 +36,7 @@ from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from ..rules.wire_features import WireFeature
 from ..translation.revision_view import RevisionView
 from ..transports.base import Held, Received, Unanswered, messages_in
 from .cache import Cache
@@ -231,8 +232,9 @@ class Caller(Protocol):
     def notified(self, method: str, params: Any) -> None:
         """Take note of a notification."""
 
-    def note_tools(self, tools: Sequence[Any]) -> None:
-        """Take note of tools as a server of another revision lists them."""
+    def wire_feature(self) -> WireFeature:
+        """Return what it says on the wire of the connection."""
+        ...
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         """Make a call, by `ClientRuntime.request`, and return its result."""
@@ -352,12 +354,8 @@ class ClientRuntime(HandlerSet):
         if self.caller is not None:
             self.caller.notified(method, params)
 
-    def has_tasks(self) -> bool:
-        return self.caller is not None
-
-    def note_tools(self, tools: Sequence[Any]) -> None:
-        if self.caller is not None:
-            self.caller.note_tools(tools)
+    def wire_feature(self) -> WireFeature | None:
+        return None if self.caller is None else self.caller.wire_feature()
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._notify(spec, params)

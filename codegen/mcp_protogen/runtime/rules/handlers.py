@@ -17,6 +17,7 @@ from ..core.spec import AnyRequest, NotificationSpec, Role
 from ..messages.extended_table import ExtendedTable
 from ..messages.method_table import MethodTable
 from . import capabilities
+from .wire_features import WireFeature
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
 
@@ -79,19 +80,9 @@ class HandlerSet:
         """Return the part of the declaration for peers of another revision."""
         return self.declaration()
 
-    def has_tasks(self) -> bool:
-        """Return whether tool calls may become tasks: at this server, or made by this client."""
-        return False
-
-    def task_support(self, tool: str) -> str | None:
-        """Return how a tool stands to tasks, in the words of 2025-11-25; None for "forbidden".
-
-        (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation")
-        """
+    def wire_feature(self) -> WireFeature | None:
+        """Return what the object has besides on the wire of any revision."""
         return None
-
-    def note_tools(self, tools: Sequence[Any]) -> None:
-        """Take note of what a server of another revision lists, as it came."""
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""

@@ -23,6 +23,9 @@ TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 """The member of `_meta` that names the task of a message (2025-11-25, basic/utilities/tasks)."""
 
+TASK_IDS: Final = "taskIds"
+"""The member of the filter of a listen stream (extension, "Task Status Notifications")."""
+
 _CORE: Final = "tasks"
 
 TASK_MEMBERS: Final = (_CORE, EXTENSIONS)

@@ -21,9 +21,9 @@ from ..rpc.peer import Peer
 from ..rules.handlers import Handlers, HandlerSet, extended_by, generated_class, runtime_of
 from .asked_forms import check_forms
 from .context import OpenConnection, Relay, RequestContext, SessionSwitches
+from .layers import Layer
 from .lifespan import Lifespan
 from .rounds import Inputs
-from .task_serving import TaskMode, TaskRequests
 
 T = TypeVar("T")
 SessionT = TypeVar("SessionT")
@@ -66,23 +66,19 @@ class ServerRuntime(HandlerSet):
             raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
         return self.lifespan.state
 
-    def task_requests(self, table: MethodTable) -> TaskRequests | None:
-        """Return what makes tasks of requests of clients of a revision, if anything may be one."""
+    def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
+        """Return what stands around requests of clients of a revision.
+
+        `tells_apart` says whether requests come from one client, or say who sends them.
+        """
         return None
 
     def begin(self, state: Any) -> None:
-        """Begin to serve, and to run tasks if there may be any.
+        """Begin to serve, and what works beside requests.
 
         `state` is what the connections of the application share. Raise `TypeError` or `ValueError`
         for what cannot be served.
         """
-
-    async def task_mode(self, params: Mapping[str, Any], session: "SessionBase") -> TaskMode | None:
-        """Return how the tool that a call names becomes a task; None if the session has no such.
-
-        `params` are as they came.
-        """
-        return None
 
     def parts(self) -> Iterator["ServerBase[Any]"]:
         """Yield the server, and all that is mounted in it."""

@@ -5,7 +5,7 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 """
 
 from asyncio import Future, Task, current_task, get_running_loop
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
-from ..core.json import JSONObject, is_object, json_text
+from ..core.json import JSONObject, json_text
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -39,15 +39,14 @@ from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
-from ..rules import task_methods
 from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
 from .context import Relay, RequestContext, SessionSwitches
+from .layers import Following, Host, Layer
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
-from .task_serving import FollowedTask, TaskHost, TaskRequests
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
@@ -56,8 +55,8 @@ class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
 
     __slots__ = (
-        *("audience", "changes", "declared", "handlers", "middleware", "needs"),
-        *("runtime", "server", "session_hooks", "signature", "strategies", "tasks", "view"),
+        *("audience", "changes", "declared", "handlers", "layer", "middleware", "needs"),
+        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
     )
 
     def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
@@ -68,17 +67,12 @@ class BoundServer:
         self.runtime: Final = own
         self.handlers: Mapping[str, Handler] = own.bound(revision)
         """By wire name."""
-        self.tasks: TaskRequests | None = own.task_requests(view.table)
-        """What makes tasks of requests, if something on the server may be one."""
-        if self.tasks is not None:
-            hidden = frozenset[str]() if tells_apart else frozenset({task_methods.LIST})
-            self.handlers = _Layered(self.handlers, self.tasks.handlers, hidden)
         declaration = view.declaration()
-        if self.tasks is not None and not tells_apart:
-            # Who cannot be told from others is not shown what there is (2025-11-25,
-            # basic/utilities/tasks, "Task Isolation and Access Control").
-            self.view = replace(view, declared=_without_list(view.declared))
-            declaration = _without_list(declaration)
+        self.layer: Layer | None = own.layer(view.table, tells_apart)
+        if self.layer is not None:
+            self.handlers = _Layered(self.handlers, self.layer)
+            self.view = replace(view, declared=self.layer.declared(view.declared))
+            declaration = self.layer.declared(declaration)
         self.middleware = own.middleware()
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
@@ -141,15 +135,13 @@ class BoundServer:
 
 
 class _Layered(Mapping[str, Handler]):
-    """Handlers with others above them, and some `hidden`.
+    """Handlers with those of a layer above them, which hides some.
 
     Those of a bridge are not copied: they also handle methods that they do not list.
     """
 
-    def __init__(
-        self, below: Mapping[str, Handler], above: Mapping[str, Handler], hidden: frozenset[str]
-    ) -> None:
-        self._below, self._above, self._hidden = below, above, hidden
+    def __init__(self, below: Mapping[str, Handler], layer: Layer) -> None:
+        self._below, self._above, self._hidden = below, layer.handlers, layer.hidden
 
     def __getitem__(self, method: str) -> Handler:
         if method in self._hidden:
@@ -157,25 +149,18 @@ class _Layered(Mapping[str, Handler]):
         return (self._above if method in self._above else self._below)[method]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({*self._below, *self._above} - self._hidden)
+        return iter({*self._below, *self._above} - {*self._hidden})
 
     def __len__(self) -> int:
         return len([*self])
-
-
-def _without_list(declared: JSONObject) -> JSONObject:
-    tasks = declared.get("tasks")
-    if not is_object(tasks):
-        return declared
-    return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
 
 
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
     __slots__ = (
-        *("_bound_servers", "_views", "ids", "network", "offer", "options"),
-        *("relay", "seal", "task_host", "tasks", "tells_apart"),
+        *("_bound_servers", "_views", "host", "ids", "network", "offer", "options"),
+        *("relay", "seal", "tasks", "tells_apart"),
     )
 
     def __init__(
@@ -189,7 +174,7 @@ class ServerState:
         """What connections go over, if their transport says."""
         self.relay: Relay | None = None
         """What carries changes to connections, if other processes have some of them."""
-        self.task_host = TaskHost()
+        self.host = Host()
         self.tells_apart = True
         """Whether requests come from one client, or say who sends them."""
         self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
@@ -245,7 +230,7 @@ class ServerConnection:
         connection.ids = state.ids
         self.strategies = bound_server.strategies
         self.answer_to: Serve = self.serve
-        """Gives the result of a request that is no task."""
+        """Gives the result of a request, within the layer."""
         notified: OnNotification = self._on_notification
         if bound_server.middleware:
             self.answer_to, notified = self._serve_through, self._notify_through
@@ -267,8 +252,8 @@ class ServerConnection:
 
     def outermost(self) -> Serve:
         """Return what gives the result of any request."""
-        tasks = self.bound_server.tasks
-        return self.answer_to if tasks is None else partial(tasks.serve, self)
+        layer = self.bound_server.layer
+        return self.answer_to if layer is None else partial(layer.serve, self)
 
     def context(self, request: Request[Any], reply: Reply) -> RequestContext:
         return RequestContext(self, request, reply)
@@ -517,18 +502,20 @@ class ListenStreams:
         id, endpoint = request.id, self._connection.endpoint
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
-        asked = Filter.of(request.params.notifications.to_wire())
-        wanted = asked.honoured(declared)
-        listeners.add(id, wanted._replace(tasks=asked.tasks))
+        layer = self._connection.bound_server.layer
+        asked = request.params.notifications.to_wire()
+        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).honoured(declared)
+        listeners.add(id, wanted)
         end = self._ends[id] = get_running_loop().create_future()
         following = list[Task[None]]()
         try:
-            tasks = await self._followed(request, asked.tasks)
-            wanted = await self._watch(wanted)
-            wanted = wanted._replace(tasks=frozenset(one.id for one in tasks))
+            found: Following = {}
+            if layer is not None and wanted.ids:
+                found = await layer.followed(self._connection, request, wanted.ids)
+            wanted = await self._watch(wanted._replace(ids=frozenset(found)))
             listeners.narrow(id, wanted)
             await self._acknowledge(id, wanted)
-            following += [endpoint.tasks.start(one.follow()) for one in tasks]
+            following += [endpoint.tasks.start(follow()) for follow in found.values()]
             await end
         finally:
             for one in following:
@@ -537,12 +524,6 @@ class ListenStreams:
             del self._ends[id]
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
-
-    async def _followed(self, request: Request[Any], ids: frozenset[str]) -> Sequence[FollowedTask]:
-        tasks = self._connection.bound_server.tasks
-        if tasks is None or not ids:
-            return ()
-        return await tasks.followed(self._connection, request, ids)
 
     async def _acknowledge(self, id: RequestId, honoured: Filter) -> None:
         endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}

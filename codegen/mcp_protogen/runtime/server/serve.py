@@ -161,7 +161,7 @@ async def _close(
         drain = state.options.drain
         await together(
             [connection.endpoint.close(drain) for connection in router.connections]
-            + [state.task_host.close(drain)]
+            + [state.host.close(drain)]
         )
         within = drain
     finally:

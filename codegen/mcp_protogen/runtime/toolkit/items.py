@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from inspect import getattr_static, getdoc, isawaitable, iscoroutinefunction, isroutine, unwrap
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -42,8 +42,10 @@ from .functions import (
 from .media import Media
 from .results import NotJsonResult, UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several, text_block
-from .task_options import task_mode, task_support
 from .uri_templates import UriTemplate
+
+if TYPE_CHECKING:
+    from .task_options import TaskMode
 
 _log: Final = getLogger(__name__)
 
@@ -90,7 +92,11 @@ class Item(ABC):
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
             raise TypeError(f"{where}: enabled is True, False or a function of the session")
         self.tags = frozenset(tags)
-        self.task = task_mode(self.options, where)
+        self.task: TaskMode | None = None
+        if "task" in self.options:
+            from .task_options import task_mode
+
+            self.task = task_mode(self.options, where)
         self.scopes = checked_scopes(self.options.get("scopes", ()), where)
         # Where arguments have no descriptions of their own, the docstring is left as it is.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
@@ -196,9 +202,9 @@ class Tool(Item):
             # Over HTTP, clients would have to leave such a tool out of the list.
             raise ValueError(f"{self.signature.where}: the input schema at {error}") from error
         output = self._output.schema
-        support = task_support(self.task)
+        execution = None if self.task is None else {"taskSupport": self.task.support()}
         self.listed = self.entry(
-            name=self.key, inputSchema=schema, outputSchema=output, execution=support
+            name=self.key, inputSchema=schema, outputSchema=output, execution=execution
         )
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..core.errors import McpError
 from ..core.json import is_array, is_object
@@ -21,11 +21,13 @@ from ..server.connection import subscription
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
 from ..server.strategies import Strategy, strategies
-from ..server.task_serving import NO_TASK, TaskMode
 from ..translation.revision_view import adapters_of
 from .items import COMPLETE, Item
 from .links import Link, MountedConnection, MountedContext
 from .revision_models import LISTS
+
+if TYPE_CHECKING:
+    from .task_options import TaskMode
 
 SUBSCRIPTIONS: Final = ("resources/subscribe", "resources/unsubscribe")
 
@@ -145,7 +147,7 @@ class Offered:
     tags: Collection[str] = ()
     enabled: bool = True
     scopes: frozenset[str] = NO_SCOPES
-    task: TaskMode = NO_TASK
+    task: "TaskMode | None" = None
 
     async def answer(self, _: object, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a request that is about it."""

@@ -15,10 +15,9 @@ from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import page
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, merged
-from ..rules.task_methods import TASK_METHODS
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
-from ..server.task_serving import TaskMode, TaskRequests
+from ..server.layers import Layer
 from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
@@ -36,7 +35,6 @@ from .mounts import (
 )
 from .remote_mounts import RemoteMount
 from .revision_models import LISTS, revision_models
-from .task_options import task_support, tasks_module
 from .threads import Threads
 from .visibility import Selection, Switches, Visibility
 
@@ -459,48 +457,47 @@ class ToolkitRuntime(ServerRuntime):
 
     def has_tasks(self) -> bool:
         """Return whether a call of a tool may be worked on as a task."""
-        return self._makes_tasks() or any(mount.has_tasks() for mount in self.mounts)
+        return self.makes_tasks() or any(mount.has_tasks() for mount in self.mounts)
 
-    def _makes_tasks(self) -> bool:
-        return any(tool.task.choice for tool in self.registered["tools"].values())
+    def makes_tasks(self) -> bool:
+        return any(tool.task for tool in self.registered["tools"].values())
 
-    def task_support(self, tool: str) -> str | None:
-        found = self.lists["tools"].get(tool)
-        support = None if found is None else task_support(found.task)
-        return None if support is None else cast(str, support["taskSupport"])
+    def wire_feature(self) -> Any:
+        """Return what the package has for tools with tasks, if there are any.
 
-    def task_requests(self, table: MethodTable) -> TaskRequests | None:
+        Where it was made without the part, this says so.
+        """
         if not self.has_tasks():
             return None
-        made: TaskRequests = tasks_module(self.owner, "requests").Requests(self, table)
-        return made
+        return package_of(type(self.owner)).ToolTasks(self)
+
+    def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
+        tasks = self.wire_feature()
+        return None if tasks is None else cast(Layer, tasks.layer(table, tells_apart))
 
     def begin(self, state: Any) -> None:
         for part in self.parts():
             # Those of remote servers are none of ours.
             if isinstance(part.__mcp_runtime__, ToolkitRuntime):
                 part.__mcp_runtime__._check_offered()
-        if self._makes_tasks():
-            tasks_module(self.owner, "hosting").check_form(self.owner)
-        if self.has_tasks():
-            tasks_module(self.owner, "hosting").begin(state)
+        if tasks := self.wire_feature():
+            tasks.begin(state)
 
-    async def task_mode(self, params: Mapping[str, Any], session: SessionBase) -> TaskMode | None:
+    async def called(
+        self, params: Mapping[str, Any], session: SessionBase
+    ) -> Item | Offered | None:
+        """Return the tool that a call names, if the session has it; `params` are as they came."""
         for kind, key in named_in(_CALL, params):
-            found = self.lists[kind].get(key) or await self.find(_CALL, kind, key, session)
-            return None if found is None else found.task
+            return self.lists[kind].get(key) or await self.find(_CALL, kind, key, session)
         return None
 
     def declaration(self) -> JSONObject:
-        declared = super().declaration()
-        if self.has_tasks() and "tasks/result" in self.owner.TABLE.requests:
-            # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
-            return merged({"tasks": {"requests": {"tools": {"call": {}}}}}, declared)
-        return declared
+        declared, tasks = super().declaration(), self.wire_feature()
+        return declared if tasks is None else merged(tasks.declaration(), declared)
 
     def answered(self, revision: str | None = None) -> frozenset[str]:
-        found = super().answered(revision)
-        return found | TASK_METHODS if self.has_tasks() else found
+        found, tasks = super().answered(revision), self.wire_feature()
+        return found if tasks is None else found | tasks.methods
 
     def offers(self, field: str) -> bool:
         return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)

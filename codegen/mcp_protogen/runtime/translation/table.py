@@ -22,8 +22,8 @@ from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
+from ..rules.wire_features import NOTHING, Untranslated
 from .translator import Run, translator
-from .untranslated import NOTHING, Untranslated
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -22,7 +22,7 @@ from mcp_protogen.runtime.core.errors import (
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.strays import EXPECTED, MEANWHILE
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
-from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
+from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled
 
 NO_CONNECTION: Final = "no-connection"
 REQUEST_TIMEOUT: Final = "request-timeout"

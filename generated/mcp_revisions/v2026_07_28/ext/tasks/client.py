@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Unpack
 
-from mcp_protogen.runtime.client.tasks.calls import TaskCalls
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.features.tasks.client.calls import TaskCalls
 
 from . import methods
 from . import models as m

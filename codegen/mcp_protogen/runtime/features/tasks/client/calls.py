@@ -8,17 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar, Final, Unpack
 
-from ...core.errors import METHOD_NOT_FOUND, LocalError, McpError
-from ...core.json import JSONObject
-from ...core.models.base import declared
-from ...core.options import CallOptions
-from ...core.recent_names import RecentNames
-from ...core.spec import AnyRequest, Capability
-from ...core.subscriptions import Filter
-from ...rpc.peer import all_items
-from ...rpc.tasks.at_peer import TaskCancelled
-from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
-from ..base import Caller, ClientBase, ClientConnection, ClientRuntime
+from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
+from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
+from ....core.json import JSONObject
+from ....core.models.base import declared
+from ....core.options import CallOptions
+from ....core.recent_names import RecentNames
+from ....core.spec import AnyRequest, Capability
+from ....rpc.peer import all_items
+from ....rules.task_forms import TASK_IDS
+from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
+from ..at_peer import TaskCancelled
+from ..on_wire import ClientsTasks
 from .handle import TaskHandle
 from .timing import Timing, heard_within
 from .wire import TaskWire
@@ -124,7 +125,10 @@ class TaskCaller:
             self._supports, self._changes = RecentNames(), self._runtime.tool_lists_changed
         return self._supports.get(name)
 
-    def note_tools(self, tools: Sequence[Any]) -> None:
+    def wire_feature(self) -> ClientsTasks:
+        return ClientsTasks(self._note_tools)
+
+    def _note_tools(self, tools: Sequence[Any]) -> None:
         """Learn from a list of tools as it came, where those of the client cannot say it."""
         for tool in tools:
             support = tool.get("execution", {}).get("taskSupport", "forbidden")
@@ -132,7 +136,7 @@ class TaskCaller:
 
     def _learn(self, listed: Any) -> None:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
-            return  # its entries came through `note_tools`
+            return  # its entries came through `_note_tools`
         for tool in listed.tools:
             support = declared(declared(tool, "execution"), "task_support") or "forbidden"
             self._supports.learn(tool.name, support, None)
@@ -224,8 +228,8 @@ class TaskCalls(ClientBase):
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
         if spec is None or caller.wire.form != "extension":
             raise LocalError("there are no listen streams of tasks here")
-        ids = frozenset(one.id for one in handles if one.id is not None)
-        wanted = spec.params(notifications=Filter(tasks=ids).to_wire())
+        ids = {one.id for one in handles if one.id is not None}
+        wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
         await self.request(spec, wanted)
 
     def task(self, stored: Mapping[str, Any]) -> TaskHandle:

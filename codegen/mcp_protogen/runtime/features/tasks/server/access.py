@@ -2,18 +2,17 @@
 
 from typing import Any
 
-from ...rpc.tasks.board import TaskBoard
-from ...rpc.tasks.task import Task
-from ...rules.task_forms import TaskForm
-from ..base import SessionBase
+from ....rules.task_forms import TaskForm
+from ....server.base import SessionBase
+from ..board import TaskBoard
+from ..task import Task
 from .runner import TaskRunner
 
 
 def board_of(session: SessionBase) -> TaskBoard:
     """Return the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
-    runner = connection.state.task_host.runner
-    assert isinstance(runner, TaskRunner)
+    runner: TaskRunner = connection.state.host.runner
     return runner.board
 
 

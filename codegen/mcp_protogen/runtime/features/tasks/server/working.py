@@ -4,11 +4,11 @@ from asyncio import CancelledError, current_task
 from collections.abc import Awaitable
 from typing import Any
 
-from ...core.errors import LocalError
-from ...core.json import read_json
-from ...rpc.jobs import Job
-from ...rpc.tasks.outcome import Outcome
-from ..serve import entered
+from ....core.errors import LocalError
+from ....core.json import read_json
+from ....rpc.jobs import Job
+from ....server.serve import entered
+from ..outcome import Outcome
 from .task_context import TaskConnection
 
 

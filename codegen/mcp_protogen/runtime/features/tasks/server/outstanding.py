@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-from ...core.json import JSONObject
-from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.lifecycle import TaskEnded, answered, has_ended
-from ...rpc.tasks.task import Task
+from ....core.json import JSONObject
+from ..board import TaskBoard, UnknownTask
+from ..lifecycle import TaskEnded, answered, has_ended
+from ..task import Task
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 """Puts a question of a task to the client, and returns the answer."""

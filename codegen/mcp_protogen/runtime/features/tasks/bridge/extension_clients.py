@@ -6,13 +6,12 @@ their answers: the request for the result of such a task stays open, since quest
 
 from asyncio import Future, get_running_loop, timeout
 from asyncio import Task as Running
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
-from ....client.tasks.calls import CORE_CALLS, as_task
 from ....core.connection_errors import Disconnected
 from ....core.errors import (
     INVALID_PARAMS,
@@ -27,20 +26,20 @@ from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.method_table import Request
-from ....rpc.tasks import core_form
-from ....rpc.tasks.at_peer import state_of
-from ....rpc.tasks.outcome import error_object
-from ....rpc.tasks.task import Status
 from ....rules import task_methods as methods
-from ....rules.task_forms import RELATED_TASK, declares_tasks, tasks_declared
+from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
+from ....server.layers import Follow, Following
 from ....server.rounds import read_answer
-from ....server.task_serving import FollowedTask
-from ..forwarded_request import awaited
-from ..proxies import ProxyClientRuntime, ProxyServerRuntime
+from .. import core_form
+from ..at_peer import state_of
+from ..client.calls import CORE_CALLS, as_task
+from ..outcome import error_object
+from ..task import Status
 from .following import ClientStream, PolledTask
-from .forms import to_extension, with_failure, with_outcome
+from .forms import to_extension
+from .halves import ClientHalf, ServerHalf
 from .plain_clients import PlainClients
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
@@ -68,7 +67,7 @@ class _WaitingTask:
 class ExtensionClients(PlainClients):
     """Tasks as the extension has them, which a server of 2025-11-25 runs."""
 
-    def __init__(self, client: ProxyClientRuntime, server: ProxyServerRuntime) -> None:
+    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()
@@ -79,19 +78,15 @@ class ExtensionClients(PlainClients):
                 methods.UPDATE: self._update,
             }
 
-    def declared(self, server: Mapping[str, Any]) -> JSONObject:
+    def offered(self, server: Mapping[str, Any]) -> JSONObject:
         tasks = server.get("tasks")
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
-            self.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
+            self.client.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
         return tasks_declared("extension", "server") if CORE_CALLS.declared_in(server) else {}
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         wants = bool(self.handlers) and declares_tasks(context.meta)
         if not wants or not await self.caller.may_be_task(params.name):
@@ -103,14 +98,14 @@ class ExtensionClients(PlainClients):
         if core_form.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
             at = f"/result/_meta/{escaped(core_form.IMMEDIATE_RESPONSE)}"
             why = "the extension has nothing for a model to be told meanwhile"
-            self.lose(methods.CALL, at, why)
+            self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
 
     # What the client asks of a task.
 
     async def state(self, id: str) -> JSONObject:
         """Return a task with what belongs to its status; raise `McpError` for an unknown one."""
-        core = await awaited(self.asked(methods.GET, taskId=id))
+        core = await self.asked(methods.GET, taskId=id)
         task = to_extension(core)
         status = Status(core["status"])
         if status in (Status.COMPLETED, Status.FAILED):
@@ -125,17 +120,18 @@ class ExtensionClients(PlainClients):
 
     async def _ended(self, id: str, status: Status, task: JSONObject) -> JSONObject:
         try:
-            result = await awaited(self.asked(methods.RESULT, NO_END, taskId=id))
+            result = await self.asked(methods.RESULT, NO_END, taskId=id)
         except McpError as error:
             if status is Status.COMPLETED:
                 raise  # it is not kept any more
-            return with_failure(task, error_object(error))
+            return {**task, "status": Status.FAILED.value, "error": error_object(error)}
         meta: JSONObject = result.pop("_meta", {})
         meta.pop(RELATED_TASK, None)
         if meta:
             result["_meta"] = meta
         plain = self.wire.read(result)
-        return with_outcome(task, plain.to_wire())
+        # An error of the tool is a result like any other ("Task Execution Errors").
+        return {**task, "status": Status.COMPLETED.value, "result": plain.to_wire()}
 
     async def _questions(self, id: str, patience: float) -> JSONObject:
         """Return the questions of a task, by key, for which its result is asked for."""
@@ -189,7 +185,7 @@ class ExtensionClients(PlainClients):
         waiting = self._waiting.get(id)
         if waiting is None:
             # Whether there is such a task, only its server knows.
-            await awaited(self.asked(methods.GET, taskId=id))
+            await self.asked(methods.GET, taskId=id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
         return self.answer(methods.UPDATE, {"resultType": "complete"})
@@ -215,16 +211,16 @@ class ExtensionClients(PlainClients):
         id: str = params.task_id
         if not _CANCELS.declared_in(self.client.peer_declared()):
             # The work may come to another end whatever a client asks for.
-            self.lose(methods.CANCEL, "", "the server cannot cancel tasks")
-            await awaited(self.asked(methods.GET, taskId=id))
+            self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
+            await self.asked(methods.GET, taskId=id)
             return self.answer(methods.CANCEL, {"resultType": "complete"})
         try:
-            await awaited(self.asked(methods.CANCEL, taskId=id))
+            await self.asked(methods.CANCEL, taskId=id)
         except McpError as error:
             if error.code != INVALID_PARAMS:
                 raise
             # The extension lets a client cancel what has ended, but not what never was.
-            await awaited(self.asked(methods.GET, taskId=id))
+            await self.asked(methods.GET, taskId=id)
         return self.answer(methods.CANCEL, {"resultType": "complete"})
 
     # Listen streams.
@@ -234,12 +230,13 @@ class ExtensionClients(PlainClients):
 
     async def followed(
         self, connection: Any, request: Request[Any], ids: Collection[str]
-    ) -> Sequence[FollowedTask]:
-        found = list[FollowedTask]()
-        self.check_declared(request)
+    ) -> Following:
+        found = dict[str, Follow]()
+        if not declares_tasks(request.meta):
+            raise needs_extension("Tasks are of an extension")
         stream = ClientStream(connection, request.id)
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
                 task = await self.state(id)
-                found.append(PolledTask(stream, task, self.state, self._news))
+                found[id] = PolledTask(stream, task, self.state, self._news).follow
         return found

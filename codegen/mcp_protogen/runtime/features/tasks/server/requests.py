@@ -13,50 +13,65 @@ from asyncio import (
     get_running_loop,
     wait,
 )
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from logging import getLogger
 from typing import Any, Final
 
-from ...connection import Written
-from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
-from ...core.json import is_object, json_text
-from ...messages.method_table import MethodTable, Request
-from ...rpc.jobs import Job
-from ...rpc.tasks.board import new_task_id
-from ...rpc.tasks.core_form import created, ttl_asked
-from ...rpc.tasks.outcome import Outcome
-from ...rpc.tasks.task import Task
-from ...rules.task_forms import TaskForm, declares_tasks, needs_extension, task_form
-from ...rules.task_methods import CALL
-from ...storage.engine import EngineUnavailable
-from ..base import ServerRuntime
-from ..connection import ServerConnection
-from ..context import RequestContext
-from ..strategies import in_tasks
-from ..task_serving import TaskMode
-from . import core_form, extension_form
+from ....connection import Written
+from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
+from ....core.json import JSONObject, is_object, json_text
+from ....messages.method_table import MethodTable, Request
+from ....rpc.jobs import Job
+from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_extension, task_form
+from ....rules.task_methods import CALL, LIST
+from ....server.connection import ServerConnection
+from ....server.context import RequestContext
+from ....server.layers import Following, Layer
+from ....server.strategies import in_tasks
+from ....storage.engine import EngineUnavailable
+from ....toolkit.offers import ToolkitRuntime
+from ....toolkit.task_options import TaskMode
+from ..board import new_task_id
+from ..core_form import created, ttl_asked
+from ..outcome import Outcome
+from ..task import Task
+from . import core_handlers, extension_form
 from .hosting import begin
-from .notifications import FollowedTask, followed
+from .notifications import followed
 from .task_context import TaskConnection, TaskReply
 from .working import answered, outcome_of
 
 _log: Final = getLogger(__name__)
 
-_HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
-_NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
+_HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
+    "core": core_handlers.HANDLERS,
+    "extension": extension_form.HANDLERS,
+    None: {},
+}
 
 
-class Requests:
+class Requests(Layer):
     """The part of a server in one revision that has to do with tasks."""
 
-    def __init__(self, runtime: ServerRuntime, table: MethodTable) -> None:
+    ids_member = TASK_IDS
+
+    def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
+        self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
         self._form: Final = task_form(table.wire)
         handled = runtime.handled(table.revision)
-        handlers = _NONE if self._form is None else _HANDLERS[self._form]
-        self.handlers = {name: one for name, one in handlers.items() if name not in handled}
+        above = _HANDLERS[self._form].items()
+        self.handlers = {name: one for name, one in above if name not in handled}
+
+    def declared(self, declared: JSONObject) -> JSONObject:
+        tasks = declared.get("tasks")
+        if not self.hidden or not is_object(tasks):
+            return declared
+        # Who cannot be told from others is not shown what there is (2025-11-25,
+        # basic/utilities/tasks, "Task Isolation and Access Control").
+        return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         """Return the result of any request, which may be a task in its place."""
@@ -69,11 +84,11 @@ class Requests:
         if request.spec.method != CALL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        mode = await self._runtime.task_mode(request.raw, context.session())
-        wanted = self._wanted_form(request)
-        if mode is not None:
+        tool = await self._runtime.called(request.raw, context.session())
+        mode, wanted = None if tool is None else tool.task, self._wanted_form(request)
+        if tool is not None:
             self._check(mode, wanted, request)
-        if mode is None or not mode.choice or wanted is None:
+        if mode is None or wanted is None:
             return await connection.answer_to(job)
         call = TaskCall(connection, context, request, wanted, mode)
         with _reached(request):
@@ -83,13 +98,13 @@ class Requests:
 
     async def followed(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
-    ) -> Sequence[FollowedTask]:
-        """Return those of some tasks that a listen stream may hear of.
+    ) -> Following:
+        """Return what follows those of some tasks that a listen stream may hear of.
 
         Raise `MissingClientCapability` for a client without the extension.
         """
         if self._form != "extension":
-            return ()
+            return {}
         if self._wanted_form(request) is None:
             raise needs_extension("Tasks are of an extension")
         return await followed(connection, request, ids)
@@ -100,13 +115,13 @@ class Requests:
             return self._form if is_object(request.raw.get("task")) else None
         return self._form if declares_tasks(request.meta) else None
 
-    def _check(self, mode: TaskMode, wanted: TaskForm | None, request: Request[Any]) -> None:
+    def _check(self, mode: TaskMode | None, wanted: TaskForm | None, request: Request[Any]) -> None:
         """Raise the error for a call that cannot be as it is."""
         name = request.raw.get("name")
-        if wanted == "core" and not mode.choice:
+        if wanted == "core" and mode is None:
             # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
             raise McpError(METHOD_NOT_FOUND, f"{name} cannot be run as a task")
-        if wanted or mode.choice != "required":
+        if wanted or mode is None or mode.choice != "required":
             return
         if self._form == "extension":
             raise needs_extension(f"{name} can only be run as a task")
@@ -160,7 +175,7 @@ class TaskCall:
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
         task = await self._runner.start(self._new_task(), self._work)
         if self._form == "core":
-            tell = core_form.tell(self._origin, self._runner.board, task)
+            tell = core_handlers.tell(self._origin, self._runner.board, task)
             self._origin.endpoint.tasks.start(tell)
         return task
 

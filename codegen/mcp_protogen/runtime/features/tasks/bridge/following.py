@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from ....client.tasks.timing import heard_within
 from ....core.errors import McpError, RequestId
 from ....core.json import JSONObject
 from ....core.models.base import validator_of
 from ....core.tasks import Signal
 from ....messages.envelope import SUBSCRIPTION_ID, members
-from ....rpc.tasks.at_peer import state_of
 from ....rules.task_methods import CHANGED
+from ..at_peer import state_of
+from ..client.timing import heard_within
 
 # Between two looks, where the server does not say how long to wait, in seconds.
 _INTERVAL: Final = 1.0
@@ -51,10 +51,6 @@ class PolledTask:
         self._look = look
         self._news = news
 
-    @property
-    def id(self) -> str:
-        return str(self._task["taskId"])
-
     async def follow(self) -> None:
         """Send where the task stands, and again whenever that changes, to its end."""
         told: JSONObject | None = None
@@ -67,4 +63,4 @@ class PolledTask:
                 if state.has_ended:
                     return
                 await heard_within(self._news.heard(), state.poll_interval or _INTERVAL)
-                self._task = await self._look(self.id)
+                self._task = await self._look(self._task["taskId"])

@@ -13,14 +13,14 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final, TypeAlias
 
-from ...core.tasks import Tasks
-from ...rpc.tasks import lifecycle
-from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.holding import Holding, LeaseLost
-from ...rpc.tasks.lifecycle import TaskEnded
-from ...rpc.tasks.outcome import Outcome
-from ...rpc.tasks.task import Task
-from ...storage.engine import EngineUnavailable
+from ....core.tasks import Tasks
+from ....storage.engine import EngineUnavailable
+from .. import lifecycle
+from ..board import TaskBoard, UnknownTask
+from ..holding import Holding, LeaseLost
+from ..lifecycle import TaskEnded
+from ..outcome import Outcome
+from ..task import Task
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 """The work of a task; cancelling ends it."""

@@ -6,20 +6,20 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import LocalError, ProtocolError
-from ...core.json import JSONObject
-from ...core.models.base import WireModel, validator_of
-from ...core.options import NO_END
-from ...messages.envelope import members
-from ...rpc.tasks import core_form
-from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.lifecycle import has_ended
-from ...rpc.tasks.task import Task
-from ...rules.task_methods import CORE_CHANGED, RESULT
-from ...storage.engine import EngineUnavailable
-from ..base import SessionBase
-from ..context import RequestContext
+from ....core.connection_errors import Disconnected
+from ....core.errors import LocalError, ProtocolError
+from ....core.json import JSONObject
+from ....core.models.base import WireModel, validator_of
+from ....core.options import NO_END
+from ....messages.envelope import members
+from ....rules.task_methods import CORE_CHANGED, RESULT
+from ....server.base import SessionBase
+from ....server.context import RequestContext
+from ....storage.engine import EngineUnavailable
+from .. import core_form
+from ..board import TaskBoard, UnknownTask
+from ..lifecycle import has_ended
+from ..task import Task
 from .access import board_of, known_task
 from .outstanding import until_ended
 

@@ -9,28 +9,28 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, TypeVar, cast
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import METHOD_NOT_FOUND, Untranslatable
-from ...core.http_request import HttpRequest, Principal
-from ...core.json import JSONObject
-from ...core.middleware import send_through
-from ...core.options import CallOptions
-from ...core.spec import NotificationSpec, RequestSpec
-from ...core.subscriptions import Level
-from ...messages.envelope import members
-from ...messages.method_table import Request
-from ...rpc.jobs import Reply, Serve, Work
-from ...rpc.send_queue import MessageSink, NullSink
-from ...rpc.tasks import core_form, lifecycle
-from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.holding import Step
-from ...rpc.tasks.lifecycle import TaskEnded, has_ended
-from ...rpc.tasks.task import Task
-from ...rules import capabilities
-from ...rules.task_forms import TaskForm
-from ..connection import BoundServer, ServerConnection, ServerState
-from ..context import RequestContext, SessionSwitches
-from ..rounds import QuestionKeys
+from ....core.connection_errors import Disconnected
+from ....core.errors import METHOD_NOT_FOUND, Untranslatable
+from ....core.http_request import HttpRequest, Principal
+from ....core.json import JSONObject
+from ....core.middleware import send_through
+from ....core.options import CallOptions
+from ....core.spec import NotificationSpec, RequestSpec
+from ....core.subscriptions import Level
+from ....messages.envelope import members
+from ....messages.method_table import Request
+from ....rpc.jobs import Reply, Serve, Work
+from ....rpc.send_queue import MessageSink, NullSink
+from ....rules import capabilities
+from ....rules.task_forms import TaskForm
+from ....server.connection import BoundServer, ServerConnection, ServerState
+from ....server.context import RequestContext, SessionSwitches
+from ....server.rounds import QuestionKeys
+from .. import core_form, lifecycle
+from ..board import TaskBoard, UnknownTask
+from ..holding import Step
+from ..lifecycle import TaskEnded, has_ended
+from ..task import Task
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from ...core.errors import InvalidParams
-from ...core.json import JSONObject
-from ...core.models.validation_errors import Problem, escaped
-from ...rpc.tasks import lifecycle
-from ...rpc.tasks.lifecycle import TaskEnded
-from ...rpc.tasks.task import Status, Task
-from ...rpc.tasks.wire_task import wire_task
-from ...rules.task_methods import CANCEL, GET, UPDATE
-from ..base import SessionBase
-from ..rounds import read_answer
+from ....core.errors import InvalidParams
+from ....core.json import JSONObject
+from ....core.models.validation_errors import Problem, escaped
+from ....rules.task_methods import CANCEL, GET, UPDATE
+from ....server.base import SessionBase
+from ....server.rounds import read_answer
+from .. import lifecycle
+from ..lifecycle import TaskEnded
+from ..task import Status, Task
+from ..wire_task import wire_task
 from .access import board_of, known_task
 
 

@@ -1,25 +1,22 @@
 """The one runner of an application, what it keeps tasks in, and how it runs one again."""
 
-from typing import Any, cast
-
-from ...core.http_request import Principal
-from ...core.json import JSONObject
-from ...core.revision import load_generated
-from ...messages.envelope import meta_in
-from ...messages.jsonrpc import Call
-from ...messages.method_table import Request
-from ...rpc.jobs import Job
-from ...rpc.tasks.board import TaskBoard
-from ...rpc.tasks.options import TaskOptions
-from ...rpc.tasks.outcome import Outcome
-from ...rpc.tasks.task import Task
-from ...rules.handlers import generated_class
-from ...rules.task_forms import task_form
-from ...storage.engine import TaskStore
-from ...storage.memory_tasks import MemoryTaskStore
-from ..base import ServerBase
-from ..connection import ServerState
-from ..strategies import in_tasks
+from ....core.http_request import Principal
+from ....core.json import JSONObject
+from ....core.revision import load_generated
+from ....messages.envelope import meta_in
+from ....messages.jsonrpc import Call
+from ....messages.method_table import Request
+from ....rpc.jobs import Job
+from ....rules.handlers import Handlers, generated_class
+from ....rules.task_forms import task_form
+from ....server.connection import ServerState
+from ....server.strategies import in_tasks
+from ....storage.engine import TaskStore
+from ....storage.memory_tasks import MemoryTaskStore
+from ..board import TaskBoard
+from ..options import TaskOptions
+from ..outcome import Outcome
+from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
 from .working import outcome_of
@@ -30,7 +27,7 @@ def begin(state: ServerState) -> TaskRunner:
 
     Raise `TypeError` for options of tasks that are none.
     """
-    runner = state.task_host.runner
+    runner = state.host.runner
     if runner is not None:
         assert isinstance(runner, TaskRunner)
         return runner
@@ -41,14 +38,14 @@ def begin(state: ServerState) -> TaskRunner:
     async def again(task: Task) -> Outcome:
         return await run_again(state, board, task)
 
-    runner = state.task_host.runner = TaskRunner(board, state.tasks, again)
+    runner = state.host.runner = TaskRunner(board, state.tasks, again)
     if store is not None:
         # What is in the memory of this process ends with it.
         runner.sweep()
     return runner
 
 
-def check_form(server: ServerBase[Any]) -> None:
+def check_form(server: Handlers) -> None:
     """Raise `TypeError` for a server whose revision has tasks by an extension that it lacks."""
     made = load_generated(generated_class(type(server)).__module__.rpartition(".")[0])
     if task_form(server.TABLE) is None and made.__mcp_part__("tasks") is not None:
@@ -68,9 +65,10 @@ def _options(state: ServerState) -> TaskOptions:
 
 def _store(state: ServerState, options: TaskOptions) -> TaskStore | None:
     """Return what keeps tasks beyond this process: what was said, else what workers share."""
-    if options.store is not None or state.task_host.shared_store is None:
+    if options.store is not None or state.host.engine is None:
         return options.store
-    return cast(TaskStore, state.task_host.shared_store())
+    shared: TaskStore = state.host.engine().tasks
+    return shared
 
 
 async def run_again(state: ServerState, board: TaskBoard, task: Task) -> Outcome:

@@ -3,13 +3,13 @@
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from ...core.errors import InvalidAnswer, LocalError
-from ...core.json import JSONObject
-from ...core.options import CallOptions
-from ...messages.method_table import MethodTable
-from ...rules.task_forms import task_form
-from ...rules.task_methods import CALL
-from ..base import ClientBase, ClientConnection
+from ....client.base import ClientBase, ClientConnection
+from ....core.errors import InvalidAnswer, LocalError
+from ....core.json import JSONObject
+from ....core.options import CallOptions
+from ....messages.method_table import MethodTable
+from ....rules.task_forms import task_form
+from ....rules.task_methods import CALL
 from .timing import Timing
 
 _USUAL: Final = CallOptions()

@@ -1,53 +1,47 @@
 """Clients that have no tasks, or ask for none: a task of the server is waited for by the bridge."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from ....client.tasks.calls import TaskCaller
-from ....client.tasks.wire import TaskWire
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.extensions import EXTENSIONS
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
-from ....messages.method_table import Request
-from ....rpc.tasks.at_peer import TaskCancelled
-from ....rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
+from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
-from ....server.task_serving import FollowedTask
-from ..proxies import ProxyClientRuntime, ProxyServerRuntime
-
-Handler = Callable[..., Awaitable[Any]]
+from ....server.layers import Layer
+from ..at_peer import TaskCancelled
+from ..client.calls import TaskCaller
+from ..client.wire import TaskWire
+from .halves import ClientHalf, ServerHalf
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
 
-class PlainClients:
+class PlainClients(Layer):
     """Calls that are answered with a result, and never with a task.
 
     A server that refuses such a call is asked for a task, which the bridge waits for.
     """
 
-    def __init__(self, client: ProxyClientRuntime, server: ProxyServerRuntime) -> None:
+    ids_member = TASK_IDS
+
+    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
         self.client: Final = client
         self.server: Final = server
         assert isinstance(client.caller, TaskCaller)
         self.caller: Final[TaskCaller] = client.caller
-        self.handlers: Mapping[str, Handler] = {}
 
     @property
     def wire(self) -> TaskWire:
         return self.caller.wire
 
-    def declared(self, server: Mapping[str, Any]) -> JSONObject:
+    def offered(self, server: Mapping[str, Any]) -> JSONObject:
         return {}
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         try:
             if self.wire.form == "extension":
@@ -69,32 +63,19 @@ class PlainClients:
     def told(self) -> None:
         pass
 
-    async def followed(
-        self, connection: Any, request: Request[Any], ids: Collection[str]
-    ) -> Sequence[FollowedTask]:
-        return ()
-
     # For those whose clients have tasks.
 
     async def asked(
         self, method: str, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
         """Return the answer of the server to a request about a task, as a JSON object."""
-        return (await self.wire.ask(method, options or {}, **members)).to_wire()
+        asking = self.wire.ask(method, options or {}, **members)
+        return (await self.client.awaited(asking)).to_wire()
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         """Return the answer to a request of the client about a task."""
         table = self.server.owner.TABLE
         return table.read_result(table.requests[method], members)
-
-    @staticmethod
-    def check_declared(request: Request[Any]) -> None:
-        """Raise `MissingClientCapability` for a request that does not declare the extension."""
-        if not declares_tasks(request.meta):
-            raise needs_extension("Tasks are of an extension")
-
-    def lose(self, method: str, pointer: str, why: str) -> None:
-        self.client.lose(method, pointer, why)
 
 
 def _needs_tasks(error: McpError) -> bool:

@@ -13,21 +13,21 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import LocalError
-from ...core.json import JSONObject, is_object
-from ...core.models.base import WireModel, validator_of
-from ...core.spec import NotificationSpec
-from ...rpc.jobs import Job, Serve
-from ...rpc.tasks import core_form, lifecycle
-from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
-from ...rpc.tasks.options import TaskOptions
-from ...rpc.tasks.outcome import Outcome, error_object
-from ...rpc.tasks.task import Task
-from ...rules.handlers import merged, runtime_of
-from ...rules.task_methods import CANCEL, CORE_CHANGED, RESULT
-from ...storage.memory_tasks import MemoryTaskStore
-from ..base import ClientBase, ClientConnection, ClientRuntime
+from ....client.base import ClientBase, ClientConnection, ClientRuntime
+from ....core.connection_errors import Disconnected
+from ....core.errors import LocalError
+from ....core.json import JSONObject, is_object
+from ....core.models.base import WireModel, validator_of
+from ....core.spec import NotificationSpec
+from ....rpc.jobs import Job, Serve
+from ....rules.handlers import merged, runtime_of
+from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
+from ....storage.memory_tasks import MemoryTaskStore
+from .. import core_form, lifecycle
+from ..board import TaskBoard, UnknownTask, new_task_id
+from ..options import TaskOptions
+from ..outcome import Outcome, error_object
+from ..task import Task
 
 P = TypeVar("P")
 

@@ -5,33 +5,33 @@ at once, and which ones the client has cancelled: in its revision, such a task s
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from math import inf
 from typing import Any, Final
 
 from ....client.base import Work
-from ....client.tasks.handle import TaskHandle
 from ....core.errors import INVALID_PARAMS, InvalidParams, McpError
 from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
-from ....rpc.tasks import core_form
-from ....rpc.tasks.at_peer import TaskCancelled
-from ....rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
-from ....rpc.tasks.options import TaskOptions
-from ....rpc.tasks.outcome import Outcome
-from ....rpc.tasks.task import Status, Task
 from ....rules import task_methods as methods
 from ....rules.task_forms import TASKS_EXTENSION, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
-from ..forwarded_request import awaited
-from ..proxies import ProxyClientRuntime, ProxyServerRuntime
-from ..task_carrying import relating
+from .. import core_form
+from ..at_peer import TaskCancelled
+from ..board import TaskBoard, UnknownTask, new_task_id
+from ..client.handle import TaskHandle
+from ..options import TaskOptions
+from ..outcome import Outcome
+from ..task import Status, Task
 from .forms import to_core
+from .halves import ClientHalf, ServerHalf
 from .plain_clients import EXTENSION, PlainClients
 
 _ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
@@ -43,7 +43,7 @@ _MOST: Final = 1000
 class CoreClients(PlainClients):
     """Tasks as 2025-11-25 has them, which a server of the extension runs."""
 
-    def __init__(self, client: ProxyClientRuntime, server: ProxyServerRuntime) -> None:
+    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
         super().__init__(client, server)
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()
@@ -56,7 +56,7 @@ class CoreClients(PlainClients):
                 methods.RESULT: self._result,
             }
 
-    def declared(self, server: Any) -> JSONObject:
+    def offered(self, server: Any) -> JSONObject:
         return tasks_declared("core", "server") if EXTENSION.declared_in(server) else {}
 
     def listed(self, result: Any) -> Any:
@@ -68,18 +68,14 @@ class CoreClients(PlainClients):
         return self.answer(methods.TOOLS, {**wire, "tools": tools})
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         metadata = declared(params, "task")
         if metadata is None or not self.handlers:
             return await super().call(context, spec, params, options)
         if declared(metadata, "ttl") is not None:
             why = "in the extension the server alone decides for how long it keeps a task"
-            self.lose(methods.CALL, "/params/task/ttl", why)
+            self.client.lose(methods.CALL, "/params/task/ttl", why)
         # In the extension, a request says only that it may become a task.
         plain = {name: one for name, one in params.to_wire().items() if name != "task"}
         extensions = self.client.declaring({TASKS_EXTENSION: {}})
@@ -125,7 +121,7 @@ class CoreClients(PlainClients):
 
     async def _state(self, id: str) -> JSONObject:
         """Return a task of the server; raise `McpError` for one that is unknown."""
-        task = to_core(await awaited(self.asked(methods.GET, taskId=id)))
+        task = to_core(await self.asked(methods.GET, taskId=id))
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
@@ -138,7 +134,7 @@ class CoreClients(PlainClients):
         if await self._found(id) is not None or (await self._state(id))["status"] in _ENDED:
             why = "The task cannot be cancelled: it has ended"
             raise InvalidParams(why, [("/params/taskId", "The task has ended")])
-        await awaited(self.asked(methods.CANCEL, taskId=id))
+        await self.asked(methods.CANCEL, taskId=id)
         # The work may still come to another end, which the client does not see any more.
         self._cancelled[id] = None
         while len(self._cancelled) > _MOST:
@@ -154,8 +150,9 @@ class CoreClients(PlainClients):
         if handle is None:
             began = self.caller.timing.epoch()
             handle = _CarriedTask(self.wire, "", id=id, began=began, task=None)
+            handle.relating = self.server.relating
         try:
-            result = await awaited(handle.outcome(inf, inf))
+            result = await self.client.awaited(handle.outcome(inf, inf))
         except TaskCancelled:
             raise _without_result() from None
         if id in self._cancelled:
@@ -175,12 +172,14 @@ def _without_result() -> McpError:
 class _CarriedTask(TaskHandle):
     """A task whose client waits for its result: its questions become requests to the client."""
 
+    relating: Callable[[str | None], AbstractContextManager[None]]
+
     def _prepared(self, key: str, asked: JSONObject) -> Work:
         work = super()._prepared(key, asked)
 
         async def ask() -> Any:
             try:
-                with relating(self.id):
+                with self.relating(self.id):
                     return await work()
             except McpError:
                 # Only a form has an answer that says "no".

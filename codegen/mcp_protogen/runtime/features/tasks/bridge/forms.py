@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ....core.json import JSONObject, is_object
-from ....rpc.tasks.outcome import text_of
-from ....rpc.tasks.task import Status
+from ..outcome import text_of
+from ..task import Status
 
 _SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
 
@@ -39,16 +39,3 @@ def to_extension(task: Mapping[str, Any]) -> JSONObject:
     """Return a task of 2025-11-25 as the extension writes it, without what belongs to a status."""
     extension = {name: task[name] for name in _SAME if name in task}
     return extension | {theirs: task[ours] for ours, theirs in _RENAMED.items() if ours in task}
-
-
-def with_outcome(task: JSONObject, result: JSONObject) -> JSONObject:
-    """Return a task of the extension that has ended with the result of its request.
-
-    A result of a tool that is an error is a result like any other ("Task Execution Errors").
-    """
-    return {**task, "status": Status.COMPLETED.value, "result": result}
-
-
-def with_failure(task: JSONObject, error: JSONObject) -> JSONObject:
-    """Return a task of the extension whose request was answered with a JSON-RPC error."""
-    return {**task, "status": Status.FAILED.value, "error": error}

@@ -3,13 +3,13 @@
 from math import inf
 from typing import Any, Final, Generic, TypeVar, cast
 
-from ...core.errors import InvalidAnswer
-from ...core.json import JSONObject
-from ...core.models.base import WireModel, validator_of
-from ...core.options import CallOptions
-from ...rpc.peer import Peer
-from ...rpc.tasks.at_peer import TaskState, cancelled, payload, state_of
-from ...rules.task_methods import CANCEL, GET, RESULT
+from ....core.errors import InvalidAnswer
+from ....core.json import JSONObject
+from ....core.models.base import WireModel, validator_of
+from ....core.options import CallOptions
+from ....rpc.peer import Peer
+from ....rules.task_methods import CANCEL, GET, RESULT
+from ..at_peer import TaskState, cancelled, payload, state_of
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 
