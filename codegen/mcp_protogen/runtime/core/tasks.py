@@ -5,12 +5,9 @@ This is no `TaskGroup`: a task that fails must not cancel the others, and what a
 """
 
 from asyncio import AbstractEventLoop, Future, Task, TaskGroup, gather, get_running_loop, shield
-from collections.abc import Callable, Coroutine, Generator, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from logging import getLogger
-from types import coroutine
-from typing import Any, Final, TypeVar, cast
-
-T = TypeVar("T")
+from typing import Any, Final
 
 _log: Final = getLogger(__name__)
 
@@ -90,22 +87,3 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
                 group.create_task(one)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
-
-
-@coroutine
-def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T]:
-    """Go on with a coroutine that has made its first step, and now waits for `waiting`.
-
-    Most end at that step, `send(None)`, and need no task, and nobody to watch the time. Awaitables
-    that are not written in Python may have no steps.
-    """
-    while True:
-        try:
-            try:
-                sent = yield waiting
-            except BaseException as error:
-                waiting = work.throw(error)
-            else:
-                waiting = work.send(sent)
-        except StopIteration as done:
-            return cast(T, done.value)
