@@ -15,27 +15,28 @@ _log: Final = getLogger(__name__)
 class Tasks:
     """The running tasks of one connection."""
 
-    __slots__ = ("_loop", "_running")
+    __slots__ = ("_loop", "running")
 
     def __init__(self) -> None:
         self._loop = get_running_loop()
-        self._running: set[Task[None]] = set()
+        self.running: set[Task[None]] = set()
+        """Those that run; who adds one takes it out."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
         """Run `work` in a task; log an exception that it does not handle."""
         task = self._loop.create_task(work)
-        self._running.add(task)
+        self.running.add(task)
         task.add_done_callback(self._ended)
         return task
 
     def _ended(self, task: Task[None]) -> None:
-        self._running.discard(task)
+        self.running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of a connection failed", exc_info=error)
 
     async def cancel(self) -> None:
         """Cancel the running tasks, and wait until they have ended."""
-        running = list(self._running)
+        running = list(self.running)
         for task in running:
             task.cancel()
         await gather(*running, return_exceptions=True)

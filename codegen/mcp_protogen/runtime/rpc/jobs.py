@@ -168,8 +168,12 @@ class Jobs:
     def start(self, job: Job) -> None:
         """Run a job in a task of its own, now or in its turn."""
         if self.working < self._limit or "long_lived" in job.request.spec.traits:
-            self._begin(job)
-            self._tasks.start(self._work(job))
+            self.running[job] = None
+            self.working += "long_lived" not in job.request.spec.traits
+            task = self.loop.create_task(self._work(job))
+            # It may be over already (Python 3.12, "eager tasks").
+            if not task.done():
+                self._tasks.running.add(task)
         else:
             self._turns.append((job, copy_context()))
             self.waiting += 1
@@ -180,17 +184,14 @@ class Jobs:
         One too many is refused. The caller goes on when the job was cancelled, and gets the
         exceptions of `before`.
         """
-        if self.busy:
+        if self.ended or self.working >= self._limit:
             if before is not None:
                 before.close()
             await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
         else:
-            self._begin(job)
+            self.running[job] = None
+            self.working += "long_lived" not in job.request.spec.traits
             await self._work(job, before)
-
-    def _begin(self, job: Job) -> None:
-        self.running[job] = None
-        self.working += "long_lived" not in job.request.spec.traits
 
     async def _work(self, job: Job, before: Work | None = None) -> None:
         job.task = current_task(self.loop)
@@ -210,6 +211,7 @@ class Jobs:
         finally:
             if job.cancelled:
                 job.task.uncancel()
+            self._tasks.running.discard(job.task)
             # The task may keep an error, and that this frame.
             job.task = None
             self._end(job)
@@ -277,7 +279,10 @@ class Jobs:
 
     async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            await deliver(job.reply, data, error)
+            if data is None:
+                job.reply.skip()
+            else:
+                await job.reply.answer(data, error)
         except Disconnected:
             method = job.request.spec.method
             self._log.info("nobody is left to read the answer to %.100r", method)

@@ -24,7 +24,7 @@ from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
 from ...rpc.tasks.options import TaskOptions
 from ...rpc.tasks.outcome import Outcome, error_object
 from ...rpc.tasks.task import Task
-from ...rules.handlers import merged, runtime_of
+from ...rules.handlers import made_once, merged
 from ...rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ...storage.memory_tasks import MemoryTaskStore
 from ..base import ClientBase, ClientConnection, ClientRuntime
@@ -65,9 +65,9 @@ class TaskReceiver(ClientBase):
             why = f"{table.revision} has no tasks of clients"
             raise TypeError(f"{cls.__name__}: {why}")
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> "TaskReceiverRuntime":
-        return runtime_of(self, TaskReceiverRuntime)
+        return TaskReceiverRuntime(self)
 
 
 class TaskReceiverRuntime(ClientRuntime):

@@ -142,6 +142,7 @@ class HttpExchange:
     """The revision that the header names, if it does."""
     principal: Principal | None = None
     """Who was authenticated."""
+    principal_id: str | None = None
     needed: frozenset[str] = NO_SCOPES
     """The scopes that its calls were found to need."""
     _watch: TimerHandle | Task[None] | None = None
@@ -176,9 +177,8 @@ class HttpExchange:
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    @property
-    def principal_id(self) -> str | None:
-        return id_of(self.principal)
+    def authenticated(self, principal: Principal | None) -> None:
+        self.principal, self.principal_id = principal, id_of(principal)
 
     @property
     def request(self) -> HttpRequest:
