@@ -27,18 +27,20 @@ from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
-from ..messages.jsonrpc import is_stray
+from ..messages.jsonrpc import Response, is_stray
+from ..messages.mending import mend_messages
 from ..messages.method_table import Notification, Request
+from ..messages.reading import messages_in
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
-from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from ..rules.handlers import Handlers, HandlerSet, made_once
 from ..rules.wire_features import WireFeature
 from ..translation.revision_view import RevisionView
-from ..transports.base import Held, Received, Unanswered, messages_in
+from ..transports.base import Held, Received, Unanswered
 from .cache import Cache
 
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
@@ -46,6 +48,7 @@ _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 P = TypeVar("P")
 R = TypeVar("R")
 
+SendRequest: TypeAlias = Callable[..., Awaitable[Any]]
 Work: TypeAlias = Callable[[], Awaitable[Any]]
 """Answers one question of the server."""
 
@@ -73,6 +76,8 @@ class ClientConnection:
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
+        self.request: SendRequest = self.endpoint.request
+        """Sends a request, with members for its `_meta`; an adapter does more."""
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.introduction: Final = introduction
@@ -95,21 +100,14 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
             endpoint.hold(received.id, received.held)
-        for message in messages_in(received, endpoint.log, self.mended):
-            if is_stray(message) and isinstance(received, bytes):
+        messages = messages_in(received, endpoint.log)
+        if self.mended is not None and isinstance(received, bytes):
+            messages = mend_messages(messages, received, self.mended)
+        for message in messages:
+            if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
         return not endpoint.crowded
-
-    async def request(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
-    ) -> Any:
-        """Send a request; `meta` are members of its `_meta`, as in `Connection.request`."""
-        return await self.endpoint.request(spec, params, options, meta=meta)
 
     async def request_native(self, method: str, **params: Any) -> None:
         """Send a request of the server's revision, whose result says nothing."""
@@ -250,7 +248,7 @@ class ClientRuntime(HandlerSet):
         self.cache: Cache | None = None
         self.tool_lists_changed = 0
         """How often the server has notified of that."""
-        self._request: Callable[..., Awaitable[Any]] = self._unconnected
+        self._request: SendRequest = self._unconnected
         self._notify: Callable[..., Awaitable[None]] = self._unconnected
         made = type(owner).__mcp_caller__
         self.caller: Final[Caller | None] = None if made is None else made(self)
@@ -334,17 +332,15 @@ class ClientRuntime(HandlerSet):
     def network(self) -> Network | None:
         return self.connection.network
 
-    async def request(
+    def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
-    ) -> R:
+    ) -> Awaitable[R]:
         """Send one request, and return its result, which may have been kept."""
         if self.cache is None:
-            result: R = await self._request(spec, params, options)
-        else:
-            # What is kept is not sent, so that no middleware sees it.
-            request = partial(self._request, spec, params, options)
-            result = await self.cache.request(self.connection.mark, spec, params, request)
-        return result
+            return self._request(spec, params, options)
+        # What is kept is not sent, so that no middleware sees it.
+        request = partial(self._request, spec, params, options)
+        return self.cache.request(self.connection.mark, spec, params, request)
 
     def notified(self, method: str, params: Any) -> None:
         """Take note of a change at the server, whether or not there is a handler for it."""
@@ -397,9 +393,9 @@ class ClientBase(Peer, Handlers):
     __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = None
     """Makes what stands between calls and the connection, if something does."""
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> ClientRuntime:
-        return runtime_of(self, ClientRuntime)
+        return ClientRuntime(self)
 
     @property
     def revision(self) -> str:

@@ -32,8 +32,8 @@ from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from ..messages.mending import lenient
-from ..rpc.endpoint import Endpoint
+from ..messages.mending import lenient, mend_messages
+from ..messages.reading import messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
 from ..rules.client_negotiation import NegotiatedRevision, Outcome
@@ -50,7 +50,6 @@ from ..transports.base import (
     Transport,
     Unanswered,
     WaitingTransport,
-    messages_in,
     read,
     separate_texts,
 )
@@ -252,7 +251,10 @@ class Negotiator:
             if received.id == id:
                 self._hold(received.held)
             return None
-        for message in messages_in(received, self._log, self.mended):
+        messages = messages_in(received, self._log)
+        if self.mended is not None and isinstance(received, bytes):
+            messages = mend_messages(messages, received, self.mended)
+        for message in messages:
             if jsonrpc.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)
@@ -358,7 +360,13 @@ async def _running(
     client: ClientConnection, negotiator: Negotiator, queue: SendQueue
 ) -> AsyncGenerator[None, None]:
     endpoint, connection = client.endpoint, client.endpoint.connection
-    writer = asyncio.create_task(_write(endpoint, queue))
+
+    def ended(_: asyncio.Task[None]) -> None:
+        if queue.broken is not None:
+            endpoint.abort(queue.broken)
+
+    writer = asyncio.create_task(queue.run())
+    writer.add_done_callback(ended)
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.enter(State.OPEN)
@@ -375,14 +383,6 @@ async def _running(
         await endpoint.close(0)
         await endpoint.tasks.cancel()
         await queue.close(writer, endpoint.options.drain)
-
-
-async def _write(endpoint: Endpoint, queue: SendQueue) -> None:
-    try:
-        await queue.run()
-    finally:
-        if queue.broken is not None:
-            endpoint.abort(queue.broken)
 
 
 async def _read(client: ClientConnection, negotiator: Negotiator) -> None:

@@ -8,7 +8,8 @@ from pydantic_core import from_json, to_json
 JSONObject: TypeAlias = dict[str, Any]
 
 OBJECT: Final[type[JSONObject]] = dict
-"""The exact type of a decoded object, for the tests that every message meets."""
+ARRAY: Final[type[list[Any]]] = list
+"""The exact types of decoded objects and arrays, for the tests that every message meets."""
 
 
 def is_object(value: object) -> TypeGuard[JSONObject]:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, final
 from pydantic_core import from_json, to_json
 
 from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError, RequestId
-from ..core.json import OBJECT, JSONObject, is_object
+from ..core.json import ARRAY, OBJECT, JSONObject, is_object
 from ..core.sendable import sendable_text
 
 VERSION: Final = "2.0"
@@ -25,8 +25,6 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 named: Final[Any] = vars(tuple)["__new__"]
 """Make a named tuple of a class and its fields, at half the price of calling it."""
-
-_ARRAY: Final[type[list[Any]]] = list
 
 
 class Call(NamedTuple):
@@ -89,7 +87,7 @@ def parse(data: bytes | str) -> Any:
 def read(data: bytes | str) -> Parsed | Batch:
     """Read one message, or a batch of them; raise `ParseError`."""
     value = parse(data)
-    return Batch(value) if type(value) is _ARRAY else message_of(value)
+    return Batch(value) if type(value) is ARRAY else message_of(value)
 
 
 def message_of(value: Any) -> Parsed:

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json
 
-from ..core.errors import Meant, ParseError, RequestId
-from ..core.json import is_array, json_text, read_json
+from ..core.errors import Meant, ParseError, RemoteError, RequestId
+from ..core.json import ARRAY, is_array, json_text, read_json
 from ..core.throttle import Throttle
 from .jsonrpc import Batch, Malformed, Parsed, id_of, message_of
 
@@ -112,7 +112,17 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
         if log is not None:
             log_repairs(repairs, log)
         return tuple(map(_message, values))
-    return (_message(value),)
+    return (Batch(value) if type(value) is ARRAY else message_of(value),)
+
+
+def messages_in(received: object, log: Throttle) -> Sequence[Parsed | Batch]:
+    """Return the messages in what a transport has received; what it could not read is `Malformed`.
+
+    What it says besides has none.
+    """
+    if isinstance(received, bytes):
+        return read_messages(received, log)
+    return (Malformed(received),) if isinstance(received, RemoteError) else ()
 
 
 def read_message(data: bytes, log: Throttle) -> Parsed | Batch:

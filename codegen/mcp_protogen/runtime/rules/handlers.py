@@ -5,9 +5,9 @@ handles what it overrides, and from that follows what it has to declare.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 
 from ..core.extensions import EXTENSIONS, Extension
 from ..core.json import JSONObject, is_object
@@ -20,6 +20,12 @@ from . import capabilities
 from .wire_features import WireFeature
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
+
+if TYPE_CHECKING:
+    made_once = property
+else:
+    # Found in the dictionary of the object from then on, which is no property of a protocol.
+    made_once = cached_property
 
 MARKS: Final = "__mcp_marks__"
 """The attribute of a function that says what it is to clients; only a toolkit reads it."""
@@ -148,9 +154,10 @@ class Handlers:
         if not cls.__mcp_reads_marks__:
             _refuse_marked(cls)
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> HandlerSet:
-        return runtime_of(self, HandlerSet)
+        # A user's __init__ need not call ours.
+        return HandlerSet(self)
 
     async def around(self, call: MethodCall, next: CallNext, /) -> Any:
         """Return the result of a message: override it to do something around `await next(call)`.

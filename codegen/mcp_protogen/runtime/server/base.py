@@ -18,7 +18,7 @@ from ..core.subscriptions import Level, PublishedChange
 from ..core.tasks import call_in
 from ..messages.method_table import MethodTable
 from ..rpc.peer import Peer
-from ..rules.handlers import Handlers, HandlerSet, extended_by, generated_class, runtime_of
+from ..rules.handlers import Handlers, HandlerSet, extended_by, generated_class, made_once
 from .asked_forms import check_forms
 from .context import OpenConnection, Relay, RequestContext, SessionSwitches
 from .layers import Layer
@@ -217,9 +217,9 @@ class ServerBase(Handlers, Generic[SessionT]):
         """
         return nullcontext()
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> ServerRuntime:
-        return runtime_of(self, ServerRuntime)
+        return ServerRuntime(self)
 
     @property
     def sessions(self) -> tuple[SessionT, ...]:

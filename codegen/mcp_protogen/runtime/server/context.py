@@ -425,7 +425,7 @@ class RequestContext:
         if spoken.rules.server_requests:
             middleware, via = self.connection.middleware, self.beside
             if not middleware:
-                return await self.endpoint.request(spec, params, options, via)
+                return await self.endpoint.request(spec, params, options, via=via)
 
             async def send(changed: Any) -> R:
                 added, meta = undeclared_meta(changed), None
@@ -433,7 +433,7 @@ class RequestContext:
                     # Beside the others, because translation would drop what no class declares.
                     meta, changed = members(added), changed.model_copy()
                     del changed.model_extra["_meta"]
-                return await self.endpoint.request(spec, changed, options, via, meta)
+                return await self.endpoint.request(spec, changed, options, meta, via)
 
             answered: R = await send_through(middleware, send, spec, params, self.call)
             return answered

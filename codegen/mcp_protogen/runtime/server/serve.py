@@ -17,10 +17,11 @@ from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.jsonrpc import Batch, Call, Malformed, Response
+from ..messages.reading import messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
-from ..transports.base import Received, Transport, messages_in, read
+from ..transports.base import Received, Transport, read
 from .base import ServerBase
 from .connection import BoundServer, ServerConnection, ServerState
 from .lifespan import Lifespan

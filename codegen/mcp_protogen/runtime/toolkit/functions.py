@@ -53,6 +53,7 @@ _UNFIT: Final[Mapping[Any, str]] = {
 _BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
+_SCALARS: Final = frozenset((str, int, float, bool, NoneType))
 # What Pydantic raises for types that it does not support, and for constraints that it cannot apply.
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 _LONGEST: Final = 80
@@ -281,12 +282,8 @@ class Arguments:
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments for the call; raise `BadArguments`."""
-        if has_long_paths(arguments):
-            raise BadArguments([Problem("", "The names around values are too long")], arguments)
-        if count_values(arguments, MANY) > MANY:
-            found = first_problems(arguments, self._validate, certain=True)
-            if found:
-                raise BadArguments(found, arguments, self._wires)
+        if len(arguments) > MANY or not _SCALARS.issuperset(map(type, arguments.values())):
+            self._check_size(arguments)
         try:
             values = self._validator.validate_python(arguments)
         except ValidationError:
@@ -297,6 +294,14 @@ class Arguments:
         if self._always:
             given = given | self._always
         return {names[field]: read[field] for field in given}
+
+    def _check_size(self, arguments: Mapping[str, Any]) -> None:
+        if has_long_paths(arguments):
+            raise BadArguments([Problem("", "The names around values are too long")], arguments)
+        if count_values(arguments, MANY) > MANY:
+            found = first_problems(arguments, self._validate, certain=True)
+            if found:
+                raise BadArguments(found, arguments, self._wires)
 
     def _from_json(self, arguments: Mapping[str, Any]) -> BaseModel:
         try:

@@ -163,7 +163,7 @@ class Item(ABC):
         if around is not None:
             function = around(function)
         if self._threaded:
-            returned = await server.__mcp_runtime__.threads.run_for(session, function, given)
+            returned = await server.__mcp_runtime__.threads.run(function, given, session)
         else:
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)

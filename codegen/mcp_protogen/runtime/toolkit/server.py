@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
 from ..connection import Written
 from ..core.json import JSONObject
-from ..rules.handlers import Handlers, extended_by, generated_class, runtime_of
+from ..rules.handlers import Handlers, extended_by, generated_class, made_once
 from ..server.base import ServerBase, SessionBase
 from ..transports.base import Target
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
@@ -177,9 +177,10 @@ class Toolkit:
         """
         self.__mcp_runtime__.switch(False, Selection(names, tags, session, principal_id))
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> "ToolkitRuntime":
-        return runtime_of(self, ToolkitRuntime)
+        owner: Any = self
+        return ToolkitRuntime(owner)
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("tools", session, params)

@@ -133,10 +133,9 @@ class WireModel(BaseModel):
             for name, wire_name, value in implied:
                 if members.get(name, SUPPLIED) is SUPPLIED and wire_name not in members:
                     members[name] = value
-            for value in members.values():
-                if value is None:
-                    members = _present(members, absent_if_none)
-                    break
+            for name, value in tuple(members.items()):
+                if value is None and name in absent_if_none:
+                    del members[name]
             validate(members, self_instance=self, by_name=True)
 
         # Without this mark Pydantic would call __init__ for every object it reads, which costs a

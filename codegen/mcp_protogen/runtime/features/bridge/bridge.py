@@ -28,6 +28,7 @@ from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ...messages.forgiving import reinterpret
 from ...messages.jsonrpc import Call, Malformed
 from ...messages.method_table import MethodTable
+from ...messages.reading import messages_in
 from ...rules import server_negotiation
 from ...rules.client_negotiation import NegotiatedRevision
 from ...rules.handlers import runtime_of
@@ -36,7 +37,7 @@ from ...rules.task_forms import without_tasks
 from ...server.base import ServerBase
 from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews, table_with
-from ...transports.base import Opener, Received, Transport, messages_in, separate_texts
+from ...transports.base import Opener, Received, Transport, separate_texts
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import CarriesTasks
@@ -248,7 +249,7 @@ class Caller(NamedTuple):
         """Raise `UnfitCaller` unless the client can be understood in another revision."""
         if self.call is not None:
             table: MethodTable = self.revision.load().methods.TABLE
-            outcome = table.interpret(self.call, "client", lambda _: None)
+            outcome = table.interpret(self.call, "client")
             if isinstance(outcome, InvalidParams):
                 outcome = reinterpret(table, self.call, outcome, "client")
             if isinstance(outcome, RemoteError):

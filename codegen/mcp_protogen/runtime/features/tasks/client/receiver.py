@@ -20,7 +20,7 @@ from ....core.json import JSONObject, is_object
 from ....core.models.base import WireModel, validator_of
 from ....core.spec import NotificationSpec
 from ....rpc.jobs import Job, Serve
-from ....rules.handlers import merged, runtime_of
+from ....rules.handlers import made_once, merged
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
@@ -65,9 +65,9 @@ class TaskReceiver(ClientBase):
             why = f"{table.revision} has no tasks of clients"
             raise TypeError(f"{cls.__name__}: {why}")
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> "TaskReceiverRuntime":
-        return runtime_of(self, TaskReceiverRuntime)
+        return TaskReceiverRuntime(self)
 
 
 class TaskReceiverRuntime(ClientRuntime):

@@ -70,7 +70,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     try:
         # It waits for as long as its task does: the stream that carries it may end before.
         answer: WireModel = await context.endpoint.request(
-            spec, params, NO_END, context.beside, meta
+            spec, params, NO_END, meta, context.beside
         )
     except (LocalError, Disconnected):
         raise

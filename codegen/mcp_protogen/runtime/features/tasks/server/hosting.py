@@ -88,7 +88,7 @@ def _request(connection: TaskConnection, task: Task) -> Request[object]:
     message: JSONObject = {"jsonrpc": "2.0", "id": task.id, "method": task.method}
     message["params"] = task.params
     call = Call(task.id, task.method, task.params, meta_in(task.params), message)
-    found = connection.endpoint.connection.table.interpret(call, "client", lambda _: None)
+    found = connection.endpoint.connection.table.interpret(call, "client")
     if not isinstance(found, Request):
         raise ValueError(f"{task.method} of {task.revision} is not understood any more")
     return found
