@@ -29,7 +29,7 @@ def broken(folder: Path, text: str, name: str = "methods.py.jinja") -> Problem:
     with pytest.raises(ProblemError) as caught:
         list(
             layout.revision_modules(
-                tiny(), Selection(DEFAULT), Renderer(templates_folder(), folder)
+                tiny(), (), Selection(DEFAULT), Renderer(templates_folder(), folder)
             )
         )
     (problem,) = caught.value.problems
