@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.pipeline.commands import check
-from mcp_protogen.pipeline.config import GenerationOptions, Settings
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.parts import PARTS
 from mcp_protogen.pipeline.reports.report import Status
+from mcp_protogen.pipeline.settings import Settings
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 
 # What is generated here takes long, and is made for all of them at once.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, Settings
+from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.inputs.own_templates import read_statement
@@ -19,12 +19,12 @@ from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, unlisted
 from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, lock_of, read_lock
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
+from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
-from mcp_protogen.pipeline.selection.selected_extensions import ExtensionRequest, with_extensions
+from mcp_protogen.pipeline.selection.merged_settings import with_locked
+from mcp_protogen.pipeline.selection.selected_extensions import with_extensions
 from mcp_protogen.pipeline.selection.selected_revisions import (
-    docstrings_of,
     installed_runtime,
-    parts_of,
     pruned,
     refuse_going_back,
     refuse_unmakeable,
@@ -33,6 +33,7 @@ from mcp_protogen.pipeline.selection.selected_revisions import (
     select,
 )
 from mcp_protogen.pipeline.selection.selected_target import made_by, refuse_kept, target_of
+from mcp_protogen.pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from mcp_protogen.pipeline.output.plan import Plan
@@ -168,12 +169,38 @@ def diff(settings: Settings) -> Report:
 
 
 def prepare(settings: Settings) -> Task:
-    """Read the lock and the named schema, and choose the revisions."""
+    """Read the lock and the named files, and choose what is generated."""
     out = _out(settings)
     lock = read_lock(out)
+    settings = with_locked(settings, lock)
     target = target_of(settings, lock)
-    pins = load_pins()
-    requested = revision_names(settings.revisions or (), pins)
+    staying = _staying(settings, lock)
+    options = _of_revisions(settings, staying)._replace(
+        docstrings=settings.docstrings or Docstrings.OURS,
+        parts=DEFAULT if settings.parts is None else settings.parts,
+        runtime=installed_runtime(settings.runtime),
+        templates=_templates(settings.templates),
+        target=target,
+        distribution=made_by(target),
+        names=_given(settings.names),
+    )
+    kept = None if settings.has_only("extensions") else staying
+    options = with_extensions(options, settings.extensions, kept, _read)
+    if target is not None:
+        refuse_kept(options)
+    return Task(out, lock, staying, options)
+
+
+def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
+    """Return the lock without the revisions that are removed."""
+    if settings.only == ():
+        message = "no revision is named that stays in the package"
+        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
+    return pruned(lock, settings.only, load_pins())
+
+
+def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
+    """Return the options that say which revisions are generated, and from what."""
     if settings.rules is not None and settings.schema is None and len(settings.schemas or ()) != 1:
         hint = "rules of pinned revisions are built in; name the schema with --schema"
         message = "--rules needs --schema: rules belong to your own schema"
@@ -181,28 +208,14 @@ def prepare(settings: Settings) -> Task:
     schema, rules = _given(settings.schema), _given(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)
-    if settings.only == ():
-        message = "no revision is named that stays in the package"
-        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
-    staying = pruned(lock, settings.only, pins)
-    options = select(requested, pins, staying, schema, _templates(settings), schemas)
+    pins = load_pins()
+    requested = revision_names(settings.revisions or (), pins)
+    options = select(requested, pins, staying, schema, schemas)
     refuse_unused(options, schemas, patches)
-    docstrings = docstrings_of(settings.docstrings, lock)
-    options = options._replace(docstrings=docstrings, patches=patches)
-    parts = parts_of(settings.parts, lock, only=settings.only_parts)
-    runtime = installed_runtime(settings.runtime, lock)
-    options = options._replace(parts=parts, runtime=runtime)
-    request = ExtensionRequest(settings.extensions, settings.only_extensions)
-    options = with_extensions(options, request, staying, _read)
     if rules is not None:
         of = options.schemas.keys() - schemas.keys() or options.schemas
         options = options._replace(rules=dict.fromkeys(of, rules))
-    options = options._replace(
-        target=target, distribution=made_by(target), names=_given(settings.names)
-    )
-    if target is not None:
-        refuse_kept(options)
-    return Task(out, lock, staying, options)
+    return options._replace(patches=patches)
 
 
 def _out(settings: Settings) -> Path:
@@ -212,14 +225,14 @@ def _out(settings: Settings) -> Path:
     return settings.out
 
 
-def _templates(settings: Settings) -> Path | None:
-    if settings.templates is None:
+def _templates(folder: Path | None) -> Path | None:
+    if folder is None:
         return None
-    if settings.templates.is_dir():
-        read_statement(settings.templates)  # raises for templates of another contract
-        return settings.templates
-    message = "there is no folder of templates here"
-    raise ProblemError(Problem("missing-templates", message, str(settings.templates)))
+    if not folder.is_dir():
+        message = "there is no folder of templates here"
+        raise ProblemError(Problem("missing-templates", message, str(folder)))
+    read_statement(folder)  # raises for templates of another contract
+    return folder
 
 
 def _given(source: str | None) -> GivenFile | None:

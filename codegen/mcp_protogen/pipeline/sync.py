@@ -13,7 +13,6 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.commands import PackageState, package_state, write
-from mcp_protogen.pipeline.config import Settings, load_settings
 from mcp_protogen.pipeline.inputs.named_extensions import named_extensions
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.drift import Cause, DriftKind
@@ -28,6 +27,7 @@ from mcp_protogen.pipeline.package import PINNED, newer
 from mcp_protogen.pipeline.parts import ALL
 from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
 from mcp_protogen.pipeline.selection.selected_revisions import pruned
+from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
 def check(out: Path, flags: Settings, start: Path) -> Report:
@@ -108,7 +108,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
         if inputs.rules and not settings.rules:  # these are not at hand
             continue
         if _is_here(inputs.source, inputs.published):
-            others = () if revision in pins else settings.listed or ()
+            others = () if revision in pins else settings.listed.get("revisions", ())
             yield settings._replace(revisions=(*others, revision), schema=inputs.source)
 
 
@@ -118,7 +118,7 @@ def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
         name: made.source
         for name, made in lock.inputs.extensions.items()
         if said.get(name) is None
-        and (name in said or ALL in said or not settings.only_extensions)
+        and (name in said or ALL in said or not settings.has_only("extensions"))
         and _is_here(made.source, made.published)
     }
     if not found:

@@ -12,8 +12,9 @@ from mcp_protogen.pipeline.emit.layout import target_files
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.ir import RevisionIR
+from mcp_protogen.pipeline.options import BY_FIELD
 from mcp_protogen.pipeline.package import Package
-from mcp_protogen.pipeline.target import FLAGS, Setting, TargetOptions
+from mcp_protogen.pipeline.target import Setting, TargetOptions
 from mcp_protogen.pipeline.target_registry import made_by, target_named
 
 
@@ -36,8 +37,9 @@ def target_package(options: GenerationOptions, target: TargetOptions) -> Package
 
 def _not_understood(known: Collection[Setting], target: TargetOptions) -> Iterator[Problem]:
     for setting in sorted(target.said - {*known}):
-        message = f"target {target.target!r} does not know {FLAGS[setting]}"
-        hint = f"it knows {', '.join(FLAGS[one] for one in sorted(known)) or 'no such settings'}"
+        message = f"target {target.target!r} does not know {BY_FIELD[setting].spelled}"
+        names = ", ".join(BY_FIELD[one].spelled for one in sorted(known))
+        hint = f"it knows {names or 'no such settings'}"
         yield Problem("conflicting-options", message, hint=hint)
 
 

@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.parts import ALL, NONE
 from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
-from mcp_protogen.pipeline.selection.selected_extensions import ExtensionRequest, with_extensions
+from mcp_protogen.pipeline.selection.selected_extensions import with_extensions
 from mcp_protogen.pipeline.selection.selected_revisions import revision_names, select
 from mcp_protogen.pipeline.sources.upstream import given_file
 
@@ -33,7 +33,7 @@ class NamedVectors:
         requested = self.revisions or ([ALL] if self.extensions else unsaid)
         given = given_file(self.schema) if self.schema else None
         options = select(revision_names(requested, pins), pins, None, given)
-        options = with_extensions(options, ExtensionRequest(self.extensions), None, given_file)
+        options = with_extensions(options, self.extensions, None, given_file)
         if self.extensions and not options.extensions:
             raise self._without_extensions(options)
         return options

@@ -6,19 +6,12 @@ schema is not at hand.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.pipeline.config import (
-    COPY,
-    Docstrings,
-    GenerationOptions,
-    GivenFile,
-    GivenPatches,
-)
+from mcp_protogen.pipeline.config import COPY, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import Pins
 from mcp_protogen.pipeline.output.lock import Lock
 from mcp_protogen.pipeline.package import (
@@ -28,7 +21,7 @@ from mcp_protogen.pipeline.package import (
     newer,
     runtime_in,
 )
-from mcp_protogen.pipeline.parts import ALL, DEFAULT, Selection, parts_named
+from mcp_protogen.pipeline.parts import ALL, Selection
 from mcp_protogen.pipeline.selection.selected_extensions import unmakeable
 
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
@@ -50,7 +43,6 @@ def select(
     pins: Pins,
     lock: Lock | None,
     schema: GivenFile | None = None,
-    templates: Path | None = None,
     named: Mapping[str, GivenFile] = MappingProxyType({}),
 ) -> GenerationOptions:
     """Return the options of a run that asks for revisions in a folder whose lock is `lock`.
@@ -72,30 +64,22 @@ def select(
         for name, inputs in locked.items()
         if name not in made and inputs.source != PINNED
     }
-    return GenerationOptions(tuple(sorted(made)), schemas, templates, kept)
+    return GenerationOptions(tuple(sorted(made)), schemas, kept=kept)
 
 
-def installed_runtime(said: str | None, lock: Lock | None) -> str | None:
-    """Return the module of the runtime to import, as said or else as before; None for a copy.
+def installed_runtime(said: str | None) -> str | None:
+    """Return the module of the runtime to import; None for a copy.
 
     Raise `ProblemError` (`unsafe-name`) for what cannot be the name of a module.
     """
-    name = said or (runtime_in(lock.inputs) if lock else None)
-    if name is None or name == COPY:
+    if said is None or said == COPY:
         return None
     try:
-        return installed_module(str(name))
+        return installed_module(str(said))
     except UnsafeName as error:
-        message = f"{name!r:.80} cannot be the module of a runtime: it {error}"
+        message = f"{said!r:.80} cannot be the module of a runtime: it {error}"
         hint = f"name it as programs import it: mcp_protogen_runtime; or {COPY}, for a copy"
         raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
-
-
-def docstrings_of(said: Docstrings | None, lock: Lock | None) -> Docstrings:
-    """Return the docstrings of a package: those asked for, or those that it has."""
-    if said is not None:
-        return said
-    return Docstrings(lock.inputs.options.get("docstrings", Docstrings.OURS) if lock else "ours")
 
 
 def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
@@ -105,19 +89,6 @@ def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | 
     names = revision_names(only, pins)
     stay = {name: inputs for name, inputs in lock.inputs.revisions.items() if name in names}
     return lock._replace(inputs=lock.inputs._replace(revisions=stay))
-
-
-def parts_of(requested: Iterable[str] | None, lock: Lock | None, *, only: bool) -> tuple[str, ...]:
-    """Return the parts of a package: those asked for, and those that it has.
-
-    With `only`, it keeps no others than those asked for. Raise `ProblemError`: `unknown-part`,
-    `conflicting-options`.
-    """
-    there: tuple[str, ...] = () if lock is None else lock.inputs.parts
-    if requested is None:
-        return DEFAULT if lock is None else there
-    named = parts_named(requested)
-    return named if only else tuple(sorted({*named, *there}))
 
 
 def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:

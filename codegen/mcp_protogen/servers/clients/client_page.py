@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mcp_protogen.pipeline.config import Format, Settings
+from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.change import Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.pipeline.reports.pages import render as render_comparison
 from mcp_protogen.pipeline.reports.pages.as_json import as_json
 from mcp_protogen.pipeline.reports.report import Report, Status, render
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
+from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.servers.clients.differences import differs
 from mcp_protogen.servers.clients.run import Checked, ClientJob, check, make
 

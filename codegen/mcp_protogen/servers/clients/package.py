@@ -8,10 +8,11 @@ from typing import Final
 from mcp_protogen.base.names import UnsafeName, installed_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline import commands
-from mcp_protogen.pipeline.config import PROJECT, Settings
+from mcp_protogen.pipeline.config import PROJECT
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.parts import ALL
+from mcp_protogen.pipeline.settings import Settings
 
 PART: Final = "tool-client"
 """The part of a package on which typed clients rest."""
