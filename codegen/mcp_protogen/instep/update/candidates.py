@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.instep.update.adoption import unsafe
 from mcp_protogen.pipeline.inputs.pins import REVISION, Pin, Pinnable, Pins, Publication
@@ -97,7 +97,7 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     reading = ((revision, source.read(path)) for revision, path in paths.items())
     read = {revision: published for revision, published in reading if published is not None}
     absent = [revision for revision in paths if revision not in read]
-    raise_errors(_unknown(source, pins, listing, wanted, absent))
+    _refuse_unknown(source, pins, listing, wanted, absent)
     if not read:
         raise _nothing(source, paths)
     candidates = (
@@ -140,10 +140,11 @@ def _candidate(
     return Candidate(revision, path, state, published, digest, source, pin, known, twin)
 
 
-def _unknown(
+@raising
+def _refuse_unknown(
     source: SchemaSource, pins: Pins, listing: Listing, wanted: Wanted, absent: Sequence[str]
 ) -> Iterator[Problem]:
-    """Yield a problem for each named revision that does not exist."""
+    """Raise `ProblemError` for each named revision that does not exist."""
     for revision in wanted.revisions:
         owner = _owner(revision, pins)
         if owner is not None and owner != revision:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mcp_protogen.base.canonical import parse_json, sha256
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raising
 from mcp_protogen.instep.vectors.writing import SCHEMA_NAME
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.output.tree import Tree, parents, read_tree
@@ -45,7 +45,7 @@ def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> C
     with exclusive(folder) as space:
         tree = read_tree(space.target)
         changes = _changes(tree, files)
-        raise_errors(_obstacles(space, tree, changes, force=force))
+        _refuse_obstacles(space, tree, changes, force=force)
         return _replace(space, tree, changes, files) if changes else changes
 
 
@@ -58,7 +58,10 @@ def _changes(tree: Tree, files: Mapping[str, bytes]) -> Changes:
     )
 
 
-def _obstacles(space: Workspace, tree: Tree, changes: Changes, *, force: bool) -> Iterator[Problem]:
+@raising
+def _refuse_obstacles(
+    space: Workspace, tree: Tree, changes: Changes, *, force: bool
+) -> Iterator[Problem]:
     if LOCK_NAME in tree.files:
         hint = "choose another folder, such as one beside it"
         message = "this folder holds a generated package, which cannot contain vectors"

@@ -187,9 +187,9 @@ def _patches_digest(ours: Any, own: Iterable[GivenPatches]) -> str:
 
 
 def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
-    from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+    from mcp_protogen.pipeline.inputs.snapshot import structure_in
 
-    structure = snapshot_of(parse_json(given.content, given.name), given.name)
+    structure = structure_in(given.content, given.name)
     return given.name, sha256(given.content), None, pretty(structure)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raising
 from mcp_protogen.pipeline.inputs import patches
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ def mended(schema: Json, ledger: Sequence[Json], place: str, beside: Json | None
         try:
             patched = patches.apply(schema, [entry], place)
             known = {**(beside or {}), **patched.get("$defs", {})}
-            raise_errors(tuple(_dangling(entry, {**patched, "$defs": known}, where)))
+            _refuse_dangling(entry, {**patched, "$defs": known}, where)
             schema = patched
             applied.append(entry)
         except ProblemError as error:
@@ -75,8 +75,9 @@ def mended(schema: Json, ledger: Sequence[Json], place: str, beside: Json | None
     return Mended(schema, tuple(applied), tuple(fits), tuple(notes))
 
 
-def _dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
-    """Yield a problem for each reference of an entry that leads nowhere in the patched schema."""
+@raising
+def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
+    """Raise `ProblemError` for each reference of an entry that the patched schema has not."""
     for _, value in jsonpointer.walk(entry.get("now"), ""):
         ref = value.get("$ref") if is_object(value) else None
         try:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.pins import load_pins
@@ -166,11 +166,12 @@ def _given(given: GivenFile, revision: str, folder: Path) -> Translation:
     ]
     raise_errors(problems)
     translation = translation_of(document, revision, given.name)
-    raise_errors(tuple(_unknown_functions(translation)))
+    _refuse_unknown_functions(translation)
     return translation
 
 
-def _unknown_functions(translation: Translation) -> Iterator[Problem]:
+@raising
+def _refuse_unknown_functions(translation: Translation) -> Iterator[Problem]:
     from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 
     for rule in translation.rules:

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.config import COPY, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import Pins
@@ -52,7 +52,7 @@ def select(
     `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
-    raise_errors(_misuse(requested, pins, locked, schema, named))
+    _refuse_misuse(requested, pins, locked, schema, named)
     schemas = {name: file for name, file in named.items() if name in {*requested, *locked}}
     if schema:
         unnamed = tuple(name for name in requested if name not in named)
@@ -100,9 +100,10 @@ def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
         raise ProblemError(Problem("older-generator", message, place, hint=hint))
 
 
+@raising
 def refuse_unmakeable(
     options: GenerationOptions, lock: Lock | None, inputs: GenerationInputs
-) -> None:
+) -> Iterator[Problem]:
     """Raise `ProblemError` for revisions and extensions that cannot be made or kept.
 
     `needs-schema`: one from a user's file that no longer fits the rest of the package.
@@ -111,16 +112,17 @@ def refuse_unmakeable(
     if lock is None:
         return
     same = _same_stubs(lock.inputs, inputs)
-    problems = [] if same else [*_outdated(options)]
-    problems += unmakeable(options, lock, inputs.revisions, same=same)
+    if not same:
+        yield from _outdated(options)
+    yield from unmakeable(options, lock, inputs.revisions, same=same)
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
         hint = f"remove it with --prune, {_WITH_SCHEMA}"
-        problems.append(Problem("unknown-revision", message, hint=hint))
-    raise_errors(problems)
+        yield Problem("unknown-revision", message, hint=hint)
 
 
-def _misuse(
+@raising
+def _refuse_misuse(
     requested: tuple[str, ...],
     pins: Pins,
     locked: Iterable[str],
@@ -145,22 +147,18 @@ def _misuse(
             yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
 
 
+@raising
 def refuse_unused(
     options: GenerationOptions, schemas: Mapping[str, GivenFile], patches: Iterable[GivenPatches]
-) -> None:
+) -> Iterator[Problem]:
     """Raise `ProblemError` (`unused-file`) for files of revisions that are not generated."""
     named = [(name, file.name) for name, file in schemas.items()]
     named += [(one.revision, one.place) for one in patches if one.revision]
-    raise_errors(
-        Problem(
-            "unused-file",
-            f"this is for revision {name!r:.80}, which is not generated",
-            place,
-            hint=did_you_mean(name, options.revisions, "ask for it with --revision"),
-        )
-        for name, place in named
-        if name not in options.revisions
-    )
+    for name, place in named:
+        if name not in options.revisions:
+            message = f"this is for revision {name!r:.80}, which is not generated"
+            hint = did_you_mean(name, options.revisions, "ask for it with --revision")
+            yield Problem("unused-file", message, place, hint=hint)
 
 
 def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:

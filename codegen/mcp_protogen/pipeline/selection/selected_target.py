@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from keyword import iskeyword
 from typing import Any
 
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.options import BY_FIELD, FORMS, OPTIONS, is_whole
@@ -31,7 +31,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
         for one in OPTIONS
         if one.of == "alone" and (value := getattr(settings, one.field)) is not None
     }
-    raise_errors(_unsafe(settings.base_class))
+    _refuse_unsafe(settings.base_class)
     if not form:
         return None
     if form.keys().isdisjoint(FORMS):
@@ -43,7 +43,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
         message = "the folder has a whole package, and keeps it"
         hint = "generate types and tables alone into another folder: --out FOLDER"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
-    raise_errors(_only_of_packages(settings))
+    _refuse_package_options(settings)
     if settings.layers is not None:
         form["layers"] = _layers(settings.layers)
     return TargetOptions(**form)
@@ -62,12 +62,8 @@ def made_by(target: TargetOptions | None) -> str | None:
     return distribution_of(target.target)
 
 
-def refuse_kept(options: GenerationOptions) -> None:
-    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept as they are."""
-    raise_errors(_kept(options))
-
-
-def _only_of_packages(settings: Settings) -> Iterator[Problem]:
+@raising
+def _refuse_package_options(settings: Settings) -> Iterator[Problem]:
     for one in OPTIONS:
         value = getattr(settings, one.field)
         if one.of == "whole" and value and value != (NONE,):
@@ -78,7 +74,9 @@ def _only_of_packages(settings: Settings) -> Iterator[Problem]:
             yield Problem("conflicting-options", message, hint=hint)
 
 
-def _kept(options: GenerationOptions) -> Iterator[Problem]:
+@raising
+def refuse_kept(options: GenerationOptions) -> Iterator[Problem]:
+    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept as they are."""
     for name, inputs in options.kept.items():
         message = f"revision {name!r} was made from {inputs.source}, which is not named"
         hint = f"name it again: --revision {name} --schema {inputs.source}; or remove it: --prune"
@@ -97,7 +95,8 @@ def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
     return tuple(layer for layer in LAYERS if layer in named)
 
 
-def _unsafe(base_class: str | None) -> Iterator[Problem]:
+@raising
+def _refuse_unsafe(base_class: str | None) -> Iterator[Problem]:
     if base_class is None:
         return
     if not _CLASS.fullmatch(base_class) or any(map(iskeyword, re.split("[.:]", base_class))):
