@@ -6,7 +6,6 @@ trips and for envelopes, which are the same in all messages; by the message of t
 if it gives one; and as one finding if a whole reader is lenient or drops unknown members.
 """
 
-import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.instep.vectors.envelope import is_envelope
@@ -251,5 +251,5 @@ def place_in(subject: str, pointer: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = on_one_line(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -4,11 +4,11 @@ This module turns values into strings and prints nothing; the caller knows wheth
 terminal. The JSON form is public; `schema/formats/report.schema.json` describes it.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem
@@ -85,7 +85,7 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
     The text form leaves out problems, because they go to stderr. `quiet` leaves out the summary.
     """
     if form is Format.JSON:
-        return json.dumps(as_json(report), indent=2) + "\n"
+        return as_document(as_json(report))
     shown = report._replace(summary="") if quiet else report
     lines = _github(shown) if form is Format.GITHUB else _text(shown, colour)
     return "".join(f"{line}\n" for line in lines)

@@ -1,9 +1,9 @@
 """The reports of `mcp-gen client`: of modules that were written, and of a check of modules."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mcp_protogen.base.canonical import as_document
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.change import Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat
@@ -36,7 +36,7 @@ def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) ->
     failed = [one for one in found if one.causes or _fails(one, least)]
     if view.form == Format.JSON:
         document = {"format": 1, "clients": [*map(_document, found)]}
-        return FindingsPage(json.dumps(document, indent=2) + "\n", bool(failed))
+        return FindingsPage(as_document(document), bool(failed))
     compared = [one.comparison for one in found if one.comparison is not None]
     pages = [
         render_comparison(

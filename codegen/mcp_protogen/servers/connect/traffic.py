@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.errors import ParseError
@@ -105,7 +106,7 @@ def line(message: Message, redaction: Redaction | None = None) -> str:
         entry["text"] = REDACTED if redaction else text
         if not redaction and text.encode() != message.data:
             entry["base64"] = b64encode(message.data).decode()
-    return json.dumps(entry, ensure_ascii=False) + "\n"
+    return on_one_line(entry) + "\n"
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -139,7 +140,7 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
         return Message(at, sender, entry["text"].encode("utf-8", "backslashreplace"), *place)
     if "message" not in entry:
         raise bad_recording(path, number, 'it has neither "message" nor "text"')
-    data = json.dumps(entry["message"], ensure_ascii=False).encode("utf-8", "backslashreplace")
+    data = on_one_line(entry["message"]).encode("utf-8", "backslashreplace")
     return Message(at, sender, data, *place)
 
 

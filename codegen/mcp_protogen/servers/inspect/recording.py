@@ -4,13 +4,13 @@ A head comes first, then for each session and each exchange a line, and below an
 messages, as in any recording.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.transports.recordings import FORMAT
 from mcp_protogen.servers.connect.traffic import (
@@ -66,7 +66,7 @@ def _head(kind: str, form: type[BaseModel], about: Session | Exchange) -> str:
 
 
 def _line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
+    return on_one_line(value) + "\n"
 
 
 def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:

@@ -4,11 +4,11 @@ The form is public: `schema/formats/update.schema.json` describes it. Texts are 
 terminal, and nothing is cut.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.update.candidates import Candidate
 from mcp_protogen.instep.update.updating import News, UpdateResult
@@ -46,7 +46,7 @@ def render_failure(problems: Iterable[Problem]) -> str:
 
 
 def _document(**members: Any) -> str:
-    return json.dumps({"format": FORMAT, "command": "update", **members}, indent=2) + "\n"
+    return as_document({"format": FORMAT, "command": "update", **members})
 
 
 def _revision(candidate: Candidate, news: News | None) -> dict[str, Any]:
