@@ -8,7 +8,7 @@ import typer
 from mcp_protogen.cli.options import Force, NoCache, Quiet
 from mcp_protogen.cli.outcome import attempt, finish
 from mcp_protogen.cli.setting_options import with_settings
-from mcp_protogen.pipeline.reports.report import Report
+from mcp_protogen.pipeline.reports.report import RunReport
 from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
@@ -49,7 +49,7 @@ def sync(
     start = (folder if out else package).resolve()
     form = flags.format or attempt(lambda: load_settings(start, only=("format",)), "sync").format
 
-    def work() -> Report:
+    def work() -> RunReport:
         if check:
             return look(package, flags, folder)
         return bring_in_step(package, flags, folder, force=force, cached=not no_cache)

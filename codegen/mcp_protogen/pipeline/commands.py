@@ -20,7 +20,7 @@ from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, lock_of, read_loc
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
 from mcp_protogen.pipeline.parts import DEFAULT
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 from mcp_protogen.pipeline.selection.merged_settings import with_locked
 from mcp_protogen.pipeline.selection.selected_extensions import with_extensions
 from mcp_protogen.pipeline.selection.selected_revisions import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mcp_protogen.pipeline.output.plan import Plan
 
 
-class Task(NamedTuple):
+class PackageTask(NamedTuple):
     """One run, with everything it needs already read.
 
     `staying` is the lock without the revisions that are removed.
@@ -54,7 +54,7 @@ class Task(NamedTuple):
 class PackageState(NamedTuple):
     """The state of a package: the files in its folder, its inputs now, and what has changed."""
 
-    task: Task
+    task: PackageTask
     tree: Tree
     inputs: GenerationInputs
     causes: tuple[Cause, ...]
@@ -67,7 +67,9 @@ class PackageState(NamedTuple):
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
 
 
-def perform(mode: str, settings: Settings, *, force: bool = False, cached: bool = True) -> Report:
+def perform(
+    mode: str, settings: Settings, *, force: bool = False, cached: bool = True
+) -> RunReport:
     """Do what `mode` says: "generate", "check", "regenerate", "diff" or "dry-run"."""
     if mode in ("check", "regenerate"):
         return check(settings, regenerate=mode == "regenerate")
@@ -78,13 +80,13 @@ def perform(mode: str, settings: Settings, *, force: bool = False, cached: bool 
     return write(settings, force=force, cached=cached)
 
 
-def check(settings: Settings, *, regenerate: bool = False) -> Report:
+def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
     """Return a report of whether the package is up to date, and if not, why."""
     found = package_state(settings.as_listed(), regenerate=regenerate)
     out = found.task.out
     if found.causes:
         summary = f"{out} is not up to date: {counted(len(found.causes), 'cause')}"
-        return Report("check", Status.DIFFERS, summary, str(out), drift=found.causes)
+        return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
     # Other files in the folder are those of the user.
     ours = found.task.lock.files.keys() | {LOCK_NAME} if found.task.lock else set[str]()
     revisions, files = len(found.inputs.revisions), len(ours & found.tree.files.keys())
@@ -92,7 +94,7 @@ def check(settings: Settings, *, regenerate: bool = False) -> Report:
     summary = (
         f"{out} is up to date: {counted(revisions, 'revision')}, {counted(files, 'file')}, {how}"
     )
-    return Report("check", Status.FINE, summary, str(out))
+    return RunReport("check", RunStatus.FINE, summary, str(out))
 
 
 def package_state(settings: Settings, *, regenerate: bool = False) -> PackageState:
@@ -116,7 +118,7 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     return PackageState(task, tree, inputs, causes)
 
 
-def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Report:
+def write(settings: Settings, *, force: bool = False, cached: bool = True) -> RunReport:
     """Make a package and publish it; with `cached`, the user's cache may have it."""
     from mcp_protogen.pipeline.output.publish import publish
     from mcp_protogen.pipeline.output.workspace import exclusive
@@ -132,10 +134,10 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Re
         f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
     )
     problems = (*package.warnings, *outcome.warnings)
-    return Report("generate", Status.FINE, summary, str(task.out), problems=problems)
+    return RunReport("generate", RunStatus.FINE, summary, str(task.out), problems=problems)
 
 
-def dry_run(settings: Settings, *, force: bool = False) -> Report:
+def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
     """Generate a package, and report which files would be written and removed."""
     from mcp_protogen.pipeline.output.publish import preview
 
@@ -145,12 +147,16 @@ def dry_run(settings: Settings, *, force: bool = False) -> Report:
     files = tuple(FileChange(path, action) for path, action in _actions(plan, tree))
     problems = (*package.warnings, *plan.problems)
     if any(problem.level is Level.ERROR for problem in plan.problems):
-        return Report("dry-run", Status.FAILED, "", str(task.out), files=files, problems=problems)
+        return RunReport(
+            "dry-run", RunStatus.FAILED, "", str(task.out), files=files, problems=problems
+        )
     summary = f"{task.out}: {counted(len(files), 'file')} would change; nothing was written"
-    return Report("dry-run", Status.FINE, summary, str(task.out), files=files, problems=problems)
+    return RunReport(
+        "dry-run", RunStatus.FINE, summary, str(task.out), files=files, problems=problems
+    )
 
 
-def diff(settings: Settings) -> Report:
+def diff(settings: Settings) -> RunReport:
     """Generate a package, and compare it with the files that are there, line by line."""
     from mcp_protogen.pipeline.output.publish import preview
 
@@ -163,12 +169,12 @@ def diff(settings: Settings) -> Report:
         )
         for path, action in _actions(plan, tree)
     )
-    status = Status.DIFFERS if files else Status.FINE
+    status = RunStatus.DIFFERS if files else RunStatus.FINE
     summary = f"{task.out}: {counted(len(files), 'file')} would change"
-    return Report("diff", status, summary, str(task.out), files=files, problems=package.warnings)
+    return RunReport("diff", status, summary, str(task.out), files=files, problems=package.warnings)
 
 
-def prepare(settings: Settings) -> Task:
+def prepare(settings: Settings) -> PackageTask:
     """Read the lock and the named files, and choose what is generated."""
     out = _out(settings)
     lock = read_lock(out)
@@ -188,7 +194,7 @@ def prepare(settings: Settings) -> Task:
     options = with_extensions(options, settings.extensions, kept, _read)
     if target is not None:
         refuse_kept(options)
-    return Task(out, lock, staying, options)
+    return PackageTask(out, lock, staying, options)
 
 
 def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
@@ -245,7 +251,7 @@ def _read(source: str) -> GivenFile:
     return given_file(source)
 
 
-def _refuse(task: Task, *, force: bool) -> None:
+def _refuse(task: PackageTask, *, force: bool) -> None:
     """Raise `ProblemError` for a package that this version or these revisions cannot replace."""
     if task.staying:
         inputs = read_inputs(task.options)
@@ -254,7 +260,7 @@ def _refuse(task: Task, *, force: bool) -> None:
         refuse_unmakeable(task.options, task.staying, inputs)
 
 
-def _generate(task: Task, *, force: bool = False) -> Package:
+def _generate(task: PackageTask, *, force: bool = False) -> Package:
     _refuse(task, force=force)
     from mcp_protogen.pipeline.generate import generate
 

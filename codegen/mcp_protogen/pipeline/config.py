@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mcp_protogen.pipeline.package import ExtensionInputs, RevisionInputs
-from mcp_protogen.pipeline.parts import DEFAULT, Selection
+from mcp_protogen.pipeline.parts import DEFAULT, PartSelection
 from mcp_protogen.pipeline.target import TargetOptions
 
 COPY = "copy"
@@ -87,10 +87,10 @@ class GenerationOptions(NamedTuple):
         return tuple(one for one in self.patches if one.revision in ("", revision))
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> PartSelection:
         """The contents of the package, by its parts and extensions."""
         extensions = {*self.extensions, *self.kept_extensions}
-        return Selection(self.parts, len({*self.revisions, *self.kept}) > 1, extensions)
+        return PartSelection(self.parts, len({*self.revisions, *self.kept}) > 1, extensions)
 
 
 class Format(StrEnum):

@@ -25,7 +25,7 @@ FORMS: Final = ("target", "layers")
 """Fields of which each says that types and tables are made alone; other ones of a form need it."""
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """The values of an option: their type on the command line, and how a setting is read."""
 
     type: Any
@@ -33,24 +33,24 @@ class Kind(NamedTuple):
     metavar: str | None = None
 
 
-def _one_of(choices: Any) -> Kind:
-    return Kind(choices, readers.one_of(choices))
+def _one_of(choices: Any) -> ValueKind:
+    return ValueKind(choices, readers.one_of(choices))
 
 
-def _named(name: str, values: tuple[str, ...]) -> Kind:
+def _named(name: str, values: tuple[str, ...]) -> ValueKind:
     return _one_of(Enum(name, {one: one for one in values}))
 
 
-def _texts(metavar: str) -> Kind:
-    return Kind(list[str], readers.read_texts, metavar)
+def _texts(metavar: str) -> ValueKind:
+    return ValueKind(list[str], readers.read_texts, metavar)
 
 
-def _text(metavar: str) -> Kind:
-    return Kind(str, readers.read_text, metavar)
+def _text(metavar: str) -> ValueKind:
+    return ValueKind(str, readers.read_text, metavar)
 
 
-_SWITCH: Final = Kind(bool, readers.read_flag)
-_FILE: Final = Kind(str, readers.read_source, "FILE|URL")
+_SWITCH: Final = ValueKind(bool, readers.read_flag)
+_FILE: Final = ValueKind(str, readers.read_source, "FILE|URL")
 _NAMED_FILE: Final = "[REVISION=]FILE|URL"
 
 
@@ -66,7 +66,7 @@ class Option(NamedTuple):
     """
 
     field: str
-    kind: Kind
+    kind: ValueKind
     help: str
     flag: str
     keys: tuple[str, ...] | None = None
@@ -94,7 +94,7 @@ class Option(NamedTuple):
         return (self.name,) if self.keys is None else self.keys
 
 
-def _of_form(field: str, kind: Kind, help: str, name: str = "") -> Option:
+def _of_form(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
     """Return an option of the form in which a target makes types and tables alone."""
     name = name or field.replace("_", "-")
 
@@ -167,7 +167,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         "extensions",
-        Kind(list[str], readers.read_extensions, "NAME[=FILE|URL]"),
+        ValueKind(list[str], readers.read_extensions, "NAME[=FILE|URL]"),
         "Extension to generate for the revisions that it extends, or all, or none; with a schema to"
         " use in place of its pin. Repeat it for others.",
         "--extension",
@@ -177,7 +177,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         "out",
-        Kind(Path, readers.read_out, "DIR"),
+        ValueKind(Path, readers.read_out, "DIR"),
         "Folder of the generated package.",
         "--out",
         heading=None,
@@ -195,7 +195,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         "schemas",
-        Kind(list[str], readers.read_schemas, _NAMED_FILE),
+        ValueKind(list[str], readers.read_schemas, _NAMED_FILE),
         "A published schema to use in place of the pin. Repeat it for others.",
         "--schema",
         ("schemas",),
@@ -219,14 +219,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         "patches",
-        Kind(list[str], readers.read_patches, _NAMED_FILE),
+        ValueKind(list[str], readers.read_patches, _NAMED_FILE),
         "Corrections of your own, which are applied to schemas after ours. Repeat it for others.",
         "--patches",
         record=_record_own("patches"),
     ),
     Option(
         "templates",
-        Kind(Path, readers.read_path, "DIR"),
+        ValueKind(Path, readers.read_path, "DIR"),
         "Folder of templates that replace built-in ones.",
         "--templates",
         record=_record_own("templates"),
@@ -287,14 +287,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("format", _one_of(Format), "Form of the report.", "--format", heading=None),
     Option(
         "own",
-        Kind(None, readers.read_texts),
+        ValueKind(None, readers.read_texts),
         "Patterns of files in the output folder that are yours; `--check` does not report them.",
         "",
         ("own",),
     ),
     Option(
         "clients",
-        Kind(None, readers.read_clients),
+        ValueKind(None, readers.read_clients),
         "A table for each typed client, by its name; `server` and `out` are required.",
         "",
         ("clients",),

@@ -25,12 +25,12 @@ from mcp_protogen.pipeline.output.lock import (
 )
 from mcp_protogen.pipeline.package import PINNED, newer
 from mcp_protogen.pipeline.parts import ALL
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 from mcp_protogen.pipeline.selection.selected_revisions import pruned
 from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
-def check(out: Path, flags: Settings, start: Path) -> Report:
+def check(out: Path, flags: Settings, start: Path) -> RunReport:
     """Return a report of whether `sync` would change anything, and why.
 
     The user's own files do not matter.
@@ -45,7 +45,7 @@ def check(out: Path, flags: Settings, start: Path) -> Report:
     older = newer(lock.inputs.generator, found.inputs.generator)
     command = "mcp-gen sync --force" if edited or older else "mcp-gen sync"
     summary = f"{out}: {_versions(lock, found)}; {command} brings it in step"
-    return Report("sync", Status.DIFFERS, summary, str(out), drift=found.causes)
+    return RunReport("sync", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
 
 
 def sync(
@@ -55,7 +55,7 @@ def sync(
     *,
     force: bool = False,
     cached: bool = True,
-) -> Report:
+) -> RunReport:
     """Generate the package in `out` anew, and report what changed and why.
 
     `start` is the folder that the user named. If `flags` have the package, the settings there hold.
@@ -188,10 +188,10 @@ def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
     )
 
 
-def _in_step(out: Path, state: PackageState) -> Report:
+def _in_step(out: Path, state: PackageState) -> RunReport:
     revisions = ", ".join(state.inputs.revisions)
     summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven}"
-    return Report("sync", Status.FINE, summary, str(out))
+    return RunReport("sync", RunStatus.FINE, summary, str(out))
 
 
 def _versions(lock: Lock, state: PackageState) -> str:

@@ -16,20 +16,20 @@ from mcp_protogen.pipeline.inputs.own_templates import (
     read_statement,
     written_statement,
 )
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 
 
-def catalogue() -> Report:
+def catalogue() -> RunReport:
     """Return every template that users may replace, and what it prints."""
     width = max(map(len, NAMES))
     heading = f"{'template':<{width}}  prints (contract {TEMPLATE_CONTRACT})"
     plain = {name: prints.replace("`", "") for name, prints in NAMES.items()}
     lines = (f"{name:<{width}}  {prints}" for name, prints in plain.items())
     rows = tuple({"template": name, "prints": prints} for name, prints in plain.items())
-    return Report("templates", Status.FINE, (heading, *lines), templates=rows)
+    return RunReport("templates", RunStatus.FINE, (heading, *lines), templates=rows)
 
 
-def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
+def export(names: Collection[str], out: Path, *, force: bool = False) -> RunReport:
     """Write built-in templates into a folder, all or none; without `names`, every template.
 
     A template there that was edited, or that was not exported, is replaced only with `force`. Raise
@@ -59,7 +59,7 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
     files = {out / name: content for name, content in changed.items()}
     write_files(files, out / STATEMENT, hint="name a folder in which you may write")
     summary = f"{out}: {counted(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
-    return Report("templates export", Status.FINE, summary, str(out), files=changes)
+    return RunReport("templates export", RunStatus.FINE, summary, str(out), files=changes)
 
 
 def _built_in(name: str) -> bytes:

@@ -33,7 +33,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     save,
 )
 from mcp_protogen.pipeline.inputs.snapshot import dialect_of, differences, snapshot_of, structure_in
-from mcp_protogen.pipeline.reports.report import Report, Status
+from mcp_protogen.pipeline.reports.report import RunReport, RunStatus
 
 _OWNER = "https://github.com/modelcontextprotocol"
 REPOSITORY = f"{_OWNER}/modelcontextprotocol"
@@ -123,7 +123,7 @@ def verification(
     against: tuple[str, bytes] | None,
     folder: Path | None = None,
     extension: str | None = None,
-) -> Report:
+) -> RunReport:
     """Return a report on the snapshot of one revision or extension, or of all of them.
 
     `against` has the name and the bytes of a published file, and the one is verified against it.
@@ -137,9 +137,9 @@ def verification(
     extensions = _verified_extensions(extension, revision, against, folder)
     every = (*revisions, *extensions)
     problems = tuple(problem for verification in every for problem in verification.problems)
-    return Report(
+    return RunReport(
         "schema verify",
-        Status.DIFFERS if problems else Status.FINE,
+        RunStatus.DIFFERS if problems else RunStatus.FINE,
         tuple(f"{verification.name}: {verification.message}" for verification in every),
         revisions=tuple({"revision": v.name, "genuine": not v.problems} for v in revisions),
         problems=problems,

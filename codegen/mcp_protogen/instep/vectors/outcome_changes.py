@@ -26,7 +26,7 @@ from mcp_protogen.instep.vectors.outcome import (
 )
 from mcp_protogen.instep.vectors.vector import Subject, Vector
 from mcp_protogen.pipeline.ir import BOTH, ROLES, Senders
-from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 from mcp_protogen.pipeline.reports.severities import severity_table
 
 _SHOWN = 3
@@ -54,7 +54,7 @@ def comparison(outcome: VectorRun) -> Comparison:
     return Comparison(outcome.revision, outcome.target, findings(outcome), notes)
 
 
-def findings(outcome: VectorRun) -> tuple[Change, ...]:
+def findings(outcome: VectorRun) -> tuple[ReportedChange, ...]:
     """Return all faults of the implementation, in the order of the vectors."""
     groups: dict[Hashable, list[_Fault]] = {}
     for fault in _faults(outcome.results):
@@ -198,14 +198,14 @@ def _shows(vector: Vector, code: str, loss: RoundTripLoss) -> bool:
     return vector.code == code and vector.pointer == loss.pointer
 
 
-def _change(faults: Sequence[_Fault]) -> Change:
+def _change(faults: Sequence[_Fault]) -> ReportedChange:
     first = faults[0]
     vector = first.result.vector
     row = SEVERITIES[first.code]
     senders: Senders = frozenset(role for fault in faults for role in _senders(fault.result.vector))
     places = tuple(dict.fromkeys(fault.item for fault in faults))
     more = f"; {_listing(len(faults), places)}" if len(faults) > 1 else ""
-    return Change(
+    return ReportedChange(
         code=first.code,
         category=row.category,
         item=first.item,

@@ -32,8 +32,8 @@ from mcp_protogen.pipeline.parts import (
     CLIENTS_OF_EXTENSIONS,
     INSTANCES,
     OF_REVISIONS,
-    ClientBase,
-    Selection,
+    ClientClass,
+    PartSelection,
     missing_names,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -133,7 +133,9 @@ def extension_folder(extension: ExtensionIR) -> str:
     return f"{extension.ir.module}/ext/{extension.module}"
 
 
-def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
+def revision_modules(
+    ir: RevisionIR, selection: PartSelection, renderer: Renderer
+) -> Iterator[Module]:
     """Yield the other modules of a revision, proven against its types and each other."""
     context: RevisionContext = {
         **views.revision_messages(ir),
@@ -156,7 +158,7 @@ def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -
 
 
 def extension_modules(
-    extension: ExtensionIR, selection: Selection, renderer: Renderer
+    extension: ExtensionIR, selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the other modules of an extension, proven against the types that it may name."""
     folder = extension_folder(extension)
@@ -184,9 +186,9 @@ class _ClientBase(TypedDict):
     client_lacks: str
 
 
-def _client_base(extension: ExtensionIR, selection: Selection) -> _ClientBase:
+def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBase:
     """Return what the client of an extension extends, and the part that it lacks for more."""
-    usual = ClientBase("", "client.base", "ClientBase")
+    usual = ClientClass("", "client.base", "ClientBase")
     base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
     if base.part and base.part not in selection.parts:
         lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
@@ -206,7 +208,7 @@ def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -
 
 
 def shared_modules(
-    pairs: Iterable[PairTables], selection: Selection, renderer: Renderer
+    pairs: Iterable[PairTables], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the tables of each pair of revisions, their package, and the bridge."""
     client = "client" in selection.modules
@@ -225,7 +227,7 @@ def shared_modules(
 
 
 def package_modules(
-    revisions: tuple[ListedRevision, ...], selection: Selection, renderer: Renderer
+    revisions: tuple[ListedRevision, ...], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the `__init__` of the package, which lists its revisions, and what these import."""
     modules = [str(revision.module) for revision in revisions]
@@ -255,7 +257,7 @@ def package_modules(
 
 
 def fixed_files(
-    runtime: Path, copied: Iterable[Path], selection: Selection
+    runtime: Path, copied: Iterable[Path], selection: PartSelection
 ) -> Iterator[GeneratedFile]:
     """Yield the files that are the same in every package of the same parts.
 

@@ -52,7 +52,7 @@ def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
 def _found(schema: Json, pointer: str) -> object:
     try:
         return jsonpointer.get(schema, pointer)
-    except jsonpointer.Absent:
+    except jsonpointer.NothingThere:
         return _ABSENT
 
 
@@ -66,7 +66,7 @@ def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Ite
                 continue
             try:
                 _write(schema, pointer, entry)
-            except jsonpointer.Absent:
+            except jsonpointer.NothingThere:
                 yield _stale(f"{place}/{number}", pointer, found, entry)
 
 
@@ -103,7 +103,7 @@ def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
         else:
             del holder[key]
     except (IndexError, TypeError, ValueError):
-        raise jsonpointer.Absent(pointer) from None
+        raise jsonpointer.NothingThere(pointer) from None
 
 
 def _same(left: object, right: object) -> bool:

@@ -21,7 +21,7 @@ from mcp_protogen.pipeline.package import (
     newer,
     runtime_in,
 )
-from mcp_protogen.pipeline.parts import ALL, Selection
+from mcp_protogen.pipeline.parts import ALL, PartSelection
 from mcp_protogen.pipeline.selection.selected_extensions import unmakeable
 
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
@@ -174,7 +174,7 @@ def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
     before, after = (
         (
             *(made.generator_digest, made.runtime_digest, made.templates_digest),
-            *(runtime_in(made), Selection(made.parts).modules & roles),
+            *(runtime_in(made), PartSelection(made.parts).modules & roles),
             made.options.get("docstrings"),
         )
         for made in (was, now)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.reference_scopes import Scope
+from mcp_protogen.base.reference_scopes import ReferenceScope
 
 Schema: TypeAlias = Mapping[str, Any]
 Types: TypeAlias = frozenset[str]
@@ -60,7 +60,7 @@ class _Node:
     """
 
     schema: Schema
-    scope: Scope
+    scope: ReferenceScope
     is_certain: bool = True
 
     def inner(self, value: object, *, is_certain: bool = True) -> Iterator["_Node"]:
@@ -284,7 +284,7 @@ class Part:
 
 def read_schema(schema: Schema) -> Part:
     """Return the reader of a schema."""
-    return Part((_Node(schema, Scope.of(schema)),))
+    return Part((_Node(schema, ReferenceScope.of(schema)),))
 
 
 def positions(schema: Schema) -> tuple[list[Any], Any]:

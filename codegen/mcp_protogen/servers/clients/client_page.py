@@ -9,21 +9,21 @@ from mcp_protogen.pipeline.reports.change import Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.pipeline.reports.pages import render as render_comparison
 from mcp_protogen.pipeline.reports.pages.as_json import as_json
-from mcp_protogen.pipeline.reports.report import Report, Status, render
+from mcp_protogen.pipeline.reports.report import RunReport, RunStatus, render
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.servers.clients.differences import differs
 from mcp_protogen.servers.clients.run import Checked, ClientJob, check, make
 
 
-def written_report(jobs: Iterable[ClientJob], settings: Settings, *, force: bool) -> Report:
+def written_report(jobs: Iterable[ClientJob], settings: Settings, *, force: bool) -> RunReport:
     """Write a module for each job, and return a report of them."""
     found = [make(job, settings, force=force) for job in jobs]
     lines = tuple(
         f"{one.module}: {one.counts}, {'written' if one.changed else 'unchanged'}" for one in found
     )
     problems = tuple(problem for one in found for problem in one.problems)
-    return Report("client", Status.FINE, lines, problems=problems)
+    return RunReport("client", RunStatus.FINE, lines, problems=problems)
 
 
 def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) -> FindingsPage:
@@ -51,12 +51,12 @@ def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) ->
     return FindingsPage("".join((*pages, report)), bool(failed), notes)
 
 
-def _report(found: Sequence[Checked], failed: Sequence[Checked]) -> Report:
+def _report(found: Sequence[Checked], failed: Sequence[Checked]) -> RunReport:
     lines = tuple(f"{one.module} is up to date" for one in found if one not in failed)
     lines += tuple(f"{one.module} is not up to date" for one in failed)
     causes = tuple(cause for one in found for cause in one.causes)
-    status = Status.DIFFERS if failed else Status.FINE
-    return Report("client", status, lines, drift=causes)
+    status = RunStatus.DIFFERS if failed else RunStatus.FINE
+    return RunReport("client", status, lines, drift=causes)
 
 
 def _fails(checked: Checked, least: Severity | None) -> bool:

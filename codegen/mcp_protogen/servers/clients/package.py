@@ -19,7 +19,7 @@ PART: Final = "tool-client"
 TASKS_PART: Final = "tasks"
 
 
-class Tasks(StrEnum):
+class PackageTasks(StrEnum):
     """The tasks that clients of a package can have; the extension has those of the core, too."""
 
     NONE = "none"
@@ -54,7 +54,7 @@ def checked(name: str) -> str:
         raise _no_package(f"{name!r:.80} {error}") from error
 
 
-def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
+def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, PackageTasks]:
     """Return the module of the newest revision in a package, and the tasks of its clients.
 
     It is that of the folder, or else of the package that can be imported, or else the newest of
@@ -69,9 +69,9 @@ def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
         raise ProblemError(Problem("no-client-package", message, hint=hint))
     module = str(module_name(max(load_pins() if lock is None else lock.inputs.revisions)))
     if lock is None or TASKS_PART not in lock.inputs.parts:
-        return module, Tasks.NONE
+        return module, PackageTasks.NONE
     has_extension = f"{module}/ext/tasks/client.py" in lock.files
-    return module, Tasks.EXTENSION if has_extension else Tasks.CORE
+    return module, PackageTasks.EXTENSION if has_extension else PackageTasks.CORE
 
 
 def ensure(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
