@@ -2,7 +2,7 @@
 
 import ast
 
-from mcp_protogen.pipeline.parts import PARTS, Selection
+from mcp_protogen.pipeline.parts import PARTS, PartSelection
 from support import tables
 from support.folders import GENERATED
 from support.generated.repeated_names import repeated_names
@@ -17,5 +17,5 @@ def test_generated_modules_list_each_name_once() -> None:
 def test_every_selection_exports_each_name_once() -> None:
     for parts in (*((part,) for part in PARTS), tuple(PARTS)):
         with tables.case(parts):
-            exported = [name for _, names in Selection(parts).exports for name in names]
+            exported = [name for _, names in PartSelection(parts).exports for name in names]
             assert len(exported) == len({*exported})

@@ -8,7 +8,7 @@ import mcp_revisions as pkg
 import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.cli.explanations import explanations
-from mcp_protogen.pipeline.config import setting_names
+from mcp_protogen.pipeline.settings import setting_names
 from support.folders import ROOT
 from support.tables import case
 from support.website.built import WHOLE, content, content_of, dead, page, search_index, site

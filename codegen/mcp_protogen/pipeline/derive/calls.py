@@ -39,7 +39,7 @@ Types = Mapping[str, TypeIR]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CallForm:
     """A call: its name, the class of its params, and their members by position and by keyword.
 
     Only a call that is made `once` may have another answer than the plain result.
@@ -52,7 +52,7 @@ class Form:
     once: bool = False
 
 
-def forms_of(ir: RevisionIR) -> list[tuple[Form, ...]]:
+def forms_of(ir: RevisionIR) -> list[tuple[CallForm, ...]]:
     """Return the calls of each method, the usual one first.
 
     There is none if a required member has the name of something else in the call.
@@ -114,7 +114,7 @@ def _shared(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, 
 
 def _forms(
     method: MethodIR, types: Types, shared: Collection[tuple[str, TypeExpr]]
-) -> Iterator[Form]:
+) -> Iterator[CallForm]:
     arms = {str(arm.name): arm for arm in _arms(method.params, types)}
     usual = next(iter(arms), "")
     for name, of in ((sender(method), usual), *method.variants) if arms else ():
@@ -133,7 +133,7 @@ def _forms(
         positional = tuple(_positional(method, fields, shared))
         rest = [field for field in fields if field not in positional]
         keywords = (*asked, *filter(is_needed, rest), *_without_needed(rest))
-        yield Form(name, arm.name, positional, keywords, once=bool(asked))
+        yield CallForm(name, arm.name, positional, keywords, once=bool(asked))
 
 
 def _taken(method: MethodIR, types: Types) -> frozenset[str]:

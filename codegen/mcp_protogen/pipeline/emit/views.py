@@ -6,7 +6,7 @@ from typing import Any, TypedDict, cast
 
 from mcp_protogen.base.names import ClassName, pascal
 from mcp_protogen.pipeline.derive import recursion
-from mcp_protogen.pipeline.derive.calls import Form, forms_of, is_needed, is_tool_call
+from mcp_protogen.pipeline.derive.calls import CallForm, forms_of, is_needed, is_tool_call
 from mcp_protogen.pipeline.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
@@ -84,7 +84,7 @@ def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
     }
 
 
-def _call(form: Form, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
+def _call(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
     members = (*form.positional, *form.keywords)
     star = ("*",) if form.keywords else ()
     nullable = tuple(field for field in members if _may_be_null(field))
