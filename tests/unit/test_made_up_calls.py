@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.derive import calls
 from mcp_protogen.pipeline.emit.template_contexts import Call
 from mcp_protogen.pipeline.emit.views import calls as stubs_of
@@ -100,6 +102,21 @@ def test_a_member_that_asks_for_another_result_is_in_a_call_of_its_own() -> None
     assert later.name == "try_later" and later.once
     (plain,) = stub_of(params, results, {})
     assert "task" not in plain.params
+
+
+def test_a_call_that_is_for_nothing_is_named_with_what_it_may_be_for() -> None:
+    task = {"anyOf": [record((), y=STRING), record(("task",), task=TASK)]}
+    for params, results, choices in (
+        (ref("SideParams"), record(), "name one of RightParams"),
+        (record(("x",), x=STRING, task=TASK), task, "name one of task"),
+        (record(("x",), x=STRING), record(), "remove the entry"),
+    ):
+        with case(choices), pytest.raises(ProblemError) as caught:
+            stub_of(params, results, {"try_it": "LeftParams"})
+        (problem,) = caught.value.problems
+        assert (problem.code, problem.hint) == ("facts-disagree", choices)
+        assert problem.pointer == "/methods/try~1it/variants/try_it"
+        assert "'LeftParams'" in problem.message
 
 
 def test_an_alternative_arm_of_params_is_a_call_of_its_own() -> None:

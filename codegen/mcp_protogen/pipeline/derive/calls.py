@@ -127,8 +127,6 @@ def _forms(
             continue
         asking = [field for field in fields if _brings_another_result(field, method, types)]
         asked = tuple(replace(field, required=True) for field in asking if field.wire == of)
-        if of not in arms and not asked:
-            continue
         fields = [field for field in fields if field.name not in taken and field not in asking]
         positional = tuple(_positional(method, fields, shared))
         rest = [field for field in fields if field not in positional]
