@@ -448,7 +448,6 @@ class Client(ClientBase):
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
-        Needs the capability `tasks.requests.tools.call` if `task` is given.
         """
         params = m.CallToolRequestParams(name=name, arguments=arguments, meta=meta)
         read = reader(methods.CALL_TOOL, as_, check) if as_ is not None or check else None
@@ -464,10 +463,12 @@ class Client(ClientBase):
         meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
     ) -> m.CallToolResult | m.CreateTaskResult:
-        """Run a tool (`tools/call`).
+        """Run a tool, with `task` (`tools/call`).
+
+        The answer may also be a `CreateTaskResult`.
 
         Needs the capability `tools`.
-        Needs the capability `tasks.requests.tools.call` if `task` is given.
+        Needs the capability `tasks.requests.tools.call`.
         """
         params = m.CallToolRequestParams(name=name, arguments=arguments, task=task, meta=meta)
         return await self.request_once(methods.CALL_TOOL, params, **options)

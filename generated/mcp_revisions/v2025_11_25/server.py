@@ -62,9 +62,7 @@ class Session(SessionBase):
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
-        Needs the capability `elicitation.form` if `mode` is `form` or absent.
-        Needs the capability `elicitation.url` if `mode` is `url`.
-        Should have the capability `tasks.requests.elicitation.create` if `task` is given.
+        Needs the capability `elicitation.form`.
         """
         if is_question(requested_schema):
             answer: m.ElicitResult = await ask_form(
@@ -85,12 +83,10 @@ class Session(SessionBase):
         meta: m.ElicitRequestURLParamsMeta | None = None,
         **options: Unpack[CallOptions],
     ) -> m.ElicitResult:
-        """Ask the user for input (`elicitation/create`).
+        """Ask the user for input, with `mode` `url` (`elicitation/create`).
 
         Needs the capability `elicitation`.
-        Needs the capability `elicitation.form` if `mode` is `form` or absent.
-        Needs the capability `elicitation.url` if `mode` is `url`.
-        Should have the capability `tasks.requests.elicitation.create` if `task` is given.
+        Needs the capability `elicitation.url`.
         """
         params = m.ElicitRequestURLParams(
             message=message, elicitation_id=elicitation_id, url=url, meta=meta
@@ -267,7 +263,6 @@ class Session(SessionBase):
         Should have the capability `sampling.context` if `includeContext` is `thisServer` or
         `allServers`.
         Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is given.
-        Should have the capability `tasks.requests.sampling.createMessage` if `task` is given.
         """
         params = m.CreateMessageRequestParams(
             messages=messages,

@@ -71,8 +71,7 @@ class Session(SessionBase):
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
-        Needs the capability `elicitation.form` if `mode` is `form` or absent.
-        Needs the capability `elicitation.url` if `mode` is `url`.
+        Needs the capability `elicitation.form`.
         """
         if is_question(requested_schema):
             answer: m.ElicitResult = await ask_form(
@@ -87,11 +86,10 @@ class Session(SessionBase):
     async def elicit_url(
         self, message: str, url: str, **options: Unpack[CallOptions]
     ) -> m.ElicitResult:
-        """Ask the user for input (`elicitation/create`).
+        """Ask the user for input, with `mode` `url` (`elicitation/create`).
 
         Needs the capability `elicitation`.
-        Needs the capability `elicitation.form` if `mode` is `form` or absent.
-        Needs the capability `elicitation.url` if `mode` is `url`.
+        Needs the capability `elicitation.url`.
         """
         params = m.ElicitRequestURLParams(message=message, url=url)
         return await self.request(methods.ELICIT, params, **options)
