@@ -463,7 +463,7 @@ class Client(ClientBase):
         meta: m.RequestParamsMeta | None = None,
         **options: Unpack[CallOptions],
     ) -> m.CallToolResult | m.CreateTaskResult:
-        """Run a tool, with `task` (`tools/call`).
+        """Run a tool (`tools/call`), with `task`.
 
         The answer may also be a `CreateTaskResult`.
 

@@ -83,7 +83,7 @@ class Session(SessionBase):
         meta: m.ElicitRequestURLParamsMeta | None = None,
         **options: Unpack[CallOptions],
     ) -> m.ElicitResult:
-        """Ask the user for input, with `mode` `url` (`elicitation/create`).
+        """Ask the user for input (`elicitation/create`), with `mode` `url`.
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.url`.

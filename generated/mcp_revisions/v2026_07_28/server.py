@@ -86,7 +86,7 @@ class Session(SessionBase):
     async def elicit_url(
         self, message: str, url: str, **options: Unpack[CallOptions]
     ) -> m.ElicitResult:
-        """Ask the user for input, with `mode` `url` (`elicitation/create`).
+        """Ask the user for input (`elicitation/create`), with `mode` `url`.
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.url`.

@@ -30,7 +30,7 @@ def _purpose(method: MethodIR, beside: str = "") -> str:
     if not _says_what_for(method):
         return f"Send `{method.method}`{beside}. {method.doc}".rstrip()
     first, end, rest = method.doc.partition(".")
-    return f"{first}{beside} (`{method.method}`){end}{rest}"
+    return f"{first} (`{method.method}`){beside}{end}{rest}"
 
 
 def call_text(form: Form, method: MethodIR, types: Mapping[str, TypeIR]) -> str:
