@@ -273,7 +273,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("many_errors", "schema_patterns", "schema_validation", "uri_encoding"),
+            "core": ("many_errors", "schema_patterns", "schema_validation", "uri_templates"),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),
@@ -314,7 +314,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tool-client"}),
-        {"client": ("tool_client",), "core": ("uri_encoding", "uri_expansion")},
+        {"client": ("tool_client",), "core": ("uri_expansion", "uri_templates")},
         (
             ("client.tool_client", ("SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
