@@ -137,7 +137,12 @@ class WireModel(BaseModel):
                 if value is None:
                     members = _present(members, absent_if_none)
                     break
-            validate(members, self_instance=self, by_name=True)
+            try:
+                validate(members, self_instance=self, by_name=True)
+            except ValidationError as error:
+                if any(type(line["input"]) is type(self) for line in error.errors()):
+                    raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
+                raise
 
         # Without this mark Pydantic would call __init__ for every object it reads, which costs a
         # Python call each, and would fill in constants on the wire too.
