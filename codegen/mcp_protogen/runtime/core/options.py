@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypedDict
 
-from .json import is_array, is_object, json_text
+from .json import count_values, json_text
 from .losses import Loss
 from .models.validation_errors import Problem, escaped
 from .spec import AnyRequest
@@ -63,19 +63,6 @@ class TaskLimits(Protocol):
     def max_tasks(self) -> int: ...
     @property
     def lease(self) -> float: ...
-
-
-def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, itself included; stop above `most`."""
-    left, seen = [value], 0
-    while left and seen <= most:
-        inner = left.pop()
-        seen += 1
-        if is_object(inner):
-            left += inner.values()
-        elif is_array(inner):
-            left += inner
-    return seen
 
 
 class SizeLimit(NamedTuple):

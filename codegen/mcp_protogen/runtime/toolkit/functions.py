@@ -22,7 +22,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 
 from ..core.errors import InvalidParams
-from ..core.json import JSONObject, is_object, json_text, read_json
+from ..core.json import JSONObject, count_values, is_object, json_text, read_json
 from ..core.many_errors import MANY, TOO_MUCH, first_problems, has_long_paths, problems_within
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import (
@@ -34,7 +34,6 @@ from ..core.models.validation_errors import (
     unescaped,
     value_at,
 )
-from ..core.options import count_values
 from ..core.sendable import Unsendable, check_finite
 from ..server.asked_forms import check_forms
 from ..server.base import SessionBase

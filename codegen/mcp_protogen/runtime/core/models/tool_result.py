@@ -21,5 +21,5 @@ class ToolResult(WireModel):
 
 
 def has_failed(result: object) -> bool:
-    """Return whether the tool of a result has failed."""
+    """Return whether the tool has failed."""
     return declared(result, "is_error") is True
