@@ -156,4 +156,4 @@ def test_every_public_name_is_on_a_page() -> None:
         piece for text in texts for piece in re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL)
     )
     named = set(re.findall(r"\w+", code))
-    assert sorted(set(package.__all__) - named) == []
+    assert sorted(set(vars(package)["__all__"]) - named) == []

@@ -287,7 +287,7 @@ CONTENTS: Final = (
         {
             "core": (
                 *("libraries", "many_errors", "schema_patterns", "schema_validation"),
-                "uri_encoding",
+                "uri_templates",
             ),
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
@@ -330,7 +330,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tool-client"}),
-        {"client": ("tool_client",), "core": ("uri_encoding", "uri_expansion")},
+        {"client": ("tool_client",), "core": ("uri_expansion", "uri_templates")},
         (
             ("client.tool_client", ("SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),

@@ -77,7 +77,7 @@ def is_tool_result(type_: TypeIR | None) -> bool:
         and isinstance(content.type, ListOf)
         and failed is not None
         and failed.type == Scalar("boolean")
-        and not any(map(_is_constant, type_.fields))
+        and not any(map(is_constant, type_.fields))
         and not {"text", "data"} & {str(field.name) for field in type_.fields}
     )
 
@@ -119,7 +119,7 @@ def _forms(
     usual = next(iter(arms), "")
     for name, of in ((sender(method), usual), *method.variants) if arms else ():
         arm = arms.get(of) or arms[usual]
-        fields = [field for field in arm.fields if not _is_constant(field)]
+        fields = [field for field in arm.fields if not is_constant(field)]
         taken = _taken(method, types)
         if any(field.name in taken and is_needed(field) for field in fields):
             if of == usual:
@@ -127,8 +127,6 @@ def _forms(
             continue
         asking = [field for field in fields if _brings_another_result(field, method, types)]
         asked = tuple(replace(field, required=True) for field in asking if field.wire == of)
-        if of not in arms and not asked:
-            continue
         fields = [field for field in fields if field.name not in taken and field not in asking]
         positional = tuple(_positional(method, fields, shared))
         rest = [field for field in fields if field not in positional]
@@ -161,7 +159,8 @@ def is_needed(field: FieldIR) -> bool:
     return field.required and field.default is None
 
 
-def _is_constant(field: FieldIR) -> bool:
+def is_constant(field: FieldIR) -> bool:
+    """Return whether a member has the same value in all params."""
     return field.required and _has_one_value(field)
 
 

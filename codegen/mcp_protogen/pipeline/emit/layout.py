@@ -306,7 +306,7 @@ def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFil
             raise ProblemError(Problem("bad-target", message, hint=hint))
         if path.endswith(".py"):
             formatting.parsed(text, path, origin)
-            text = formatting.formatted(text, ours=False)
+            text = formatting.HEAD + formatting.formatted(text, ours=False)
         made[path] = GeneratedFile(path, text.encode(), origin)
     return tuple(made[path] for path in sorted(made))
 
@@ -321,5 +321,5 @@ def _rendered(
 
 def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:
     raise_errors(verify.module(tree, path))
-    text = formatting.formatted(source, ours=not renderer.overridden)
+    text = formatting.HEAD + formatting.formatted(source, ours=not renderer.overridden)
     return Module(path, f"template {template}", text)

@@ -21,31 +21,28 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 
 
 def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, where objects and arrays count too.
-
-    Stop counting above `most`.
-    """
-    left, seen = [value], 0
-    while left and seen <= most:
-        inner = left.pop()
-        seen += 1
+    """Return the number of JSON values in `value`, or one above `most`."""
+    found = [value]
+    for inner in found:
+        if len(found) > most:
+            break
         if is_object(inner):
-            left += inner.values()
+            found += inner.values()
         elif is_array(inner):
-            left += inner
-    return seen
+            found += inner
+    return len(found)
 
 
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 """Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
 
-NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. If a member
-occurs twice, the last one counts, as in most readers (RFC 8259, section 4).
+NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a member
+that occurs twice, the last one counts.
 """
 
 json_text: Final = partial(to_json, inf_nan_mode="null")
 """Return a value as JSON text.
 
-NaN and infinities become null, as in JavaScript; a number that is too large becomes an infinity.
-Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+NaN and infinities become null, as in JavaScript.
+Raises `PydanticSerializationError` for a value without a JSON form.
 """

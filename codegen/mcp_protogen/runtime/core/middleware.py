@@ -18,6 +18,7 @@ from .errors import RequestId
 from .http_request import Principal, id_of
 from .json import is_object
 from .models.base import WireModel, declared, validator_of
+from .models.tool_result import has_failed
 from .spec import AnyRequest, NotificationSpec, Role
 
 _log: Final = getLogger(__name__)
@@ -194,7 +195,7 @@ def failure(outcome: object) -> str | None:
         return str(outcome.code)
     if isinstance(outcome, BaseException):
         return type(outcome).__qualname__
-    return "tool_error" if declared(outcome, "is_error") is True else None
+    return "tool_error" if has_failed(outcome) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

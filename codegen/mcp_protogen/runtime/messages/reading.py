@@ -91,8 +91,7 @@ def read_values(data: bytes) -> Reading:
     An empty text is an error; a byte order mark alone is a text without a value.
     """
     try:
-        # `read_json`, but a partial is slower.
-        return Reading((from_json(data, allow_inf_nan=False, cache_strings="keys"),))
+        return Reading((read_json(data),))
     except ValueError as error:
         return _repair(data, str(error))
 
@@ -103,6 +102,7 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
     A text that cannot be read is `Malformed`, with a `ParseError`.
     """
     try:
+        # `read_json`, but a partial is slower.
         value = from_json(data, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
         try:

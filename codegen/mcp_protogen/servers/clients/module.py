@@ -114,7 +114,7 @@ def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]
         results=sorted(results),
         definitions=[one.text for one in definitions.values()],
     )
-    text = formatting.formatted(source, ours=False)
+    text = formatting.HEAD + formatting.formatted(source, ours=False)
     tree = formatting.parsed(text, "the module", _TEMPLATE)
     raise_errors(verify.module(tree, "the module"))
     return text

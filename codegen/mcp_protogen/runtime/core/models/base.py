@@ -136,7 +136,12 @@ class WireModel(BaseModel):
             for name, value in tuple(members.items()):
                 if value is None and name in absent_if_none:
                     del members[name]
-            validate(members, self_instance=self, by_name=True)
+            try:
+                validate(members, self_instance=self, by_name=True)
+            except ValidationError as error:
+                if any(type(line["input"]) is type(self) for line in error.errors()):
+                    raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
+                raise
 
         # Without this mark Pydantic would call __init__ for every object it reads, which costs a
         # Python call each, and would fill in constants on the wire too.

@@ -11,11 +11,15 @@ class ToolResult(WireModel):
     @property
     def text(self) -> str:
         """All blocks of text, joined by line breaks."""
-        content: list[Any] = declared(self, "content") or []
-        blocks = (block for block in content if declared(block, "type") == "text")
-        return "\n".join(str(block.text) for block in blocks)
+        blocks = declared(self, "content") or ()
+        return "\n".join(str(one.text) for one in blocks if declared(one, "type") == "text")
 
     @property
     def data(self) -> Any:
         """The structured content as it came, or None."""
         return declared(self, "structured_content")
+
+
+def has_failed(result: object) -> bool:
+    """Return whether the tool has failed."""
+    return declared(result, "is_error") is True
