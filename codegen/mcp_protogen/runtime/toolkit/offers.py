@@ -471,7 +471,7 @@ class ToolkitRuntime(ServerRuntime):
         """
         if not self.has_tasks():
             return None
-        return import_module(package_of(type(self.owner))).ToolTasks(self)
+        return import_module(package_of(type(self.owner))).__mcp_tool_tasks__(self)
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         tasks = self.wire_feature()
