@@ -131,7 +131,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.tasks.client.receiver import TaskReceiver as TaskReceiver
     from mcp_protogen.runtime.features.tasks.options import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.server.requested import RequestedTask as RequestedTask
-    from mcp_protogen.runtime.features.tasks.server.tool_tasks import ToolTasks as ToolTasks
+    from mcp_protogen.runtime.features.tasks.server.tool_tasks import (
+        __mcp_tool_tasks__ as __mcp_tool_tasks__,
+    )
     from mcp_protogen.runtime.features.telemetry import Telemetry as Telemetry
     from mcp_protogen.runtime.http.client.client_state import Reconnection as Reconnection
     from mcp_protogen.runtime.http.client.connect import ConnectHttp as ConnectHttp
@@ -387,7 +389,7 @@ _MODULES = {
     "TaskReceiver": "features.tasks.client.receiver",
     "TaskOptions": "features.tasks.options",
     "RequestedTask": "features.tasks.server.requested",
-    "ToolTasks": "features.tasks.server.tool_tasks",
+    "__mcp_tool_tasks__": "features.tasks.server.tool_tasks",
     "Telemetry": "features.telemetry",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
@@ -468,7 +470,7 @@ if not TYPE_CHECKING:
         "load",
         "Bridge",
         "translate",
-        *_MODULES,
+        *(name for name in _MODULES if name[0] != "_"),
         *_INSTANCES,
         *(one.module.rpartition(".")[2] for one in REVISIONS),
     ]
