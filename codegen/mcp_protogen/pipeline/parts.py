@@ -131,7 +131,6 @@ CONTENTS: Final = (
                 "base",
                 "core_schema",
                 "members",
-                "tool_result",
                 "types",
                 "validation_errors",
             ),
@@ -147,7 +146,7 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "strays", "tasks"),
+                *("middleware", "models", "options", "pagination", "tasks"),
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
@@ -169,10 +168,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("form_fields", "oauth_scopes", "subscriptions"),
+            "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
-                *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
-                *("rounds", "sealed_state", "serve", "strategies", "task_serving"),
+                *("asked_forms", "base", "connection", "context", "lifespan", "listen_streams"),
+                *("questions", "rounds", "sealed_state", "serve", "strategies", "task_serving"),
             ),
         },
         (
@@ -275,17 +274,18 @@ CONTENTS: Final = (
         {
             "core": ("many_errors", "schema_patterns", "schema_validation", "uri_encoding"),
             "toolkit": (
-                *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
-                *("items", "links", "media", "middleware", "mounts", "offers"),
-                *("remote_mounts", "results", "revision_models", "scopes", "server"),
-                *("task_options", "threads", "uri_templates", "visibility"),
+                *("app", "catalogue", "completed_items", "completions", "decorators"),
+                *("dependencies", "docstrings", "failures", "functions", "items", "links"),
+                *("lookup", "media", "middleware", "mounting", "mounts", "offers", "results"),
+                *("revision_models", "scopes", "server", "switching", "task_options", "threads"),
+                *("uri_templates", "visibility"),
             ),
             **_MARKS,
         },
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
-            ("toolkit.dependencies", ("Depends",)),
-            ("toolkit.items", ("ResourceNotFound", "ToolError")),
+            ("toolkit.failures", ("ResourceNotFound", "ToolError")),
+            ("toolkit.functions", ("Depends",)),
             ("toolkit.media", ("Audio", "File", "Image")),
             ("toolkit.middleware", ("RateLimit", "ResultCache", "Timing")),
             ("toolkit.server", ("Toolkit",)),
@@ -307,6 +307,7 @@ CONTENTS: Final = (
         modules=("bridge",),
     ),
     Contents(frozenset({"bridge", "tasks"}), {"features.bridge": ("tasks",)}),
+    Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
@@ -323,7 +324,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"telemetry"}),
         {
-            "core": ("connection_errors", "http_request", "middleware", "strays"),
+            "core": ("connection_errors", "http_request", "middleware"),
             "features": ("telemetry",),
         },
         (("features.telemetry", ("Telemetry",)),),

@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from .client.base import ClientBase
-from .client.connect import Connecting, RevisionModule
-from .client.targets import Connector, Newest
+from .client.connect import Connecting, Connector, Newest, RevisionModule
 from .core.options import Options
 from .core.revision import Revision
 from .server.base import ServerBase

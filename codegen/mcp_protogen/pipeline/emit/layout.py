@@ -216,7 +216,11 @@ def shared_modules(
         ("translate.adapters", "translate/adapters.py", templates.ADAPTERS),
     ):
         if module in selection.modules:
-            context: SharedContext = {"client": client, "runtime": renderer.runtime_in(path)}
+            context: SharedContext = {
+                "client": client,
+                "toolkit": "app" in selection.modules,
+                "runtime": renderer.runtime_in(path),
+            }
             yield _rendered(path, template, context, renderer)
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"

@@ -177,6 +177,8 @@ class SharedContext(TypedDict):
     """What the module imports the runtime from."""
     client: bool
     """Whether the package has clients."""
+    toolkit: bool
+    """Whether it has servers of decorated functions."""
 
 
 class TranslationContext(TypedDict):

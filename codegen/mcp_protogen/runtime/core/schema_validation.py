@@ -10,8 +10,9 @@ from importlib import import_module
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from .errors import Problem
 from .json import JSONObject, is_array, is_object
-from .models.validation_errors import Problem, pointer_to
+from .models.validation_errors import pointer_to
 from .schema_patterns import NotChecked, Patterns, Report, keywords
 
 Check: TypeAlias = Callable[[Any], list[Problem]]

@@ -7,10 +7,9 @@ the tables that translate to it, loaded.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from ..core.json import JSONObject
-from ..core.losses import Loss, LossReport
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision
 from ..core.spec import EraName, Role
@@ -21,9 +20,12 @@ from ..rules.server_negotiation import Offer
 from ..rules.task_forms import TASK_MEMBERS, task_form, tasks_declared, without_tasks
 from .task_wires import optional_module, untranslated_tasks, wire_of
 
+if TYPE_CHECKING:
+    from ..core.losses import Loss
+
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
-OnLoss = Callable[[Loss], object] | None
+OnLoss: TypeAlias = "Callable[[Loss], object] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         spoken, own = self._revisions[revision], handlers.TABLE
         package = spoken.module.rpartition(".")[0]
         adapters = adapters_of(package, own.revision, revision)
+        from ..core.losses import LossReport
+
         losses = LossReport(own.revision, revision, self._on_loss)
         wire = wire_of(spoken, handlers)
         table: MethodTable = adapters.TranslatingTable(

@@ -7,17 +7,18 @@ the wire: of its revision, or of the extension that the package has for that one
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..core.extensions import Extension
 from ..core.json import JSONObject
 from ..core.revision import Revision
-from ..messages.extended_table import ExtendedTable
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, extended_by
 from ..rules.task_forms import task_form
 from ..rules.task_methods import CALL, TOOLS
 from .untranslated import NOTHING, Untranslated
+
+if TYPE_CHECKING:
+    from ..core.extensions import Extension
 
 _TASKS: Final = "tasks"
 _TASK: Final = "task"
@@ -56,7 +57,11 @@ def _table_with(revision: Revision, names: set[str]) -> MethodTable:
     core: MethodTable = revision.load().methods.TABLE
     found = (optional_module(f"{revision.module}.ext.{name}") for name in sorted(names))
     extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
-    return ExtendedTable(core, extensions) if extensions else core
+    if not extensions:
+        return core
+    from ..messages.extended_table import ExtendedTable
+
+    return ExtendedTable(core, extensions)
 
 
 def untranslated_tasks(handlers: Handlers, wire: MethodTable) -> Untranslated:

@@ -9,15 +9,16 @@ from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
-from ..core.losses import LossReport
 from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Malformed, Parsed
-from ..messages.mending import mend_messages
 from ..messages.reading import read_messages, separate
 from ..rules.handlers import Handlers
+
+if TYPE_CHECKING:
+    from ..core.losses import LossReport
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
 _AT_ONCE: Final = 100
@@ -128,7 +129,7 @@ class WaitingTransport(Protocol):
 
 
 def messages_in(
-    received: Received, log: Throttle, mended: LossReport | None = None
+    received: Received, log: Throttle, mended: "LossReport | None" = None
 ) -> Sequence[Parsed | Batch]:
     """Return the messages in what came; one that could not be read is `Malformed`.
 
@@ -136,7 +137,11 @@ def messages_in(
     """
     if isinstance(received, bytes):
         messages = read_messages(received, log)
-        return messages if mended is None else mend_messages(messages, received, mended)
+        if mended is None:
+            return messages
+        from ..messages.mending import mend_messages
+
+        return mend_messages(messages, received, mended)
     return (Malformed(received),) if isinstance(received, RemoteError) else ()
 
 

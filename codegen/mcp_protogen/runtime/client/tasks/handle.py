@@ -16,16 +16,15 @@ from typing import Any, Final, TypeVar, overload
 from ...core.connection_errors import Disconnected, RequestTimeout
 from ...core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
 from ...core.json import JSONObject, is_array, is_object
-from ...core.models.base import WireModel, validator_of
-from ...core.models.tool_result import ToolResult
+from ...core.models.base import ToolResult, WireModel, validator_of
 from ...core.options import NO_END, CallOptions
 from ...core.tasks import Signal, together
 from ...rpc.tasks.at_peer import TaskCancelled, TaskState, cancelled, payload, state_of
 from ...rpc.tasks.task import Status
 from ...rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
-from ..base import Work, unfit_question
+from ..base import ReadAs, Work, unfit_question
 from ..checked_results import check_result
-from ..tool_results import ReadAs, reader
+from ..tool_results import reader
 from .wire import TaskWire
 
 T = TypeVar("T")

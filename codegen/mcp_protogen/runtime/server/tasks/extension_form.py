@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from ...core.errors import InvalidParams
+from ...core.errors import InvalidParams, Problem, escaped
 from ...core.json import JSONObject
-from ...core.models.validation_errors import Problem, escaped
 from ...rpc.tasks import lifecycle
 from ...rpc.tasks.lifecycle import TaskEnded
 from ...rpc.tasks.task import Status, Task

@@ -6,10 +6,9 @@ from typing import Any, Final
 from ....client.tasks.calls import TaskCaller
 from ....client.tasks.wire import TaskWire
 from ....core.errors import INTERNAL_ERROR, McpError
-from ....core.extensions import EXTENSIONS
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import EXTENSIONS, AnyRequest, Capability
 from ....messages.method_table import Request
 from ....rpc.tasks.at_peer import TaskCancelled
 from ....rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
