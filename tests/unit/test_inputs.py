@@ -104,7 +104,7 @@ def test_an_unpinned_revision_lives_on_the_facts_and_patches_of_another(folder: 
     options = GenerationOptions(("2025-12-01",), {"2025-12-01": GivenFile("draft.json", content)})
     found = read_inputs(options, folder).revisions["2025-12-01"]
     assert (found.source, found.published) == ("draft.json", sha256(content))
-    assert found.schema == sha256(b'{\n  "$defs": {\n    "A": {}\n  }\n}\n')
+    assert found.schema == sha256(b'{"$defs": {"A": {}}}\n')
     assert (found.facts, found.patches) == (inputs(folder).facts, inputs(folder).patches)
 
 

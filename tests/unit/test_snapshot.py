@@ -134,8 +134,13 @@ def test_differences_point_at_the_smallest_changed_values() -> None:
     assert list(differences(before, after)) == ["/a/b~1c", "/gone", "/here", "/list", "/n"]
 
 
-def test_the_pretty_form_is_sorted_and_ends_in_a_newline() -> None:
-    assert pretty({"b": "é", "a": []}) == '{\n  "a": [],\n  "b": "é"\n}\n'.encode()
+def test_the_pretty_form_is_sorted_with_what_fits_on_a_line_on_one() -> None:
+    long = "é" * 90
+    assert pretty({"b": [1, 2], "a": {}}) == b'{"a": {}, "b": [1, 2]}\n'
+    assert pretty({"b": long, "a": []}) == f'{{\n  "a": [],\n  "b": "{long}"\n}}\n'.encode()
+
+
+def test_the_canonical_form_is_sorted_and_has_no_spaces() -> None:
     assert canonical({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
 
 

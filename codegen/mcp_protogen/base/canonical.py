@@ -72,9 +72,8 @@ def canonical(value: Any) -> bytes:
 
 
 def pretty(value: Any) -> bytes:
-    """Return the form of committed files: sorted members, two spaces, a newline at the end."""
-    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n".encode()
+    """Return the form of committed files: sorted members, and what fits on a line on one."""
+    return compact(json.loads(canonical(value)))
 
 
 def compact(value: Any) -> bytes:
