@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Reading(NamedTuple):
     """The values in one text, in order: one, unless several stand in one line."""
 
-    values: Sequence[Any]
+    values: tuple[Any, ...]
     repairs: "tuple[Repair, ...]" = ()
 
 

@@ -5,7 +5,6 @@ its grammar (section 8.2), and JavaScript writes it whenever a text was cut insi
 """
 
 import re
-from collections.abc import Sequence
 from enum import Enum
 from json import JSONDecoder
 from typing import Any, Final, NamedTuple
@@ -71,7 +70,7 @@ class Repair(NamedTuple):
         return f"{self.kind.value} (at byte {self.at})"
 
 
-def repaired(data: bytes, reason: str) -> tuple[Sequence[Any], tuple[Repair, ...]]:
+def repaired(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair, ...]]:
     """Return the values of a text that is not strict JSON; raise `ParseError`."""
     _check_encoding(data)
     repairs: tuple[Repair, ...] = ()

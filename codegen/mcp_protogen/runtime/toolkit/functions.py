@@ -43,6 +43,8 @@ _BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
 # What Pydantic raises for types that it does not support, and for constraints that it cannot apply.
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
+# Values that hold others; most arguments are none.
+_HOLDING: Final = frozenset({dict, list})
 _DEFS: Final = "#/$defs/"
 
 
@@ -254,10 +256,8 @@ class Arguments:
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments for the call; raise `BadArguments`."""
-        if count_values(arguments, MANY) > MANY or has_long_paths(arguments):
-            from .failures import refuse_large
-
-            refuse_large(arguments, self._validate, self._wires)
+        if len(arguments) > MANY or not _HOLDING.isdisjoint(map(type, arguments.values())):
+            self._check_size(arguments)
         try:
             values = self._validator.validate_python(arguments)
         except ValidationError:
@@ -268,6 +268,12 @@ class Arguments:
         if self._always:
             given = given | self._always
         return {names[field]: read[field] for field in given}
+
+    def _check_size(self, arguments: Mapping[str, Any]) -> None:
+        if count_values(arguments, MANY) > MANY or has_long_paths(arguments):
+            from .failures import refuse_large
+
+            refuse_large(arguments, self._validate, self._wires)
 
     def _from_json(self, arguments: Mapping[str, Any]) -> BaseModel:
         try:
