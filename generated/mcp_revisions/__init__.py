@@ -298,12 +298,12 @@ if TYPE_CHECKING:
         resource as resource,
         tool as tool,
     )
-    from mcp_protogen.runtime.toolkit.dependencies import (
-        Depends as Depends,
-    )
-    from mcp_protogen.runtime.toolkit.items import (
+    from mcp_protogen.runtime.toolkit.failures import (
         ResourceNotFound as ResourceNotFound,
         ToolError as ToolError,
+    )
+    from mcp_protogen.runtime.toolkit.functions import (
+        Depends as Depends,
     )
     from mcp_protogen.runtime.toolkit.media import (
         Audio as Audio,
@@ -733,9 +733,9 @@ _MODULES = {
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
-    "Depends": "toolkit.dependencies",
-    "ResourceNotFound": "toolkit.items",
-    "ToolError": "toolkit.items",
+    "ResourceNotFound": "toolkit.failures",
+    "ToolError": "toolkit.failures",
+    "Depends": "toolkit.functions",
     "Audio": "toolkit.media",
     "File": "toolkit.media",
     "Image": "toolkit.media",

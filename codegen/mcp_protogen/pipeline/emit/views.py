@@ -334,7 +334,7 @@ def _imports(
         + ["TypeVar", "overload"] * tools
         + ["Unpack"] * asks,
         "collections.abc": ["AsyncIterator"] * pages,
-        "client.tool_results": ["ReadAs", "reader"] * tools,
+        "client.base": ["ReadAs", "reader"] * tools,
         "core.options": ["CallOptions"] * asks,
         "core.models.base": ["SUPPLIED"] * ("SUPPLIED" in text),
         "rpc.peer": ["all_items"] * pages + ["OMITTED", "Omitted", "present"] * ("OMITTED" in text),

@@ -20,22 +20,6 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, where objects and arrays count too.
-
-    Stop counting above `most`.
-    """
-    left, seen = [value], 0
-    while left and seen <= most:
-        inner = left.pop()
-        seen += 1
-        if is_object(inner):
-            left += inner.values()
-        elif is_array(inner):
-            left += inner
-    return seen
-
-
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 """Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
 

@@ -14,12 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Generic, Never, TypeAlias, TypeGuard, TypeVar, overload
-from warnings import warn
 
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
-from pydantic_core import CoreSchema, PydanticSerializationError, SchemaError
+from pydantic_core import SchemaError
 
 from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
@@ -27,10 +25,8 @@ from ..core.forms import FORM, as_asked, faults_of, problems_of
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
-from ..core.options import CallOptions
-from ..core.sendable import Unsendable, check_finite
 from ..core.spec import AnyRequest
-from ..rpc.peer import Peer
+from ..core.untitled_schema import UntitledJsonSchema
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -38,7 +34,6 @@ T_co = TypeVar("T_co", covariant=True)
 _DEFS: Final = "#/$defs/"
 _ONLY: Final = "value"  # the member of a form for a type that is no object
 _FORMATS: Final = ("email", "uri", "date", "date-time")
-_IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializable-default"}
 _NO_SCHEMA: Final = (
     *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),
     *(NameError, TypeError, ValueError),
@@ -162,49 +157,6 @@ def _is_form(kind: object) -> TypeGuard[Form[Any]]:
 @lru_cache(maxsize=256)
 def _of_class(kind: type[T]) -> Form[T]:
     return Form(kind)
-
-
-def is_question(given: object) -> bool:
-    """Return whether `elicit` gets a type in place of a schema, and warn of it: that is `ask`."""
-    if isinstance(given, (WireModel, dict)):
-        return False
-    warn("elicit(message, Type) is ask(message, Type)", DeprecationWarning, stacklevel=3)
-    return True
-
-
-async def ask_form(
-    session: Peer,
-    spec: AnyRequest,
-    message: str,
-    kind: Any,
-    options: CallOptions,
-) -> Any:
-    """Ask the user for a value of a type; return the `Answer`.
-
-    Raise what a request raises, `TypeError` for a type that no form can show, and `InvalidParams`
-    for an answer that does not fit.
-    """
-    asked = form(kind)
-    wire: JSONObject = {"message": message, FORM: asked.fitted(spec, session.TABLE.revision)}
-    return asked.read(await session.request(spec, validator_of(spec.params)(wire), **options))
-
-
-class UntitledJsonSchema(GenerateJsonSchema):
-    """Pydantic's generator, without titles that only repeat a name."""
-
-    # A default without a JSON form is left out of the schema; the type still has it.
-    ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
-
-    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
-        return False
-
-    def encode_default(self, dft: Any) -> Any:
-        encoded = super().encode_default(dft)
-        try:
-            check_finite(encoded)
-        except Unsendable as error:
-            raise PydanticSerializationError(str(error)) from error
-        return encoded
 
 
 def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:

@@ -347,3 +347,19 @@ def validator_of(expression: Any) -> Validate:
             return expression.__pydantic_validator__.validate_python
         adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, expression), config=_STRICT)
         return adapter.validator.validate_python
+
+
+class ToolResult(WireModel):
+    """A result with content, some of it perhaps structured."""
+
+    @property
+    def text(self) -> str:
+        """All blocks of text, joined by line breaks."""
+        content: list[Any] = declared(self, "content") or []
+        blocks = (block for block in content if declared(block, "type") == "text")
+        return "\n".join(str(block.text) for block in blocks)
+
+    @property
+    def data(self) -> Any:
+        """The structured content as it came, or None."""
+        return declared(self, "structured_content")

@@ -17,11 +17,12 @@ from ....core.errors import (
     INVALID_PARAMS,
     InvalidParams,
     McpError,
+    Problem,
     ProtocolError,
+    escaped,
 )
 from ....core.json import JSONObject, is_object
 from ....core.models.base import declared
-from ....core.models.validation_errors import Problem, escaped
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ....core.errors import INTERNAL_ERROR, McpError
-from ....core.extensions import EXTENSIONS
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import EXTENSIONS, AnyRequest, Capability
 from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
