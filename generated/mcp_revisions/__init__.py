@@ -205,7 +205,7 @@ if TYPE_CHECKING:
         RequestedTask as RequestedTask,
     )
     from mcp_protogen.runtime.features.tasks.server.tool_tasks import (
-        ToolTasks as ToolTasks,
+        __mcp_tool_tasks__ as __mcp_tool_tasks__,
     )
     from mcp_protogen.runtime.features.telemetry import (
         Telemetry as Telemetry,
@@ -463,7 +463,6 @@ __all__ = [
     "ToolClient",
     "ToolError",
     "ToolFailed",
-    "ToolTasks",
     "Toolkit",
     "Translated",
     "Transport",
@@ -689,7 +688,7 @@ _MODULES = {
     "TaskReceiver": "features.tasks.client.receiver",
     "TaskOptions": "features.tasks.options",
     "RequestedTask": "features.tasks.server.requested",
-    "ToolTasks": "features.tasks.server.tool_tasks",
+    "__mcp_tool_tasks__": "features.tasks.server.tool_tasks",
     "Telemetry": "features.telemetry",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",

@@ -363,7 +363,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"tasks", "toolkit"}),
         {"features.tasks": ("server",)},
-        (("features.tasks.server.tool_tasks", ("ToolTasks",)),),
+        (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
     ),
     Contents(
         frozenset({"tasks", "client"}),

@@ -48,6 +48,7 @@ def places() -> dict[str, str]:
         name: f"mcp_protogen.runtime.{module}.{name}"
         for module, names in EVERYTHING.exports
         for name in names
+        if not name.startswith("__")
     }
     found |= {name: found[of] for name, of in INSTANCES.items()}
     found |= {name: f"{PACKAGE}.{place}" for name, place in _GENERATED.items()}

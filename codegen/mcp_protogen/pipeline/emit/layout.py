@@ -240,7 +240,8 @@ def package_modules(
 ) -> Iterator[Module]:
     """Yield the `__init__` of the package, which lists its revisions, and what these import."""
     modules = [str(revision.module) for revision in revisions]
-    exports = [name for _, names in selection.exports for name in names]
+    found = (name for _, names in selection.exports for name in names)
+    exports = [name for name in found if not name.startswith("__")]
     own = {"bridge": "Bridge", "translate": "translate"}
     there = [name for module, name in own.items() if module in selection.modules]
     instances = {name: of for name, of in INSTANCES.items() if of in exports}

@@ -186,7 +186,7 @@ class ToolkitRuntime(ServerRuntime):
         """
         if not self.has_tasks():
             return None
-        return package_of(type(self.owner)).ToolTasks(self)
+        return package_of(type(self.owner)).__mcp_tool_tasks__(self)
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         tasks = self.wire_feature()

@@ -37,3 +37,7 @@ class ToolTasks(ServersTasks):
     def _support(self, name: str) -> str | None:
         tool = self._runtime.catalogue.lists["tools"].get(name)
         return None if tool is None or tool.task is None else tool.task.support()
+
+
+__mcp_tool_tasks__ = ToolTasks
+"""As the toolkit asks a package for it, which is no name for users."""
