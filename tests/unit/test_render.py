@@ -11,7 +11,7 @@ from mcp_protogen.pipeline.emit import layout
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.ir import RevisionIR
-from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 from support.unit import schemas
 
 REVISION = "2024-11-05"
@@ -29,7 +29,7 @@ def broken(folder: Path, text: str, name: str = "methods.py.jinja") -> Problem:
     with pytest.raises(ProblemError) as caught:
         list(
             layout.revision_modules(
-                tiny(), Selection(DEFAULT), Renderer(templates_folder(), folder)
+                tiny(), (), PartSelection(DEFAULT), Renderer(templates_folder(), folder)
             )
         )
     (problem,) = caught.value.problems

@@ -63,7 +63,7 @@ OF_REVISIONS: Final = frozenset(
 """Those that are in the revisions."""
 
 
-class ClientBase(NamedTuple):
+class ClientClass(NamedTuple):
     """A class of the runtime, with its module, and the part that brings it.
 
     Without a part, it comes with the extension.
@@ -74,11 +74,11 @@ class ClientBase(NamedTuple):
     name: str
 
 
-CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
-    "io.modelcontextprotocol/tasks": ClientBase(
+CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientClass]] = {
+    "io.modelcontextprotocol/tasks": ClientClass(
         "tasks", "features.tasks.client.calls", "TaskCalls"
     ),
-    "io.modelcontextprotocol/ui": ClientBase(
+    "io.modelcontextprotocol/ui": ClientClass(
         "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
@@ -278,7 +278,7 @@ CONTENTS: Final = (
         {
             "core": (
                 *("libraries", "many_errors", "schema_patterns", "schema_validation"),
-                "uri_encoding",
+                "uri_templates",
             ),
             "toolkit": (
                 *("app", "catalogue", "completed_items", "completions", "decorators"),
@@ -323,7 +323,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tool-client"}),
-        {"client": ("tool_client",), "core": ("uri_encoding", "uri_expansion")},
+        {"client": ("tool_client",), "core": ("uri_expansion", "uri_templates")},
         (
             ("client.tool_client", ("SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
@@ -488,7 +488,7 @@ CONTENTS: Final = (
 )
 
 
-class Selection(NamedTuple):
+class PartSelection(NamedTuple):
     """The parts and extensions of one package, and whether it has several revisions.
 
     From these follows what it has.
@@ -527,14 +527,14 @@ class Selection(NamedTuple):
         return [one for one in CONTENTS if one.when <= has]
 
 
-def missing_names(selection: Selection) -> dict[str, str]:
+def missing_names(selection: PartSelection) -> dict[str, str]:
     """Return what brings each name that a package could have and one of `selection` has not."""
     here = _names(selection)
     brought: dict[str, list[str]] = {}
     # Some names need two parts, or a part and a role, which are asked for with a comma between.
     pairs = [_parts_for(one.when) for one in CONTENTS if len(one.when) > 1 and one.when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
-        for name in _names(Selection({*selection.parts, *parts}, selection.several)) - here:
+        for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - here:
             # What fewer parts bring is known by then.
             if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
@@ -550,7 +550,7 @@ def _parts_for(when: frozenset[str]) -> list[str]:
     return sorted({*parts, "stdio"} if when - parts else parts)
 
 
-def _names(selection: Selection) -> set[str]:
+def _names(selection: PartSelection) -> set[str]:
     exported = {name for _, names in selection.exports for name in names}
     exported |= {name for name, of in INSTANCES.items() if of in exported}
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))

@@ -18,7 +18,7 @@ from logging import getLogger
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from .core.connection_errors import MissingClientCapability, Strays
 from .core.errors import (
@@ -32,6 +32,7 @@ from .core.errors import (
     RemoteError,
     RequestId,
 )
+from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import EXTENSIONS, AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
@@ -172,7 +173,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         kept = self.client if role == "client" else self.server
         if kept is None:
             raise KeyError(role)
-        return from_json(kept) if isinstance(kept, bytes) else kept
+        return read_json(kept) if isinstance(kept, bytes) else kept
 
     def __iter__(self) -> Iterator[Role]:
         return (role for role in _ROLES if getattr(self, role) is not None)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import typer.main
 from mcp_protogen.cli.app import app
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import ProjectChoices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
 
@@ -123,7 +123,7 @@ def _root() -> Any:
 @cache
 def _targets() -> set[str]:
     """What `make` can be told here, and in new projects."""
-    made = Choices(
+    made = ProjectChoices(
         project_name("x"), ProjectKind.SERVER, ProjectTransport.BOTH, "2025-11-25", ("2025-11-25",)
     )
     texts = ((ROOT / "Makefile").read_text("utf-8"), project_files(made)["Makefile"].decode())

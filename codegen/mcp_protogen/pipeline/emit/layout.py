@@ -34,8 +34,8 @@ from mcp_protogen.pipeline.parts import (
     INSTANCES,
     ITEMS_OF_EXTENSIONS,
     OF_REVISIONS,
-    ClientBase,
-    Selection,
+    ClientClass,
+    PartSelection,
     missing_names,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -136,7 +136,7 @@ def extension_folder(extension: ExtensionIR) -> str:
 
 
 def revision_modules(
-    ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: Selection, renderer: Renderer
+    ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the other modules of a revision, proven against its types and each other."""
     context: RevisionContext = {
@@ -161,7 +161,7 @@ def revision_modules(
 
 
 def extension_modules(
-    extension: ExtensionIR, selection: Selection, renderer: Renderer
+    extension: ExtensionIR, selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the other modules of an extension, proven against the types that it may name."""
     folder, has_app = extension_folder(extension), "app" in selection.modules
@@ -190,9 +190,9 @@ class _ClientBase(TypedDict):
     client_lacks: str
 
 
-def _client_base(extension: ExtensionIR, selection: Selection) -> _ClientBase:
+def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBase:
     """Return what the client of an extension extends, and the part that it lacks for more."""
-    usual = ClientBase("", "client.base", "ClientBase")
+    usual = ClientClass("", "client.base", "ClientBase")
     base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
     if base.part and base.part not in selection.parts:
         lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
@@ -212,7 +212,7 @@ def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -
 
 
 def shared_modules(
-    pairs: Iterable[PairTables], selection: Selection, renderer: Renderer
+    pairs: Iterable[PairTables], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the tables of each pair of revisions, their package, and the bridge."""
     client = "client" in selection.modules
@@ -236,7 +236,7 @@ def shared_modules(
 
 
 def package_modules(
-    revisions: tuple[ListedRevision, ...], selection: Selection, renderer: Renderer
+    revisions: tuple[ListedRevision, ...], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the `__init__` of the package, which lists its revisions, and what these import."""
     modules = [str(revision.module) for revision in revisions]
@@ -267,7 +267,7 @@ def package_modules(
         yield _rendered("app.py", templates.APPS, apps, renderer)
 
 
-def _parts(revisions: Sequence[str], selection: Selection) -> dict[str, str]:
+def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]:
     """Return what each module that the runtime asks for is imported from, by its place."""
     modules = ["adapters"] if "translate.adapters" in selection.modules else []
     if "translate" in selection.modules:
@@ -276,7 +276,7 @@ def _parts(revisions: Sequence[str], selection: Selection) -> dict[str, str]:
 
 
 def fixed_files(
-    runtime: Path, copied: Iterable[Path], selection: Selection
+    runtime: Path, copied: Iterable[Path], selection: PartSelection
 ) -> Iterator[GeneratedFile]:
     """Yield the files that are the same in every package of the same parts.
 
@@ -308,7 +308,7 @@ def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFil
             raise ProblemError(Problem("bad-target", message, hint=hint))
         if path.endswith(".py"):
             formatting.parsed(text, path, origin)
-            text = formatting.formatted(text, ours=False)
+            text = formatting.HEAD + formatting.formatted(text, ours=False)
         made[path] = GeneratedFile(path, text.encode(), origin)
     return tuple(made[path] for path in sorted(made))
 
@@ -323,5 +323,5 @@ def _rendered(
 
 def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:
     raise_errors(verify.module(tree, path))
-    text = formatting.formatted(source, ours=not renderer.overridden)
+    text = formatting.HEAD + formatting.formatted(source, ours=not renderer.overridden)
     return Module(path, f"template {template}", text)

@@ -18,7 +18,8 @@ class Call:
     """A coroutine that sends a message: its name, its parameters, and the params that it makes.
 
     `given` says whether there are any params; empty if there always are. A call that is made `once`
-    may have any answer. The result of a tool can be read as a type of the caller.
+    may have any answer. The result of a tool can be read as a type of the caller. One that asks the
+    user by a form may be given a type. `doc` is the text about it.
     """
 
     name: StubName
@@ -27,6 +28,8 @@ class Call:
     given: str
     once: bool
     is_tool_call: bool
+    asks_form: bool
+    doc: str
 
 
 @dataclass(frozen=True, slots=True)

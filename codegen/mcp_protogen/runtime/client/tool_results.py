@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import Any, Final, TypeGuard
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.json import is_object
+from ..core.json import is_object, read_json
 from ..core.many_errors import problems_within
-from ..core.models.base import ToolResult, declared
+from ..core.models.base import ToolResult, has_failed
 from ..core.spec import AnyRequest
 
 # Where the schema of a tool describes a value that is no object, servers wrap it.
@@ -30,7 +30,7 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
     adapter = None if as_ is None else _adapter(as_)
 
     def read(result: Any) -> Any:
-        failed = declared(result, "is_error")
+        failed = has_failed(result)
         if failed and check is not False:
             raise ToolFailed(spec.method, result)
         return result if failed or adapter is None else _read(spec.method, result, adapter)
@@ -90,6 +90,6 @@ def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
 
 def _parsed(text: str) -> tuple[str, Any]:
     try:
-        return "/result/content", from_json(text, allow_inf_nan=False)
+        return "/result/content", read_json(text)
     except ValueError:
         return "/result/content", text

@@ -23,13 +23,13 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 """Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
 
-NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. If a member
-occurs twice, the last one counts, as in most readers (RFC 8259, section 4).
+NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a member
+that occurs twice, the last one counts.
 """
 
 json_text: Final = partial(to_json, inf_nan_mode="null")
 """Return a value as JSON text.
 
-NaN and infinities become null, as in JavaScript; a number that is too large becomes an infinity.
-Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+NaN and infinities become null, as in JavaScript.
+Raises `PydanticSerializationError` for a value without a JSON form.
 """

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from .connection_errors import CHOSEN
 from .errors import RequestId
 from .json import is_object
-from .models.base import WireModel, declared, validator_of
+from .models.base import WireModel, declared, has_failed, validator_of
 from .spec import AnyRequest, NotificationSpec, Role
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def failure(outcome: object) -> str | None:
         return str(outcome.code)
     if isinstance(outcome, BaseException):
         return type(outcome).__qualname__
-    return "tool_error" if declared(outcome, "is_error") is True else None
+    return "tool_error" if has_failed(outcome) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,15 +79,15 @@ def count_values(value: object, most: int) -> int:
 
     Stop counting above `most`.
     """
-    left, seen = [value], 0
-    while left and seen <= most:
-        inner = left.pop()
-        seen += 1
+    found = [value]
+    for inner in found:
+        if len(found) > most:
+            break
         if is_object(inner):
-            left += inner.values()
+            found += inner.values()
         elif is_array(inner):
-            left += inner
-    return seen
+            found += inner
+    return len(found)
 
 
 def has_long_paths(value: Any) -> bool:

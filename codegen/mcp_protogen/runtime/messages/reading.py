@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import from_json
 
 from ..core.errors import ParseError, RemoteError
-from ..core.json import ARRAY, is_array, json_text
+from ..core.json import ARRAY, is_array, json_text, read_json
 from ..core.throttle import Throttle
 from .jsonrpc import Batch, Malformed, Parsed, message_of
 
@@ -33,8 +33,7 @@ def read_values(data: bytes) -> Reading:
     An empty text is an error; a byte order mark alone is a text without a value.
     """
     try:
-        # `read_json`, but a partial is slower.
-        return Reading((from_json(data, allow_inf_nan=False, cache_strings="keys"),))
+        return Reading((read_json(data),))
     except ValueError as error:
         from .repairing import repaired
 
@@ -47,6 +46,7 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
     A text that cannot be read is `Malformed`, with a `ParseError`.
     """
     try:
+        # `read_json`, but a partial is slower.
         value = from_json(data, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
         from .repairing import repaired

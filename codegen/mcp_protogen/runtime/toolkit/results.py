@@ -12,11 +12,12 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_origin
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import PydanticSerializationError
 
 from ..connection import Written
 from ..core.errors import Problem
-from ..core.json import JSONObject, is_object, json_text
+from ..core.json import JSONObject, is_object, json_text, read_json
+from ..core.models.base import has_failed
 from ..core.sendable import (
     Unsendable,
     check_finite,
@@ -53,7 +54,7 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
 
         def write(value: Any) -> bytes:
             text = _written(value, signature.where)
-            _refuse(check(from_json(text)))
+            _refuse(check(read_json(text)))
             return text
 
         return StructuredOutput(models, schema, write, check)
@@ -133,7 +134,7 @@ class UnstructuredOutput:
         if content is not None:
             return models.call_result(content=content)
         text = _written(value, self._where)
-        wire = from_json(text) if self._structured else None
+        wire = read_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
             return models.tool_result(text.decode(), structuredContent=wire)
         return models.tool_result(text.decode())
@@ -226,7 +227,7 @@ class StructuredOutput:
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)
-        if self.schema is None or not is_plain or result.is_error:
+        if self.schema is None or not is_plain or has_failed(result):
             return result
         # An absent member and null differ where a value may be anything: look for the member.
         found = result.to_wire()

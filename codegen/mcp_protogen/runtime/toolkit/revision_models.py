@@ -9,10 +9,8 @@ from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Final, TypeAlias, get_args
 
-from pydantic_core import from_json
-
 from ..core.errors import McpError
-from ..core.json import JSONObject
+from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, validator_of
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
@@ -129,7 +127,7 @@ class RevisionModels:
 
     def read_result(self, members: bytes) -> Any:
         """Return the result of a tool whose members are JSON text."""
-        return self._empty_result[0](from_json(b"{%b}" % members))
+        return self._empty_result[0](read_json(b"{%b}" % members))
 
 
 @cache

@@ -10,9 +10,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from ..core.json import JSONObject, is_array, is_object
+from ..core.json import JSONObject, is_array, is_object, read_json
 from ..core.losses import Loss, Place, Report, Translated
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
@@ -167,7 +167,7 @@ def _members(
         for member, text in add:
             if member not in out:
                 out = dict(out) if out is value else out
-                out[member] = from_json(text)
+                out[member] = read_json(text)
         for convert, why in finish:
             out = convert(out, Here(at, report, why))
         return out

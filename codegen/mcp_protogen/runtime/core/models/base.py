@@ -136,7 +136,12 @@ class WireModel(BaseModel):
             for name, value in tuple(members.items()):
                 if value is None and name in absent_if_none:
                     del members[name]
-            validate(members, self_instance=self, by_name=True)
+            try:
+                validate(members, self_instance=self, by_name=True)
+            except ValidationError as error:
+                if any(type(line["input"]) is type(self) for line in error.errors()):
+                    raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
+                raise
 
         # Without this mark Pydantic would call __init__ for every object it reads, which costs a
         # Python call each, and would fill in constants on the wire too.
@@ -355,11 +360,15 @@ class ToolResult(WireModel):
     @property
     def text(self) -> str:
         """All blocks of text, joined by line breaks."""
-        content: list[Any] = declared(self, "content") or []
-        blocks = (block for block in content if declared(block, "type") == "text")
-        return "\n".join(str(block.text) for block in blocks)
+        blocks = declared(self, "content") or ()
+        return "\n".join(str(one.text) for one in blocks if declared(one, "type") == "text")
 
     @property
     def data(self) -> Any:
         """The structured content as it came, or None."""
         return declared(self, "structured_content")
+
+
+def has_failed(result: object) -> bool:
+    """Return whether the tool has failed."""
+    return declared(result, "is_error") is True

@@ -92,7 +92,7 @@ class PublicKey:
         jws, errors = _joserfc("jws"), _joserfc("errors")
         try:
             signed = jws.deserialize_compact(token, self._key, registry=_registry())
-            claims: object = read_json(signed.payload)
+            claims = read_json(signed.payload)
         except (ValueError, errors.JoseError):
             raise InvalidJwt("the token is malformed, or not signed with this key") from None
         return Jwt(header, _object(claims))

@@ -178,7 +178,7 @@ def _near(message: dict[str, Any], pointer: str) -> Any:
     """Return the value at a place."""
     try:
         return jsonpointer.get(message, pointer)
-    except jsonpointer.Absent:
+    except jsonpointer.NothingThere:
         return message
 
 
