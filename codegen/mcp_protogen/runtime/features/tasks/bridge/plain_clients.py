@@ -13,7 +13,7 @@ from ....server.layers import Layer
 from ..at_peer import TaskCancelled
 from ..client.calls import TaskCaller
 from ..client.wire import TaskWire
-from .halves import ClientHalf, ServerHalf
+from .halves import ClientWithTasks, ServerWithTasks
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
@@ -26,7 +26,7 @@ class PlainClients(Layer):
 
     ids_member = TASK_IDS
 
-    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
+    def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         self.client: Final = client
         self.server: Final = server
         assert isinstance(client.caller, TaskCaller)
