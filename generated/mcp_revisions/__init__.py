@@ -163,12 +163,12 @@ if TYPE_CHECKING:
         NegotiatedRevision as NegotiatedRevision,
     )
     from mcp_protogen.runtime.rules.handlers import handles as handles
+    from mcp_protogen.runtime.server.answers import Accepted as Accepted
+    from mcp_protogen.runtime.server.answers import Answer as Answer
+    from mcp_protogen.runtime.server.answers import Cancelled as Cancelled
+    from mcp_protogen.runtime.server.answers import Declined as Declined
+    from mcp_protogen.runtime.server.answers import Form as Form
     from mcp_protogen.runtime.server.lifespan import LifespanError as LifespanError
-    from mcp_protogen.runtime.server.questions import Accepted as Accepted
-    from mcp_protogen.runtime.server.questions import Answer as Answer
-    from mcp_protogen.runtime.server.questions import Cancelled as Cancelled
-    from mcp_protogen.runtime.server.questions import Declined as Declined
-    from mcp_protogen.runtime.server.questions import Form as Form
     from mcp_protogen.runtime.server.questions import form as form
     from mcp_protogen.runtime.server.serve import serve as serve
     from mcp_protogen.runtime.server.stdio import run_stdio as run_stdio
@@ -413,12 +413,12 @@ _MODULES = {
     "Omitted": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
+    "Accepted": "server.answers",
+    "Answer": "server.answers",
+    "Cancelled": "server.answers",
+    "Declined": "server.answers",
+    "Form": "server.answers",
     "LifespanError": "server.lifespan",
-    "Accepted": "server.questions",
-    "Answer": "server.questions",
-    "Cancelled": "server.questions",
-    "Declined": "server.questions",
-    "Form": "server.questions",
     "form": "server.questions",
     "serve": "server.serve",
     "run_stdio": "server.stdio",

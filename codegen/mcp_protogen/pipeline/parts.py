@@ -174,7 +174,7 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
-                *("asked_forms", "base", "connection", "context", "layers", "lifespan"),
+                *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
             ),
         },
@@ -183,7 +183,8 @@ CONTENTS: Final = (
             ("core.http_request", ("HttpRequest", "Principal")),
             ("core.oauth_scopes", ("InsufficientScope",)),
             ("server.lifespan", ("LifespanError",)),
-            ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
+            ("server.answers", ("Accepted", "Answer", "Cancelled", "Declined", "Form")),
+            ("server.questions", ("form",)),
             ("server.serve", ("serve",)),
         ),
         ("server",),

@@ -277,13 +277,13 @@ def _imports(
     needed = {
         "typing": ["Literal"] * (tools or "Literal[" in text)
         + ["TypeVar"] * (tools or forms)
-        + ["TYPE_CHECKING"] * forms
         + ["overload"] * tools
         + ["Unpack"] * asks,
         "collections.abc": ["AsyncIterator"] * pages,
         "client.base": ["ReadAs", "reader"] * tools,
         "core.options": ["CallOptions"] * asks,
         "core.models.base": ["SUPPLIED"] * ("SUPPLIED" in text),
+        "server.answers": ["Answer", "Form"] * forms,
         "server.base": ["ask_form", "is_question"] * forms,
         "rpc.peer": ["all_items"] * pages + ["OMITTED", "Omitted", "present"] * ("OMITTED" in text),
     }
