@@ -470,7 +470,7 @@ if not TYPE_CHECKING:
         "load",
         "Bridge",
         "translate",
-        *_MODULES,
+        *(name for name in _MODULES if name[0] != "_"),
         *_INSTANCES,
         *(one.module.rpartition(".")[2] for one in REVISIONS),
     ]

@@ -152,7 +152,7 @@ CONTENTS: Final = (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
                 *("middleware", "models", "options", "pagination", "tasks"),
             ),
-            "messages": (),
+            "messages": ("envelope", "extended_table", "forgiving", "reading", "repairing"),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
             "translation": ("revision_view",),
@@ -200,6 +200,7 @@ CONTENTS: Final = (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
                 *("schema_validation", "subscriptions"),
             ),
+            "messages": ("mending",),
             "rules": ("client_negotiation",),
         },
         (
