@@ -163,12 +163,12 @@ if TYPE_CHECKING:
         NegotiatedRevision as NegotiatedRevision,
     )
     from mcp_protogen.runtime.rules.handlers import handles as handles
+    from mcp_protogen.runtime.server.answers import Accepted as Accepted
+    from mcp_protogen.runtime.server.answers import Answer as Answer
+    from mcp_protogen.runtime.server.answers import Cancelled as Cancelled
+    from mcp_protogen.runtime.server.answers import Declined as Declined
+    from mcp_protogen.runtime.server.answers import Form as Form
     from mcp_protogen.runtime.server.lifespan import LifespanError as LifespanError
-    from mcp_protogen.runtime.server.questions import Accepted as Accepted
-    from mcp_protogen.runtime.server.questions import Answer as Answer
-    from mcp_protogen.runtime.server.questions import Cancelled as Cancelled
-    from mcp_protogen.runtime.server.questions import Declined as Declined
-    from mcp_protogen.runtime.server.questions import Form as Form
     from mcp_protogen.runtime.server.questions import form as form
     from mcp_protogen.runtime.server.serve import serve as serve
     from mcp_protogen.runtime.server.stdio import run_stdio as run_stdio
@@ -183,9 +183,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.toolkit.decorators import prompt as prompt
     from mcp_protogen.runtime.toolkit.decorators import resource as resource
     from mcp_protogen.runtime.toolkit.decorators import tool as tool
-    from mcp_protogen.runtime.toolkit.dependencies import Depends as Depends
-    from mcp_protogen.runtime.toolkit.items import ResourceNotFound as ResourceNotFound
-    from mcp_protogen.runtime.toolkit.items import ToolError as ToolError
+    from mcp_protogen.runtime.toolkit.failures import ResourceNotFound as ResourceNotFound
+    from mcp_protogen.runtime.toolkit.failures import ToolError as ToolError
+    from mcp_protogen.runtime.toolkit.functions import Depends as Depends
     from mcp_protogen.runtime.toolkit.media import Audio as Audio
     from mcp_protogen.runtime.toolkit.media import File as File
     from mcp_protogen.runtime.toolkit.media import Image as Image
@@ -413,12 +413,12 @@ _MODULES = {
     "Omitted": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
+    "Accepted": "server.answers",
+    "Answer": "server.answers",
+    "Cancelled": "server.answers",
+    "Declined": "server.answers",
+    "Form": "server.answers",
     "LifespanError": "server.lifespan",
-    "Accepted": "server.questions",
-    "Answer": "server.questions",
-    "Cancelled": "server.questions",
-    "Declined": "server.questions",
-    "Form": "server.questions",
     "form": "server.questions",
     "serve": "server.serve",
     "run_stdio": "server.stdio",
@@ -433,9 +433,9 @@ _MODULES = {
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
-    "Depends": "toolkit.dependencies",
-    "ResourceNotFound": "toolkit.items",
-    "ToolError": "toolkit.items",
+    "ResourceNotFound": "toolkit.failures",
+    "ToolError": "toolkit.failures",
+    "Depends": "toolkit.functions",
     "Audio": "toolkit.media",
     "File": "toolkit.media",
     "Image": "toolkit.media",

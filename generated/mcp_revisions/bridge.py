@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mcp_protogen.runtime.features.bridge.bridge import BridgeBase
 from mcp_protogen.runtime.features.tasks.bridge.carriers import TaskCarriers
@@ -23,3 +23,10 @@ class Bridge(BridgeBase):
 
     REVISIONS: ClassVar = REVISIONS
     TASKS: ClassVar = TaskCarriers()
+
+    @classmethod
+    def mounted(cls, above: Any, prefix: Any, opener: Any) -> Any:
+        """Return a server to connect to, as `mount` puts it into the server `above`."""
+        from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
+
+        return RemoteMount(above, prefix, cls.proxy, opener)

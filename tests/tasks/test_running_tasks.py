@@ -224,7 +224,7 @@ async def test_a_call_that_is_refused_leaves_nothing_of_its_session_behind() -> 
         while (answer := await hand.take()).get("id") != 2:
             pass
         assert "Too many tasks" in answer["error"]["message"]
-        kept = server.__mcp_runtime__.visibility.sessions
+        kept = server.__mcp_runtime__.catalogue.switches().sessions
         # The task may begin after the other call was refused.
         async with asyncio.timeout(30):
             while len(kept) < 2:

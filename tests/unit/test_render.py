@@ -143,8 +143,8 @@ def test_templates_of_the_user_go_first_and_ours_fill_in(tmp_path: Path) -> None
     package = generate(GenerationOptions((REVISION,), templates=tmp_path, parts=tuple(PARTS)))
     assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'{HEAD}MINE = "{REVISION}"\n'
     assert "class Server(" in schemas.text_of(package, "v2024_11_05/server.py")
-    # An empty template makes an empty module.
-    assert schemas.text_of(package, "bridge.py").strip() == ""
+    # An empty template makes a module with nothing but the head.
+    assert schemas.text_of(package, "bridge.py").strip() == HEAD.strip()
 
 
 def test_schema_text_is_no_template(tmp_path: Path) -> None:

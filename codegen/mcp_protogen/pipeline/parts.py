@@ -135,7 +135,6 @@ CONTENTS: Final = (
                 "base",
                 "core_schema",
                 "members",
-                "tool_result",
                 "types",
                 "validation_errors",
             ),
@@ -151,9 +150,9 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "strays", "tasks"),
+                *("middleware", "models", "options", "pagination", "tasks"),
             ),
-            "messages": ("envelope", "extended_table", "forgiving", "reading"),
+            "messages": ("envelope", "extended_table", "forgiving", "reading", "repairing"),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
             "translation": ("revision_view",),
@@ -173,18 +172,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("form_fields", "oauth_scopes", "subscriptions"),
+            "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
-                *(
-                    "asked_forms",
-                    "base",
-                    "connection",
-                    "context",
-                    "layers",
-                    "lifespan",
-                    "questions",
-                ),
-                *("rounds", "sealed_state", "serve", "strategies"),
+                *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
+                *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
             ),
         },
         (
@@ -192,7 +183,8 @@ CONTENTS: Final = (
             ("core.http_request", ("HttpRequest", "Principal")),
             ("core.oauth_scopes", ("InsufficientScope",)),
             ("server.lifespan", ("LifespanError",)),
-            ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
+            ("server.answers", ("Accepted", "Answer", "Cancelled", "Declined", "Form")),
+            ("server.questions", ("form",)),
             ("server.serve", ("serve",)),
         ),
         ("server",),
@@ -291,17 +283,18 @@ CONTENTS: Final = (
                 "uri_templates",
             ),
             "toolkit": (
-                *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
-                *("items", "links", "media", "middleware", "mounts", "offers"),
-                *("remote_mounts", "results", "revision_models", "scopes", "server"),
-                *("task_options", "threads", "uri_templates", "visibility"),
+                *("app", "catalogue", "completed_items", "completions", "decorators"),
+                *("dependencies", "docstrings", "failures", "functions", "items", "links"),
+                *("lookup", "media", "middleware", "mounting", "mounts", "offers", "results"),
+                *("revision_models", "scopes", "server", "switching", "task_options", "threads"),
+                *("uri_templates", "visibility"),
             ),
             **_MARKS,
         },
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
-            ("toolkit.dependencies", ("Depends",)),
-            ("toolkit.items", ("ResourceNotFound", "ToolError")),
+            ("toolkit.failures", ("ResourceNotFound", "ToolError")),
+            ("toolkit.functions", ("Depends",)),
             ("toolkit.media", ("Audio", "File", "Image")),
             ("toolkit.middleware", ("RateLimit", "ResultCache", "Timing")),
             ("toolkit.server", ("Toolkit",)),
@@ -324,6 +317,7 @@ CONTENTS: Final = (
         modules=("bridge",),
     ),
     Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
+    Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
@@ -340,7 +334,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"telemetry"}),
         {
-            "core": ("connection_errors", "http_request", "libraries", "middleware", "strays"),
+            "core": ("connection_errors", "http_request", "libraries", "middleware"),
             "features": ("telemetry",),
         },
         (("features.telemetry", ("Telemetry",)),),

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
-from .core.connection_errors import MissingClientCapability
+from .core.connection_errors import MissingClientCapability, Strays
 from .core.errors import (
     METHOD_NOT_FOUND,
     InvalidAnswer,
@@ -32,14 +32,11 @@ from .core.errors import (
     RemoteError,
     RequestId,
 )
-from .core.extensions import EXTENSIONS
 from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
-from .core.strays import Strays
+from .core.spec import EXTENSIONS, AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
-from .messages.forgiving import reinterpret
 from .messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
 from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
@@ -483,6 +480,8 @@ class Connection:
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
         if isinstance(outcome, InvalidParams):
+            from .messages.forgiving import reinterpret
+
             again = reinterpret(self.table, message, outcome, self.peer)
             if isinstance(again, Request):
                 return self._requested(again)

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from .client.base import ClientBase
-from .client.connect import Connecting, RevisionModule
-from .client.targets import Connector, Newest
+from .client.connect import Connecting, Connector, Newest, RevisionModule
 from .core.libraries import library
 from .core.options import Options
 from .core.revision import Revision

@@ -12,8 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 
-from mcp_protogen.runtime.client.base import ClientBase
-from mcp_protogen.runtime.client.tool_results import ReadAs, reader
+from mcp_protogen.runtime.client.base import ClientBase, ReadAs, reader
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec

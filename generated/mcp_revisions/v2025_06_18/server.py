@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal, TypeVar, Unpack
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
-from mcp_protogen.runtime.server.base import ServerBase, SessionBase
-from mcp_protogen.runtime.server.questions import Answer, Form, ask_form, is_question
+from mcp_protogen.runtime.server.answers import Answer, Form
+from mcp_protogen.runtime.server.base import ServerBase, SessionBase, ask_form, is_question
 
 from . import methods
 from . import models as m

@@ -16,8 +16,8 @@ from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.rpc.peer import all_items
-from mcp_protogen.runtime.server.base import ServerBase, SessionBase
-from mcp_protogen.runtime.server.questions import Answer, Form, ask_form, is_question
+from mcp_protogen.runtime.server.answers import Answer, Form
+from mcp_protogen.runtime.server.base import ServerBase, SessionBase, ask_form, is_question
 
 from . import methods
 from . import models as m

@@ -225,6 +225,7 @@ def shared_modules(
             context: SharedContext = {
                 "client": client,
                 "tasks": "tasks" in selection.parts,
+                "toolkit": "app" in selection.modules,
                 "runtime": renderer.runtime_in(path),
             }
             yield _rendered(path, template, context, renderer)

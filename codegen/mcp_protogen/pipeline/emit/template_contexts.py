@@ -186,6 +186,8 @@ class SharedContext(TypedDict):
     """Whether the package has clients."""
     tasks: bool
     """Whether it has tasks."""
+    toolkit: bool
+    """Whether it has servers of decorated functions."""
 
 
 class TranslationContext(TypedDict):

@@ -280,10 +280,11 @@ def _imports(
         + ["overload"] * tools
         + ["Unpack"] * asks,
         "collections.abc": ["AsyncIterator"] * pages,
-        "client.tool_results": ["ReadAs", "reader"] * tools,
+        "client.base": ["ReadAs", "reader"] * tools,
         "core.options": ["CallOptions"] * asks,
         "core.models.base": ["SUPPLIED"] * ("SUPPLIED" in text),
-        "server.questions": ["Answer", "Form", "ask_form", "is_question"] * forms,
+        "server.answers": ["Answer", "Form"] * forms,
+        "server.base": ["ask_form", "is_question"] * forms,
         "rpc.peer": ["all_items"] * pages + ["OMITTED", "Omitted", "present"] * ("OMITTED" in text),
     }
     return {module: names for module, names in needed.items() if names}

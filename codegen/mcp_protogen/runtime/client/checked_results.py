@@ -12,8 +12,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.models.base import declared
-from ..core.models.tool_result import has_failed
+from ..core.models.base import declared, has_failed
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker

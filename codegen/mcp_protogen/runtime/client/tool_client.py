@@ -17,10 +17,9 @@ from ..rpc.peer import OMITTED as OMITTED
 from ..rpc.peer import Omitted as Omitted
 from ..rpc.peer import present
 from ..transports.base import Target
-from .base import ClientBase
+from .base import ClientBase, ReadAs
 from .connect import USUAL
 from .targets import Connect
-from .tool_results import ReadAs
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="_Calls")

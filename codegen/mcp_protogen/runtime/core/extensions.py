@@ -6,12 +6,9 @@ Generated tables are made of this (2026-07-28, basic/versioning, "Extension Nego
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
-from typing import Any, Final
+from typing import Any
 
 from .spec import AnyRequest, ErrorSpec, NotificationSpec, Role
-
-EXTENSIONS: Final = "extensions"
-"""The capability below which a side declares its extensions, by identifier."""
 
 
 def _nothing() -> Mapping[Any, Any]:

@@ -20,19 +20,6 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, or one above `most`."""
-    found = [value]
-    for inner in found:
-        if len(found) > most:
-            break
-        if is_object(inner):
-            found += inner.values()
-        elif is_array(inner):
-            found += inner
-    return len(found)
-
-
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 """Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
 

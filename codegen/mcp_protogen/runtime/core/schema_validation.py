@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from .errors import Problem
 from .json import JSONObject, is_array, is_object
 from .libraries import library
-from .models.validation_errors import Problem, pointer_to
+from .models.validation_errors import pointer_to
 from .schema_patterns import NotChecked, Patterns, Report, keywords
 
 Check: TypeAlias = Callable[[Any], list[Problem]]

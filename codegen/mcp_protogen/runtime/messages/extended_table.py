@@ -11,11 +11,11 @@ from functools import cache
 from typing import Any, Final, TypeVar
 
 from ..core.errors import RequestId
-from ..core.extensions import EXTENSIONS, AddedMembers, ClaimedResult, Extension
+from ..core.extensions import AddedMembers, ClaimedResult, Extension
 from ..core.json import is_object
 from ..core.models.added_members import Added, plainly, with_members
 from ..core.models.base import Validate, validator_of
-from ..core.spec import AnyRequest, CallSpec, Capability, RequestSpec
+from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, Capability, RequestSpec
 from .jsonrpc import write_result
 from .method_table import MethodTable, SpecT
 from .writing import body_text

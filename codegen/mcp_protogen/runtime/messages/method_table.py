@@ -7,6 +7,7 @@ it comes to the error that would answer it.
 
 from collections.abc import Callable, Mapping
 from typing import (
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
@@ -27,14 +28,13 @@ from ..core.errors import (
     InvalidRequest,
     LocalError,
     MethodNotFound,
+    Problem,
     RemoteError,
     RequestId,
     Untranslatable,
 )
-from ..core.extensions import Extension
 from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
-from ..core.models.validation_errors import Problem, problems
 from ..core.sendable import Unsendable
 from ..core.spec import (
     ERAS,
@@ -59,6 +59,9 @@ from .jsonrpc import (
 )
 from .results import UnknownResultType, result_reader
 from .writing import body_text, params_text
+
+if TYPE_CHECKING:
+    from ..core.extensions import Extension
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -408,6 +411,8 @@ def _allowed(spec: SpecT | None, sender: Role) -> SpecT | None:
 def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> list[Problem]:
     if isinstance(error, Untranslatable):
         return [Problem(error.pointer, error.why)]
+    from ..core.models.validation_errors import problems
+
     return problems(error, value, at)
 
 

@@ -9,7 +9,7 @@ task of the caller. Notifications are handled in order, before the answers that 
 
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..connection import (
     Cancellation,
@@ -23,7 +23,6 @@ from ..connection import (
 )
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, ParseError, RemoteError, RequestId, Untranslatable
-from ..core.http_request import Principal
 from ..core.options import Options
 from ..core.spec import NotificationSpec
 from ..core.tasks import Signal, Tasks, together
@@ -44,6 +43,9 @@ from .jobs import (
 )
 from .outgoing import PendingCalls
 from .send_queue import MessageSink
+
+if TYPE_CHECKING:
+    from ..core.http_request import Principal
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -20,7 +20,7 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass
 from logging import getLogger
-from typing import Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from ..connection import Connection
 from ..core.connection_errors import CHOSEN, Disconnected, MissingClientCapability
@@ -33,7 +33,6 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
-from ..core.http_request import HttpRequest, Principal
 from ..core.sendable import Unsendable
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks, together
@@ -41,6 +40,9 @@ from ..core.throttle import Throttle
 from ..messages.method_table import Request
 from ..rules import capabilities
 from .send_queue import MessageSink, SendQueue
+
+if TYPE_CHECKING:
+    from ..core.http_request import HttpRequest, Principal
 
 _log: Final = getLogger(__name__)
 
@@ -70,12 +72,12 @@ class Reply(Protocol):
         ...
 
     @property
-    def principal(self) -> Principal | None:
+    def principal(self) -> "Principal | None":
         """The sender of the request, where each request has a token of its own."""
         ...
 
     @property
-    def http_request(self) -> HttpRequest | None:
+    def http_request(self) -> "HttpRequest | None":
         """The HTTP request that carried it, if one did."""
         ...
 

@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Final, Protocol, TypeVar, Unpack, cast
 
 from ..core.errors import InvalidAnswer, LocalError
 from ..core.options import CallOptions
-from ..core.pagination import items
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..messages.method_table import MethodTable
 from .endpoint import Endpoint
@@ -126,6 +125,8 @@ def all_items(
     options: Any,
 ) -> AsyncIterator[T]:
     """Return what a paginated method lists, one by one, over all pages."""
+
+    from ..core.pagination import items
 
     async def page(cursor: str | None) -> R:
         if cursor is None:

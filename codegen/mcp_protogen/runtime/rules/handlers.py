@@ -9,15 +9,17 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 
-from ..core.extensions import EXTENSIONS, Extension
 from ..core.json import JSONObject, is_object
 from ..core.middleware import CallNext, MethodCall, Middleware, check
 from ..core.models.base import WireModel
-from ..core.spec import AnyRequest, NotificationSpec, Role
-from ..messages.extended_table import ExtendedTable
+from ..core.spec import EXTENSIONS, AnyRequest, NotificationSpec, Role
 from ..messages.method_table import MethodTable
 from . import capabilities
 from .wire_features import WireFeature
+
+if TYPE_CHECKING:
+    from ..core.extensions import Extension
+    from ..messages.extended_table import ExtendedTable
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
 
@@ -129,7 +131,7 @@ class Handlers:
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = {}
     INPUT_REQUESTS: ClassVar[RequestHandlers] = {}
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
-    EXTENSION: ClassVar[Extension | None] = None
+    EXTENSION: "ClassVar[Extension | None]" = None
     """The extension that a generated base brings along; a subclass has those of all its bases."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
@@ -226,11 +228,13 @@ def _extend(cls: type[Handlers]) -> None:
 
 
 @cache
-def _extended_table(core: MethodTable, extensions: tuple[Extension, ...]) -> ExtendedTable:
+def _extended_table(core: MethodTable, extensions: "tuple[Extension, ...]") -> "ExtendedTable":
+    from ..messages.extended_table import ExtendedTable
+
     return ExtendedTable(core, extensions)
 
 
-def _answered_by(role: Role, extension: Extension) -> Iterator[str]:
+def _answered_by(role: Role, extension: "Extension") -> Iterator[str]:
     """Yield the requests of an extension that a role answers."""
     for method, spec in extension.requests.items():
         if spec.senders - {role}:

@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from ..core.connection_errors import MissingClientCapability
-from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
-from ..core.spec import Role
+from ..core.spec import EXTENSIONS, Role
 from ..messages.envelope import client_capabilities
 from ..messages.method_table import MethodTable
 

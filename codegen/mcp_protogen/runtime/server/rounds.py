@@ -23,10 +23,10 @@ from pydantic_core import PydanticSerializationError
 
 from ..core import forms
 from ..core.connection_errors import MissingClientCapability
-from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError
+from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escaped
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import WireModel, validator_of
-from ..core.models.validation_errors import Problem, escaped, problems
+from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest, Capability
 from ..core.tasks import Tasks
 from ..rules import capabilities

@@ -5,12 +5,11 @@ from asyncio import CancelledError, Task, get_running_loop
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import getLogger
-from typing import Any, Final, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, cast
 
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidRequest, RemoteError
-from ..core.http_request import Principal
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
@@ -24,7 +23,9 @@ from ..translation.revision_view import RevisionViews
 from ..transports.base import Received, Transport, read
 from .base import ServerBase
 from .connection import BoundServer, ServerConnection, ServerState
-from .lifespan import Lifespan
+
+if TYPE_CHECKING:
+    from ..core.http_request import Principal
 
 _log: Final = getLogger(__name__)
 
@@ -108,6 +109,8 @@ async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, No
             if _has_own_lifespan(server):
                 runtime = server.__mcp_runtime__
                 known = runtime.lifespan
+                from .lifespan import Lifespan
+
                 # What another event loop has left behind cannot be used in this one.
                 if known is None or not known.users or known.loop is not get_running_loop():
                     name = runtime.identity()["name"]
@@ -193,7 +196,7 @@ class Router:
         """The connection that began with a handshake, once there was one."""
         return self._handshaken
 
-    def authenticated(self, principal: Principal | None) -> None:
+    def authenticated(self, principal: "Principal | None") -> None:
         """Take note of who has sent what comes now."""
         self._principal = principal
         for connection in self.connections:

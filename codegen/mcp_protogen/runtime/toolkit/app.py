@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Unpack, overload
 
 from ..core.models.base import WireModel
 from ..server.base import package_of
-from ..server.lifespan import check_lifespan
 from .decorators import FunctionT, PromptOptions, ResourceOptions, ToolOptions
 from .revision_models import fields_of
 from .server import Toolkit
@@ -53,6 +52,8 @@ class AppBase(Toolkit):
         # The generated class says of which types they are.
         vars(self).update(info=info, instructions=instructions)
         if lifespan is not None:
+            from ..server.lifespan import check_lifespan
+
             check_lifespan(lifespan)
             vars(self)["lifespan"] = partial(lifespan, self)
 

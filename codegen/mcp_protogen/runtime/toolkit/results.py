@@ -15,10 +15,9 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..connection import Written
+from ..core.errors import Problem
 from ..core.json import JSONObject, is_object, json_text, read_json
-from ..core.many_errors import problems_within
-from ..core.models.tool_result import has_failed
-from ..core.models.validation_errors import Problem
+from ..core.models.base import has_failed
 from ..core.sendable import (
     Unsendable,
     check_finite,
@@ -29,8 +28,10 @@ from ..core.sendable import (
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
-from .media import Media
-from .revision_models import Models, RevisionModels, several, text_block
+from .revision_models import Media, Models, RevisionModels, several, text_block
+
+if TYPE_CHECKING:
+    from ..core.schema_validation import Check
 
 if TYPE_CHECKING:
     from ..core.schema_validation import Check
@@ -39,17 +40,6 @@ RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
 
 _PLAIN: Final = (bool, int, str)
-
-
-class UnfitResult(Exception):
-    """A return value that does not fit its schema or type."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))
-
-
-class NotJsonResult(UnfitResult):
-    """A return value with a number that JSON does not have; its text may be shown to clients."""
 
 
 def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
@@ -173,17 +163,19 @@ def _written(value: Any, where: str) -> bytes:
     try:
         return sendable_text(value, where)
     except (PydanticSerializationError, Unsendable) as error:
-        raise _without_form(error) from error
+        raise _unfit(error, value) from None
 
 
-def _without_form(error: PydanticSerializationError | Unsendable) -> UnfitResult:
-    if isinstance(error, Unsendable):
-        return NotJsonResult([Problem(error.pointer, error.why)])
-    return UnfitResult([Problem("", str(error))])
+def _unfit(error: Exception, value: Any, validate: Callable[[Any], object] = id) -> Exception:
+    from .failures import unfit
+
+    return unfit(error, value, validate)
 
 
 def _refuse(found: list[Problem]) -> None:
     if found:
+        from .failures import UnfitResult
+
         raise UnfitResult(found)
 
 
@@ -241,7 +233,7 @@ class StructuredOutput:
         found = result.to_wire()
         for member in ("structuredContent", RESULT) if self._wraps else ("structuredContent",):
             if not is_object(found) or member not in found:
-                raise UnfitResult([Problem(f"/{member}", "Field required")])
+                _refuse([Problem(f"/{member}", "Field required")])
             found = found[member]
         _refuse(self._check(found))
         return result
@@ -277,17 +269,16 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
                 if b"null" in text:
                     # Pydantic writes infinities as null.
                     check_finite(to_python(valid))
-        except ValidationError as error:
-            read_python = validator.validate_python
-            raise UnfitResult(problems_within(error, value, "", read_python)) from None
-        except (PydanticSerializationError, Unsendable) as error:
-            raise _without_form(error) from error
+        except (ValidationError, PydanticSerializationError, Unsendable) as error:
+            raise _unfit(error, value, validator.validate_python) from None
         return text
 
     def check(wire: Any) -> list[Problem]:
         try:
             read(json_text(wire))
         except ValidationError as error:
+            from ..core.many_errors import problems_within
+
             return problems_within(error, wire, "", lambda part: read(json_text(part)))
         return []
 

@@ -3,11 +3,13 @@
 What a revision has no member for is left out, such as structured content in the first revisions.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Final, TypeAlias, get_args
 
+from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, validator_of
 from ..messages.method_table import MethodTable
@@ -25,6 +27,18 @@ LISTS: Final[Mapping[str, str]] = {
     "resource_templates": "resources/templates/list",
 }
 """The methods that list what is on offer, by the field of the result that has the entries."""
+
+
+class Media(ABC):
+    """Content that a function returns whatever the revision is: an image, a sound or a file."""
+
+    @abstractmethod
+    def block(self, kinds: Kinds) -> JSONObject:
+        """Return the block of content, as JSON, in a revision that has these `kinds` of blocks."""
+
+    @abstractmethod
+    def contents(self, uri: str) -> JSONObject:
+        """Return the contents of a resource of this URI, as JSON."""
 
 
 class RevisionModels:
@@ -106,6 +120,10 @@ class RevisionModels:
         # Reading takes half the time of constructors.
         read, empty = self._empty_result
         return read({**empty, "content": [text_block(text)], **members})
+
+    def not_found(self, uri: str, meant: str = "") -> McpError:
+        """Return the error for a URI without a resource, with the code of the revision."""
+        return McpError(self.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
 
     def read_result(self, members: bytes) -> Any:
         """Return the result of a tool whose members are JSON text."""

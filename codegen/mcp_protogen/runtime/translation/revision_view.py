@@ -7,24 +7,25 @@ the tables that translate to it, loaded.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from ..core.extensions import Extension
 from ..core.json import JSONObject
-from ..core.losses import Loss, LossReport
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision, load_generated
 from ..core.spec import EraName, Role
-from ..messages.extended_table import ExtendedTable
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, extended_by, merged
 from ..rules.server_negotiation import Offer
 from ..rules.wire_features import WireFeature
 
+if TYPE_CHECKING:
+    from ..core.losses import Loss
+
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
-OnLoss = Callable[[Loss], object] | None
+OnLoss: TypeAlias = "Callable[[Loss], object] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,8 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         spoken, own = self._revisions[revision], handlers.TABLE
         package = load_generated(spoken.module.rpartition(".")[0])
         adapters = adapters_of(package, own.revision, revision)
+        from ..core.losses import LossReport
+
         losses = LossReport(own.revision, revision, self._on_loss)
         feature = handlers.__mcp_runtime__.wire_feature()
         wire = _wire_of(spoken, handlers, feature)
@@ -131,7 +134,11 @@ def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
     core: MethodTable = module.methods.TABLE
     found = map(module.__mcp_part__, sorted(names))
     extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
-    return ExtendedTable(core, extensions) if extensions else core
+    if not extensions:
+        return core
+    from ..messages.extended_table import ExtendedTable
+
+    return ExtendedTable(core, extensions)
 
 
 def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:

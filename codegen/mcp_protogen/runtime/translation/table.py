@@ -13,11 +13,10 @@ from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
-from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
-from ..core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
+from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver

@@ -9,12 +9,15 @@ from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
 from ..core.throttle import Throttle
 from ..messages.reading import separate
 from ..rules.handlers import Handlers
+
+if TYPE_CHECKING:
+    pass
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
 AT_ONCE: Final = 100

@@ -8,6 +8,8 @@ from typing import Final
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import (
+    EXPECTED,
+    MEANWHILE,
     Disconnected,
     HttpError,
     NegotiationError,
@@ -20,7 +22,6 @@ from mcp_protogen.runtime.core.errors import (
     ProtocolError,
 )
 from mcp_protogen.runtime.core.losses import Loss
-from mcp_protogen.runtime.core.strays import EXPECTED, MEANWHILE
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled
 

@@ -13,7 +13,8 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
-from mcp_protogen.runtime.messages.reading import Repair, read_values
+from mcp_protogen.runtime.messages.reading import read_values
+from mcp_protogen.runtime.messages.repairing import Repair
 from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect import revision_facts
 

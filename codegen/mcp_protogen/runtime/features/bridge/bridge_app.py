@@ -153,7 +153,7 @@ class _BridgeState(HttpState):
         servers = ServerState(
             RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
         )
-        servers.ids, servers.network, servers.seal = shared.ids, shared.network, shared.seal
+        servers.ids, servers.network = shared.ids, shared.network
         servers.tells_apart, servers.offer = shared.tells_apart, shared.offer
         return servers
 

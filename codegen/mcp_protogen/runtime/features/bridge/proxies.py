@@ -17,12 +17,11 @@ from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
-from ...core.extensions import EXTENSIONS
 from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import AnyRequest, NotificationSpec
+from ...core.spec import EXTENSIONS, AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
 from ...messages.envelope import (
     CLIENT_CAPABILITIES,

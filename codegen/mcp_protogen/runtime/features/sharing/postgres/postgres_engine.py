@@ -14,7 +14,7 @@ from ..lease import Lease
 from . import statements
 from .calls import BatchSender, Calls, end_tasks
 from .database import Database, is_text
-from .postgres_listener import Listener
+from .postgres_listener import PostgresListener
 from .postgres_stores import PostgresEvents, PostgresSessions
 from .postgres_tasks import PostgresTasks
 from .statements import Schema
@@ -91,7 +91,7 @@ class PostgresConnection:
         self._calls: Final = Calls(self._database, engine.connections)
         self._worker: Final = worker
         self._lease: Final = lease
-        self._listener: Final = Listener(self._database, worker, lease, receive)
+        self._listener: Final = PostgresListener(self._database, worker, lease, receive)
         self._letters: Final = BatchSender(self._send, engine.timeout)
         self._changes: Final = BatchSender(self._publish, engine.timeout)
         self.sessions: Final = PostgresSessions(self._calls.run)

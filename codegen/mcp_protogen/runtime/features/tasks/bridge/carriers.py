@@ -4,7 +4,7 @@ from ....rules.task_forms import task_form
 from ..client.calls import TaskCaller
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
-from .halves import ClientHalf, ServerHalf
+from .halves import ClientWithTasks, ServerWithTasks
 from .plain_clients import PlainClients
 
 
@@ -14,7 +14,7 @@ class TaskCarriers:
     caller = TaskCaller
 
     @staticmethod
-    def between(client: ClientHalf, server: ServerHalf) -> PlainClients | None:
+    def between(client: ClientWithTasks, server: ServerWithTasks) -> PlainClients | None:
         """Return what carries tasks between the two halves; None where no server has any.
 
         `client` is the half that speaks to the server, and already connected.

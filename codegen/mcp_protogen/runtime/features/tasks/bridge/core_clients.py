@@ -31,7 +31,7 @@ from ..options import TaskOptions
 from ..outcome import Outcome
 from ..task import Status, Task
 from .forms import to_core
-from .halves import ClientHalf, ServerHalf
+from .halves import ClientWithTasks, ServerWithTasks
 from .plain_clients import EXTENSION, PlainClients
 
 _ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
@@ -43,7 +43,7 @@ _MOST: Final = 1000
 class CoreClients(PlainClients):
     """Tasks as 2025-11-25 has them, which a server of the extension runs."""
 
-    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
+    def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()

@@ -17,11 +17,12 @@ from ....core.errors import (
     INVALID_PARAMS,
     InvalidParams,
     McpError,
+    Problem,
     ProtocolError,
+    escaped,
 )
 from ....core.json import JSONObject, is_object
 from ....core.models.base import declared
-from ....core.models.validation_errors import Problem, escaped
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
@@ -39,7 +40,7 @@ from ..outcome import error_object
 from ..task import Status
 from .following import ClientStream, PolledTask
 from .forms import to_extension
-from .halves import ClientHalf, ServerHalf
+from .halves import ClientWithTasks, ServerWithTasks
 from .plain_clients import PlainClients
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
@@ -67,7 +68,7 @@ class _WaitingTask:
 class ExtensionClients(PlainClients):
     """Tasks as the extension has them, which a server of 2025-11-25 runs."""
 
-    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
+    def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()

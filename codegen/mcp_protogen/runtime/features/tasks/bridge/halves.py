@@ -11,7 +11,7 @@ from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
 
 
-class ClientHalf(Protocol):
+class ClientWithTasks(Protocol):
     """The half that speaks to the server, and is connected."""
 
     awaited: Callable[[Awaitable[Any]], Awaitable[Any]]
@@ -26,7 +26,7 @@ class ClientHalf(Protocol):
     task_options: TaskLimits | None
 
 
-class ServerHalf(Protocol):
+class ServerWithTasks(Protocol):
     """The half that speaks to the client."""
 
     owner: Handlers

@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ....core.errors import INTERNAL_ERROR, McpError
-from ....core.extensions import EXTENSIONS
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import EXTENSIONS, AnyRequest, Capability
 from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..at_peer import TaskCancelled
 from ..client.calls import TaskCaller
 from ..client.wire import TaskWire
-from .halves import ClientHalf, ServerHalf
+from .halves import ClientWithTasks, ServerWithTasks
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
@@ -27,7 +26,7 @@ class PlainClients(Layer):
 
     ids_member = TASK_IDS
 
-    def __init__(self, client: ClientHalf, server: ServerHalf) -> None:
+    def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         self.client: Final = client
         self.server: Final = server
         assert isinstance(client.caller, TaskCaller)

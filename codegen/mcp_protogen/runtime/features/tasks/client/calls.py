@@ -21,7 +21,7 @@ from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
 from .handle import TaskHandle
-from .timing import Timing, heard_within
+from .timing import PollTiming, heard_within
 from .wire import TaskWire
 
 _LISTEN: Final = "subscriptions/listen"
@@ -33,7 +33,7 @@ class TaskCaller:
     """What calls tools that may be tasks, for one client."""
 
     def __init__(self, runtime: ClientRuntime) -> None:
-        self.timing = Timing(wait=heard_within)
+        self.timing = PollTiming(wait=heard_within)
         self._runtime = runtime
         self._wire: TaskWire | None = None
         self._supports: RecentNames[str] = RecentNames()

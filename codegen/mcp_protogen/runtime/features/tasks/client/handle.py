@@ -13,14 +13,13 @@ from math import inf
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar, overload
 
-from ....client.base import Work, unfit_question
+from ....client.base import ReadAs, Work, unfit_question
 from ....client.checked_results import check_result
-from ....client.tool_results import ReadAs, reader
+from ....client.tool_results import reader
 from ....core.connection_errors import Disconnected, RequestTimeout
 from ....core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
 from ....core.json import JSONObject, is_array, is_object
-from ....core.models.base import WireModel, validator_of
-from ....core.models.tool_result import ToolResult
+from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.tasks import Signal, together
 from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE

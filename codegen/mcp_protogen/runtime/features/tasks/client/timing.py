@@ -7,7 +7,7 @@ from time import monotonic, time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class PollTiming:
     """The clocks of who waits for a task; `wait` says whether something was heard in time."""
 
     now: Callable[[], float] = monotonic

@@ -10,7 +10,7 @@ from ....core.options import CallOptions
 from ....messages.method_table import MethodTable
 from ....rules.task_forms import task_form
 from ....rules.task_methods import CALL
-from .timing import Timing
+from .timing import PollTiming
 
 _USUAL: Final = CallOptions()
 
@@ -18,7 +18,9 @@ _USUAL: Final = CallOptions()
 class TaskWire:
     """What handles need of the connection of `client`."""
 
-    def __init__(self, client: ClientBase, connection: ClientConnection, timing: Timing) -> None:
+    def __init__(
+        self, client: ClientBase, connection: ClientConnection, timing: PollTiming
+    ) -> None:
         self.client: Final = client
         self.connection: Final = connection
         self.timing: Final = timing

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from ....core.errors import InvalidParams
+from ....core.errors import InvalidParams, Problem, escaped
 from ....core.json import JSONObject
-from ....core.models.validation_errors import Problem, escaped
 from ....rules.task_methods import CANCEL, GET, UPDATE
 from ....server.base import SessionBase
 from ....server.rounds import read_answer

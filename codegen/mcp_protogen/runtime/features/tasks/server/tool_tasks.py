@@ -21,7 +21,7 @@ class ToolTasks(ServersTasks):
 
     def begin(self, state: ServerState) -> None:
         """Begin to run tasks; raise `TypeError` for a server or options that cannot have any."""
-        if self._runtime.makes_tasks():
+        if self._runtime.catalogue.makes_tasks():
             check_form(self._runtime.owner)
         begin(state)
 
@@ -35,7 +35,7 @@ class ToolTasks(ServersTasks):
         return Requests(self._runtime, table, tells_apart)
 
     def _support(self, name: str) -> str | None:
-        tool = self._runtime.lists["tools"].get(name)
+        tool = self._runtime.catalogue.lists["tools"].get(name)
         return None if tool is None or tool.task is None else tool.task.support()
 
 
