@@ -118,18 +118,23 @@ def _method(
 
 def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:
     """Yield further calls that have neither params of their own nor a result of their own."""
-    arms = _arms(fact["params"], definitions)
-    results = [one for name in fact.get("results", ()) for one in _arms(name, definitions).values()]
-    answered: set[str] = {member for one in results[1:] for member in one.get("required", ())}
-    usual = next(iter(arms.values()), Json())
-    optional: set[str] = {*usual.get("properties", ())} - {*usual.get("required", ())}
-    choices = [*[*arms][1:], *sorted(answered & optional)]
+    choices = variant_choices(fact, definitions)
     for call, of in fact.get("variants", {}).items():
         if of not in choices:
             message = f"{call} is for {of!r:.80}, which is neither another class of params nor a"
             message += " member that asks for another result"
             hint = f"name one of {', '.join(choices)}" if choices else "remove the entry"
             yield "facts-disagree", message, pointer + jsonpointer.join(call), hint
+
+
+def variant_choices(fact: Json, definitions: Json) -> list[str]:
+    """Return what further calls of a method may be for: classes of params, and members of one."""
+    arms = _arms(fact["params"], definitions)
+    results = [one for name in fact.get("results", ()) for one in _arms(name, definitions).values()]
+    answered: set[str] = {member for one in results[1:] for member in one.get("required", ())}
+    usual = next(iter(arms.values()), Json())
+    optional: set[str] = {*usual.get("properties", ())} - {*usual.get("required", ())}
+    return [*[*arms][1:], *sorted(answered & optional)]
 
 
 def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
