@@ -7,7 +7,6 @@ from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from .client.base import ClientBase
 from .client.connect import Connecting, Connector, Newest, RevisionModule
-from .core.libraries import library
 from .core.options import Options
 from .core.revision import Revision
 from .server.base import ServerBase
@@ -126,5 +125,7 @@ class ConnectInMemory(Connector[Newest]):
             made = None if client is None else client()
             async with connect(server, made, as_=as_, **settings) as one:
                 yield one
+
+        from .core.libraries import library
 
         return (decorator or (plugin or library("pytest", "fixture")).fixture)(connected)

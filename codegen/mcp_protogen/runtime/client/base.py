@@ -35,12 +35,12 @@ from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, made_once
-from ..rules.wire_features import WireFeature
 from ..translation.revision_view import RevisionView
 from ..transports.base import Held, Received, Unanswered
 
 if TYPE_CHECKING:
     from ..core.losses import LossReport
+    from ..rules.wire_features import WireFeature
     from .cache import Cache
 
 _ELICIT: Final = "elicitation/create"
@@ -251,7 +251,7 @@ class Caller(Protocol):
     def notified(self, method: str, params: Any) -> None:
         """Take note of a notification."""
 
-    def wire_feature(self) -> WireFeature:
+    def wire_feature(self) -> "WireFeature":
         """Return what it says on the wire of the connection."""
         ...
 
@@ -371,7 +371,7 @@ class ClientRuntime(HandlerSet):
         if self.caller is not None:
             self.caller.notified(method, params)
 
-    def wire_feature(self) -> WireFeature | None:
+    def wire_feature(self) -> "WireFeature | None":
         return None if self.caller is None else self.caller.wire_feature()
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:

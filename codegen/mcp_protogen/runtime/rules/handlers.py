@@ -15,11 +15,11 @@ from ..core.models.base import WireModel
 from ..core.spec import EXTENSIONS, AnyRequest, NotificationSpec, Role
 from ..messages.method_table import MethodTable
 from . import capabilities
-from .wire_features import WireFeature
 
 if TYPE_CHECKING:
     from ..core.extensions import Extension
     from ..messages.extended_table import ExtendedTable
+    from .wire_features import WireFeature
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
 
@@ -88,7 +88,7 @@ class HandlerSet:
         """Return the part of the declaration for peers of another revision."""
         return self.declaration()
 
-    def wire_feature(self) -> WireFeature | None:
+    def wire_feature(self) -> "WireFeature | None":
         """Return what the object has besides on the wire of any revision."""
         return None
 

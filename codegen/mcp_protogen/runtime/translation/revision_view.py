@@ -18,10 +18,10 @@ from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, extended_by, merged
 from ..rules.server_negotiation import Offer
-from ..rules.wire_features import WireFeature
 
 if TYPE_CHECKING:
     from ..core.losses import Loss
+    from ..rules.wire_features import WireFeature
 
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
@@ -122,7 +122,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         return RevisionView(handlers, table, declared, identity, adapters)
 
 
-def _wire_of(revision: Revision, handlers: Handlers, feature: WireFeature | None) -> MethodTable:
+def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
     """Return the table of a revision, with those extensions of `handlers` that it has, too."""
     names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
     return table_with(revision, names if feature is None else names | {feature.extension})
@@ -152,7 +152,7 @@ def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
     return adapters
 
 
-def _declared(handlers: Handlers, table: MethodTable, feature: WireFeature | None) -> JSONObject:
+def _declared(handlers: Handlers, table: MethodTable, feature: "WireFeature | None") -> JSONObject:
     """Return the capabilities that are declared on the wire, by what is handled and sent."""
     role: Role = handlers.ROLE
     handled = handlers.__mcp_runtime__.answered(table.revision)
