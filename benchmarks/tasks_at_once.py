@@ -11,8 +11,8 @@ import gc
 import tracemalloc
 from typing import Final
 
-from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, new_task_id
-from mcp_protogen.runtime.rpc.tasks.task import Task
+from mcp_protogen.runtime.features.tasks.board import TaskBoard, new_task_id
+from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_revisions import MemoryTaskStore, TaskOptions
 
 TASKS: Final = 10_000

@@ -115,6 +115,7 @@ SECTIONS: Final = (
             Page("transports", "Transports", "stdio, in memory, and your own transports"),
             Page("http", "HTTP", "options, routes, workers, and the client"),
             Page("deployment", "Deployment", "containers, systemd, proxies, TLS, workers"),
+            Page("frozen", "One file", "PyInstaller, Nuitka and zipapp"),
             Page("many-machines", "Many machines", "what workers on many machines share"),
             Page("security", "Security", "what is protected, and what you have to do"),
             Page("authorization-servers", "Requiring tokens", "who calls, scopes, challenges"),

@@ -16,12 +16,12 @@ from mcp_protogen.pipeline.reports.baseline import (
     sort,
     write_baseline,
 )
-from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.pipeline.reports.change import ReportedChange
 
 KEY = ("field-type", "Root.uri")
 
 
-def found(*messages: str) -> list[Change]:
+def found(*messages: str) -> list[ReportedChange]:
     """Findings that differ in their messages alone."""
     return [rated(AuditFinding(*KEY, message)) for message in messages]
 
@@ -45,7 +45,7 @@ def test_one_less_than_is_known_is_fixed() -> None:
     assert (len(held.known), held.new, held.fixed) == (1, (), (KEY, KEY))
 
 
-def in_places(first: str, *others: str) -> list[Change]:
+def in_places(first: str, *others: str) -> list[ReportedChange]:
     """A finding that is named after the first of its places."""
     several = (first, *others) if others else ()
     return [replace(rated(AuditFinding(KEY[0], first, "lost")), places=several)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp_protogen.cli.bash_words import rejoin
 from mcp_protogen.servers.call import completing, remembered
-from mcp_protogen.servers.call.completing import Word, fitting, tool_arguments
+from mcp_protogen.servers.call.completing import CompletionWord, fitting, tool_arguments
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.connect.server_target import ServerTarget
 from support.calling.terminals import played
@@ -150,13 +150,13 @@ def test_what_a_shell_could_act_on_is_never_offered() -> None:
         "a!",
         "\u202ea",
     )
-    words = [Word(name, "It's $(x) `y` \\$(z); (ok)\n: [a]") for name in names]
-    assert fitting(words, "") == [Word("a", "It s x y z ok a")]
+    words = [CompletionWord(name, "It's $(x) `y` \\$(z); (ok)\n: [a]") for name in names]
+    assert fitting(words, "") == [CompletionWord("a", "It s x y z ok a")]
 
 
 def test_a_name_that_only_json_can_give_is_not_offered() -> None:
     schema = {"properties": {"a=b": {"type": "string"}, "c": {"type": "string"}}}
-    assert [*tool_arguments({"inputSchema": schema}, ())] == [Word("c=")]
+    assert [*tool_arguments({"inputSchema": schema}, ())] == [CompletionWord("c=")]
 
 
 def test_too_much_is_not_remembered(fresh: None) -> None:

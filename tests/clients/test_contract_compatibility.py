@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mcp_protogen.servers.clients.compatibility import ARGUMENTS, RESULTS, faults
 from mcp_protogen.servers.clients.dialects import is_ambiguous
-from mcp_protogen.servers.clients.schema_faults import Kind
+from mcp_protogen.servers.clients.schema_faults import FaultKind
 from support import tables
 from support.tables import case
 from support.typed_clients.schema_pairs import closed, opened, pairs, samples
 
-HARMLESS = {Kind.EXTRA, Kind.FORMAT}
+HARMLESS = {FaultKind.EXTRA, FaultKind.FORMAT}
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 EMPTY: Any = {}
 DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{one}/schema#" for one in (4, 7))
@@ -221,32 +221,32 @@ def test_what_says_nothing_is_no_fault() -> None:
 
 
 def test_what_is_refused_afterwards_is_a_fault_at_its_place() -> None:
-    cases: tuple[tuple[Any, Any, Kind, str], ...] = (
-        ({"type": "number"}, INTEGER, Kind.TYPE, ""),
-        ({"enum": ["a", "b"]}, {"enum": ["a"]}, Kind.VALUE, ""),
-        (STRING, {"enum": ["a"]}, Kind.VALUE, ""),
-        (INTEGER, {**INTEGER, "minimum": 0}, Kind.BOUND, ""),
-        (properties({}), properties({"a": STRING}, "a"), Kind.MISSING, "a"),
-        (properties({"a": STRING}), properties({"a": STRING}, "a"), Kind.REQUIRED, "a"),
+    cases: tuple[tuple[Any, Any, FaultKind, str], ...] = (
+        ({"type": "number"}, INTEGER, FaultKind.TYPE, ""),
+        ({"enum": ["a", "b"]}, {"enum": ["a"]}, FaultKind.VALUE, ""),
+        (STRING, {"enum": ["a"]}, FaultKind.VALUE, ""),
+        (INTEGER, {**INTEGER, "minimum": 0}, FaultKind.BOUND, ""),
+        (properties({}), properties({"a": STRING}, "a"), FaultKind.MISSING, "a"),
+        (properties({"a": STRING}), properties({"a": STRING}, "a"), FaultKind.REQUIRED, "a"),
         (
             properties({"a": STRING}),
             properties({}, additionalProperties=False),
-            Kind.UNDECLARED,
+            FaultKind.UNDECLARED,
             "a",
         ),
-        (properties({"a": [STRING]}), properties({"a": INTEGER}), Kind.UNKNOWN, "a"),
+        (properties({"a": [STRING]}), properties({"a": INTEGER}), FaultKind.UNKNOWN, "a"),
         (
             properties({"a": {"type": "array", "items": properties({"b": STRING})}}),
             properties({"a": {"type": "array", "items": properties({"b": INTEGER})}}),
-            Kind.TYPE,
+            FaultKind.TYPE,
             "a[].b",
         ),
-        (STRING, {**STRING, "pattern": "x"}, Kind.RULE, ""),
-        (tree(INTEGER), tree(STRING), Kind.TYPE, "a.b"),
-        (STRING, {"oneOf": [STRING, {"minLength": 0}]}, Kind.RULE, ""),
-        (STRING, {"$ref": "http://127.0.0.1:1/x"}, Kind.UNKNOWN, ""),
-        ({"const": "aaa"}, {"type": "string", "pattern": "(a+)+b"}, Kind.TYPE, ""),
-        (INTEGER, {"$ref": "#/x", "x": {"$ref": "#/x"}}, Kind.UNKNOWN, ""),
+        (STRING, {**STRING, "pattern": "x"}, FaultKind.RULE, ""),
+        (tree(INTEGER), tree(STRING), FaultKind.TYPE, "a.b"),
+        (STRING, {"oneOf": [STRING, {"minLength": 0}]}, FaultKind.RULE, ""),
+        (STRING, {"$ref": "http://127.0.0.1:1/x"}, FaultKind.UNKNOWN, ""),
+        ({"const": "aaa"}, {"type": "string", "pattern": "(a+)+b"}, FaultKind.TYPE, ""),
+        (INTEGER, {"$ref": "#/x", "x": {"$ref": "#/x"}}, FaultKind.UNKNOWN, ""),
     )
     for narrow, wide, kind, path in cases:
         with case((narrow, wide)):
@@ -447,7 +447,7 @@ def test_exclusive_bounds_beside_others_are_compared_by_their_values(kind: str, 
                 found = faults(narrow, wide, ARGUMENTS)
                 assert bool(found) == (not inner <= outer)
                 for fault in found:
-                    assert fault.kind is Kind.BOUND
+                    assert fault.kind is FaultKind.BOUND
                     # Both sides are the bounds that hold, so that they differ.
                     assert fault.narrow != fault.wide
                     key, _, text = fault.wide.partition(" ")
@@ -458,10 +458,10 @@ def test_exclusive_bounds_beside_others_are_compared_by_their_values(kind: str, 
 def test_readers_ignore_members_that_they_do_not_know_and_servers_may_send_others() -> None:
     closed_one = properties({"a": STRING}, additionalProperties=False)
     open_one = properties({"a": STRING, "b": INTEGER})
-    assert {one.kind for one in faults(open_one, closed_one, RESULTS)} == {Kind.EXTRA}
-    assert {one.kind for one in faults(open_one, closed_one, ARGUMENTS)} == {Kind.UNDECLARED}
+    assert {one.kind for one in faults(open_one, closed_one, RESULTS)} == {FaultKind.EXTRA}
+    assert {one.kind for one in faults(open_one, closed_one, ARGUMENTS)} == {FaultKind.UNDECLARED}
     gone = faults(properties({"a": STRING}), open_one, RESULTS)
-    assert [(one.kind, one.path) for one in gone] == [(Kind.REMOVED, "b")]
+    assert [(one.kind, one.path) for one in gone] == [(FaultKind.REMOVED, "b")]
     assert faults(properties({"a": STRING}), open_one, ARGUMENTS) == ()
 
 

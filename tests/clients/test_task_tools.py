@@ -13,7 +13,7 @@ from mcp_protogen.servers.clients import server_contract
 from mcp_protogen.servers.clients.contract import Contract, TaskSupport, read_contract
 from mcp_protogen.servers.clients.differences import compared
 from mcp_protogen.servers.clients.lock import ClientLock, read_client_lock
-from mcp_protogen.servers.clients.package import Tasks, revision_and_tasks
+from mcp_protogen.servers.clients.package import PackageTasks, revision_and_tasks
 from mcp_protogen.servers.clients.run import between_locks
 from mcp_protogen.servers.clients.server_contract import listed_contract
 from mcp_revisions import REVISIONS, McpError, in_memory, v2025_11_25
@@ -113,8 +113,8 @@ def test_support_of_a_server_without_the_capability_does_not_count(
     assert not contract.calls_tasks
 
 
-@pytest.mark.parametrize("tasks", [Tasks.CORE, Tasks.EXTENSION])
-def test_both_classes_wait_for_tools_that_are_always_tasks(tasks: Tasks) -> None:
+@pytest.mark.parametrize("tasks", [PackageTasks.CORE, PackageTasks.EXTENSION])
+def test_both_classes_wait_for_tools_that_are_always_tasks(tasks: PackageTasks) -> None:
     module = module_of(supporting("required"), tasks=tasks)
 
     async def added(target: Any) -> Any:
@@ -122,7 +122,7 @@ def test_both_classes_wait_for_tools_that_are_always_tasks(tasks: Tasks) -> None
             await weather.with_options(timeout=5).add(a=0, b=0)
             return await weather.add(a=1, b=2)
 
-    for revisions in (CORE, *([None] if tasks is Tasks.EXTENSION else [])):
+    for revisions in (CORE, *([None] if tasks is PackageTasks.EXTENSION else [])):
         assert asyncio.run(added(over(revisions))) == 3
         with module.SyncWeatherClient.connect(over(revisions)) as weather:
             assert weather.add(a=3, b=4) == 7
@@ -139,7 +139,7 @@ def test_module_without_tasks_leaves_out_tools_that_require_them_and_says_so() -
     assert problems_of(required, ECHO) == [
         "the tool 'add' can only be called as a task, and is left out"
     ]
-    for tasks in (Tasks.CORE, Tasks.EXTENSION):
+    for tasks in (PackageTasks.CORE, PackageTasks.EXTENSION):
         with case(tasks):
             assert problems_of(required, ECHO, tasks=tasks) == []
             assert "Left out" not in text_of(required, ECHO, tasks=tasks)
@@ -150,21 +150,25 @@ def test_module_without_tasks_leaves_out_tools_that_require_them_and_says_so() -
 
 
 def test_module_of_a_server_with_the_extension_needs_a_package_with_it() -> None:
-    for tasks, problems in ((Tasks.NONE, 1), (Tasks.CORE, 1), (Tasks.EXTENSION, 0)):
+    for tasks, problems in (
+        (PackageTasks.NONE, 1),
+        (PackageTasks.CORE, 1),
+        (PackageTasks.EXTENSION, 0),
+    ):
         with case(tasks):
             found = problems_of(ADD, tasks=tasks, task_extension=True)
             assert len(found) == problems
             assert all("always runs as one will fail" in message for message in found)
-    assert "TasksClient" in text_of(ADD, tasks=Tasks.EXTENSION, task_extension=True)
+    assert "TasksClient" in text_of(ADD, tasks=PackageTasks.EXTENSION, task_extension=True)
     # Nothing is imported that no tool needs.
-    assert text_of(ADD, tasks=Tasks.EXTENSION) == text_of(ADD)
+    assert text_of(ADD, tasks=PackageTasks.EXTENSION) == text_of(ADD)
 
 
 def test_docstring_says_whether_a_tool_is_a_task() -> None:
     said = {"optional": "Can be called as a task.", "required": "Is always called as a task."}
     for support in SUPPORTS:
         with case(support):
-            module = module_of(supporting(support), tasks=Tasks.CORE)
+            module = module_of(supporting(support), tasks=PackageTasks.CORE)
             doc = inspect.getdoc(module.WeatherClient.add) or ""
             assert {text for text in said.values() if text in doc} == {
                 said[name] for name in said if name == support
@@ -229,36 +233,36 @@ def test_lock_that_requires_tasks_now_breaks_for_callers() -> None:
 
 def test_lock_has_the_tasks_of_the_package_and_older_ones_have_none(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    for tasks in Tasks:
+    for tasks in PackageTasks:
         path.write_bytes(lock_for(contract_of(ADD), None, tasks).content())
         found = read_client_lock(path)
         assert isinstance(found, ClientLock) and found.tasks is tasks
     path.write_bytes(path.read_bytes().replace(b'"tasks": "extension",', b""))
     older = read_client_lock(path)
-    assert isinstance(older, ClientLock) and older.tasks is Tasks.NONE
+    assert isinstance(older, ClientLock) and older.tasks is PackageTasks.NONE
 
 
 def test_tasks_of_a_package_follow_from_its_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = (PACKAGE / "mcp-gen.lock").read_text()
-    assert revision_and_tasks(PACKAGE.name, PACKAGE)[1] is Tasks.EXTENSION
+    assert revision_and_tasks(PACKAGE.name, PACKAGE)[1] is PackageTasks.EXTENSION
     inner = tmp_path / "outer_package" / "wire"
     inner.mkdir(parents=True)
     (inner.parent / "__init__.py").write_text("raise SystemExit('imported')\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    parts: tuple[tuple[str, str, Tasks], ...] = (
-        ('"all"', '"all"', Tasks.EXTENSION),
-        ("ext/tasks/client.py", "ext/other/client.py", Tasks.CORE),
-        ('"all"', '"tool-client"', Tasks.NONE),
-        ('"all"', '"tool-client", "tasks"', Tasks.EXTENSION),
+    parts: tuple[tuple[str, str, PackageTasks], ...] = (
+        ('"all"', '"all"', PackageTasks.EXTENSION),
+        ("ext/tasks/client.py", "ext/other/client.py", PackageTasks.CORE),
+        ('"all"', '"tool-client"', PackageTasks.NONE),
+        ('"all"', '"tool-client", "tasks"', PackageTasks.EXTENSION),
     )
     for old, new, tasks in parts:
         with case(new):
             assert old in lock
             (inner / "mcp-gen.lock").write_text(lock.replace(old, new))
             assert revision_and_tasks("outer_package.wire", None)[1] is tasks
-    assert revision_and_tasks("no_such_package.wire", None)[1] is Tasks.NONE
+    assert revision_and_tasks("no_such_package.wire", None)[1] is PackageTasks.NONE
 
 
 def offering(kind: str, more: Json) -> Contract:

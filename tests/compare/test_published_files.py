@@ -12,7 +12,7 @@ from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import compared_file, compared_pin
 from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
-from mcp_protogen.pipeline.reports.change import Change, Comparison, Reader
+from mcp_protogen.pipeline.reports.change import Comparison, Reader, ReportedChange
 from support import tables
 from support.compare.made_up import ref
 from support.revisions import NEWEST, REVISIONS
@@ -39,7 +39,7 @@ def edited(edit: Edit, revision: str = NEWEST) -> Comparison:
     return given(json.dumps(document).encode(), revision)
 
 
-def the_one(comparison: Comparison) -> Change:
+def the_one(comparison: Comparison) -> ReportedChange:
     (change,) = comparison.changes
     return change
 

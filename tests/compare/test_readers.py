@@ -7,7 +7,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import ComparedRevision
-from mcp_protogen.pipeline.reports.change import Change, Reader, Severity
+from mcp_protogen.pipeline.reports.change import Reader, ReportedChange, Severity
 from support import tables
 from support.compare.made_up import (
     ASK,
@@ -31,12 +31,12 @@ NOTHING = side()
 BOTH = replace(ASK, senders=("client", "server"))
 
 
-def the_one(before: ComparedRevision, after: ComparedRevision, code: str) -> Change:
+def the_one(before: ComparedRevision, after: ComparedRevision, code: str) -> ReportedChange:
     (change,) = (one for one in compare_revisions(before, after).changes if one.code == code)
     return change
 
 
-def to_client_and_server(change: Change) -> tuple[Severity, Severity]:
+def to_client_and_server(change: ReportedChange) -> tuple[Severity, Severity]:
     return change.severity[Reader.CLIENT], change.severity[Reader.SERVER]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_pin
-from mcp_protogen.pipeline.reports.change import Category, Change
+from mcp_protogen.pipeline.reports.change import Category, ReportedChange
 from support import missing
 from support.compare.unlisted import UNLISTED
 from support.revisions import NEIGHBOURS
@@ -35,7 +35,7 @@ def side(revision: str) -> ComparedRevision:
 
 
 @cache
-def changes(older: str, newer: str) -> tuple[Change, ...]:
+def changes(older: str, newer: str) -> tuple[ReportedChange, ...]:
     return compare_revisions(side(older), side(newer)).changes
 
 
@@ -85,12 +85,12 @@ def projected(older: str, newer: str) -> Iterator[Row]:
     yield from _requires(older, newer)
 
 
-def _of_params_meta(change: Change) -> bool:
+def _of_params_meta(change: ReportedChange) -> bool:
     # `_meta` of requests and notifications is listed by its keys alone.
     return change.category is Category.FIELD and ".params._meta" in change.item
 
 
-def _row(change: Change) -> Iterator[Row]:
+def _row(change: ReportedChange) -> Iterator[Row]:
     match change.category:
         case Category.FIELD:
             yield ("field", change.item, *_field(change))
@@ -113,7 +113,7 @@ def _row(change: Change) -> Iterator[Row]:
             pytest.fail(f"{change.code} has no place in the list, and no reason to be left out")
 
 
-def _field(change: Change) -> Row:
+def _field(change: ReportedChange) -> Row:
     code = change.code
     if code.startswith("field-type-"):
         return ("type", change.before, change.after)
@@ -126,7 +126,7 @@ def _field(change: Change) -> Row:
     pytest.fail(f"{code} of {change.item} has no place in the list, and no reason to be left out")
 
 
-def _method(change: Change) -> Iterator[Row]:
+def _method(change: ReportedChange) -> Iterator[Row]:
     match change.code:
         case "method-added" | "method-added-mandatory":
             yield ("added", _sender(change.after))

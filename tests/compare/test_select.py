@@ -5,9 +5,9 @@ from dataclasses import replace
 from mcp_protogen.pipeline.reports.change import (
     PROTOCOL,
     Category,
-    Change,
     Comparison,
     Reader,
+    ReportedChange,
     Severity,
 )
 from mcp_protogen.pipeline.reports.pages.ranking import summary
@@ -16,10 +16,10 @@ from support import tables
 _LEVELS = {"b": Severity.BREAKING, "w": Severity.WARNING, "i": Severity.INFO, "n": Severity.NONE}
 
 
-def change(levels: str) -> Change:
+def change(levels: str) -> ReportedChange:
     """A change called after its severities for client, server, SDK and gateway."""
     severity = {reader: _LEVELS[level] for reader, level in zip(PROTOCOL, levels, strict=True)}
-    return Change("a-code", Category.FIELD, levels, "changed", severity)
+    return ReportedChange("a-code", Category.FIELD, levels, "changed", severity)
 
 
 EVERYTHING = Comparison("a", "b", tuple(map(change, ("bnnn", "wiii", "ibww", "nnin", "nnnn"))))

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 import yaml
-from mcp_protogen.pipeline.config import load_settings
+from mcp_protogen.pipeline.settings import load_settings
 from support.docs.accounting import PAGES, taken, taken_by
 from support.docs.commands import faults, is_shell
 from support.docs.pages import Block, blocks, indented, page

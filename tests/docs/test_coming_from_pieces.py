@@ -89,7 +89,7 @@ class Program(NamedTuple):
         m, uri = self.mcp.models, "a://b"
         text = m.TextContent(text="text")
         return {
-            **{name: getattr(pkg, name) for name in pkg.__all__},
+            **{name: getattr(pkg, name) for name in vars(pkg)["__all__"]},
             "mcp": self.mcp,
             "m": m,
             "asyncio": asyncio,

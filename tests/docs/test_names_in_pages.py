@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 import mcp_revisions as package
-from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection, missing_names, parts_named
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names, parts_named
 from support.docs import accounting
 from support.docs.names import NO_PYTHON, bound, problems
 from support.docs.pages import DOCS, page, programs, renamed, shown
@@ -129,7 +129,7 @@ def test_the_package_of_a_page_has_what_its_programs_import() -> None:
         (options,) = command.findall(page(f"{name}.md"))
         parts = re.search(r"--with (\S+)", options)
         missing = missing_names(
-            Selection(
+            PartSelection(
                 parts_named([parts[1]]) if parts else DEFAULT,
                 several=options.count("--revision") > 1 or "--revision all" in options,
                 extensions=re.findall(r"--extension (\S+)", options),
@@ -156,4 +156,4 @@ def test_every_public_name_is_on_a_page() -> None:
         piece for text in texts for piece in re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL)
     )
     named = set(re.findall(r"\w+", code))
-    assert sorted(set(package.__all__) - named) == []
+    assert sorted(set(vars(package)["__all__"]) - named) == []

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.server.task_serving import TaskChoice
+from mcp_protogen.runtime.toolkit.decorators import TaskChoice
 from mcp_revisions import (
     Options,
     RequestedTask,

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.pipeline.emit.formatting import HEAD
+from support import tables
 from support.docs.pages import programs
 from support.examples import ported
 from support.generated import user_programs
@@ -88,11 +90,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _run(folder: Path, *command: str) -> str:
+def _run(folder: Path, *command: str, expected: tuple[int, ...] = (0, 1)) -> str:
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False
     )
-    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert done.returncode in expected, done.stdout + done.stderr
     return done.stdout
 
 
@@ -129,15 +131,36 @@ def test_mypy_strict_objects_to_wrong_programs_only(folder: Path) -> None:
     assert findings.keys() == EXPECTED, _explain(findings) + output[-500:] * (not findings)
 
 
-def test_black_would_change_nothing(folder: Path) -> None:
-    options = ("--check", "--quiet", "--line-length=100", "--target-version=py311")
-    command = [sys.executable, "-m", "black", *options, "--extend-exclude=/_runtime/", PACKAGE.name]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ruff check --isolated --select=ALL --exclude=_runtime",
+        "ruff format --isolated --check --line-length=60 --exclude=_runtime",
+        "black --check --quiet --line-length=60 --extend-exclude=/_runtime/",
+        "isort --check --line-length=60 --skip=_runtime",
+    ],
+)
+def test_linters_and_formatters_leave_it_alone_whatever_they_are_set_to(
+    command: str, folder: Path
+) -> None:
+    _run(folder, *command.split(), PACKAGE.name, expected=(0,))
+
+
+def test_imports_are_in_the_order_of_isort(tmp_path: Path) -> None:
+    place = tmp_path / PACKAGE.name
+    shutil.copytree(PACKAGE, place, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in place.rglob("*.py"):
+        path.write_text(path.read_text().removeprefix(HEAD))
+    for command in (
+        ["isort", "--check", "--profile=black", "--line-length=100"],
+        ["ruff", "check", "--isolated", "--select=I", "--line-length=100"],
+    ):
+        with tables.case(command[0]):
+            _run(tmp_path, *command, PACKAGE.name, expected=(0,))
 
 
 def test_every_module_says_what_it_is_for_and_no_line_is_too_long() -> None:
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        assert text.startswith('"""'), path
+        assert text.startswith(f'{HEAD}"""'), path
         assert max(map(len, text.splitlines())) <= 100, path

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.pipeline.commands import check
-from mcp_protogen.pipeline.config import GenerationOptions, Settings
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.parts import PARTS
-from mcp_protogen.pipeline.reports.report import Status
+from mcp_protogen.pipeline.reports.report import RunStatus
+from mcp_protogen.pipeline.settings import Settings
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 
 # What is generated here takes long, and is made for all of them at once.
@@ -41,7 +42,7 @@ def test_generating_anew_gives_the_committed_bytes(package: Package) -> None:
 
 def test_the_lock_says_that_it_is_up_to_date() -> None:
     report = check(Settings(revisions=REVISIONS, out=PACKAGE))
-    assert report.status is Status.FINE, report.drift
+    assert report.status is RunStatus.FINE, report.drift
 
 
 def test_the_lock_lists_the_committed_files(package: Package) -> None:

@@ -256,7 +256,7 @@ def test_nulls_in_several_entries_of_a_request_count_as_absent() -> None:
         whole = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": params}
         call = message_of(whole)
         assert isinstance(call, Call)
-        refused = table.interpret(call, "server", lambda _: None)
+        refused = table.interpret(call, "server")
         assert isinstance(refused, InvalidParams)
         return reinterpret(table, call, refused, "server")
 

@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.layout import fixed_files, package_modules, shared_modules
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
-from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection, missing_names
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names
 from support import made_once, tables
 from support.bounds.measures import TERMS
 from support.folders import ROOT
@@ -33,30 +33,25 @@ from support.http.serving import booted
 REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the one that is generated soonest
 SETS = {**{part: (part,) for part in PARTS}, "none": (), "default": DEFAULT, "all": tuple(PARTS)}
 SELECTIONS = {
-    (name, several): Selection(parts, several=several)
+    (name, several): PartSelection(parts, several=several)
     for name, parts in SETS.items()
     for several in (False, True)
 }
-EXTENDED = {name: Selection(parts, extensions=("apps",)) for name, parts in SETS.items()}
+EXTENDED = {name: PartSelection(parts, extensions=("apps",)) for name, parts in SETS.items()}
 
-# What one part imports of another, if the package has both.
-IMPORTED_WHEN_USED = {
-    frozenset({"tasks", "toolkit"}): {"server.tasks.hosting", "server.tasks.requests"},
-    frozenset({"tasks", "bridge"}): {"features.bridge.tasks.carriers"},
-}
 ONLY_INSTALLED = {"core/version_check.py", "py.typed", "pyproject.toml"}
 """What a distribution of the runtime has beside the files that are copied."""
 TOP = {"features/__init__.py"}
 """What a package has of features if it has any."""
 
 
-def runtime_of(selection: Selection) -> dict[Path, bytes]:
+def runtime_of(selection: PartSelection) -> dict[Path, bytes]:
     """Return the files of the runtime that belong to a package, with their content."""
     files = fixed_files(runtime_folder(), runtime_files(), selection)
     return {copied_package() / f.path: f.content for f in files if f.origin == "runtime"}
 
 
-def modules_of(selection: Selection) -> set[Path]:
+def modules_of(selection: PartSelection) -> set[Path]:
     """Return the modules among them, which are all but the terms."""
     return {path for path in runtime_of(selection) if path.name not in TERMS}
 
@@ -64,7 +59,7 @@ def modules_of(selection: Selection) -> set[Path]:
 LISTED = ListedRevision("2025-11-25", "handshake", module_name("2025-11-25"))
 
 
-def generated_of(selection: Selection) -> dict[Path, str]:
+def generated_of(selection: PartSelection) -> dict[Path, str]:
     """Return the other modules of a package, but for those that list what there is."""
     own = ((copied_package() / FOLDER / module).with_suffix(".py") for module in selection.modules)
     models = (copied_package() / FOLDER / "models").glob("*.py")
@@ -99,13 +94,10 @@ def _module(place: Path) -> Path | None:
     return next((path for path in known if path.is_file()), None)
 
 
-def needed(selection: Selection) -> set[Path]:
+def needed(selection: PartSelection) -> set[Path]:
     """Return all modules to which the generated and exported ones of a package lead."""
     runtime, generated = copied_package() / "_runtime", generated_of(selection)
     exported = {"core.revision", *(module for module, _ in selection.exports)}
-    for parts, modules in IMPORTED_WHEN_USED.items():
-        if parts <= {*selection.parts}:
-            exported |= modules
     found, left = set[Path](), [runtime.joinpath(*one.split(".")) for one in exported]
     left = [_module(place) or place for place in left] + [*generated]
     while left:

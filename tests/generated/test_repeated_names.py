@@ -1,8 +1,12 @@
 """Generated modules list each name once."""
 
 import ast
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import chain
 
-from mcp_protogen.pipeline.parts import PARTS, Selection
+from mcp_protogen.base.names import duplicates
+from mcp_protogen.pipeline.parts import PARTS, PartSelection
 from support import tables
 from support.folders import GENERATED
 from support.generated.repeated_names import repeated_names
@@ -14,8 +18,48 @@ def test_generated_modules_list_each_name_once() -> None:
             assert repeated_names(ast.parse(path.read_text())) == []
 
 
+def test_a_package_says_each_public_name_once_to_programs_and_once_to_type_checkers() -> None:
+    for path in sorted(GENERATED.rglob("__init__.py")):
+        if path.parent.name in {"models", "translate"}:
+            continue
+        with tables.case(path.relative_to(GENERATED)):
+            tree = ast.parse(path.read_text())
+            module = import_module(".".join(path.parent.relative_to(GENERATED).parts))
+            public = {*module.__dict__.get("__all__", ())}
+            assert duplicates(name for name in said_to_programs(tree) if name in public) == []
+            assert {name for name in seen_by_checkers(tree) if name[0] != "_"} == public
+
+
+def said_to_programs(tree: ast.Module) -> Iterator[str]:
+    """The texts in lists, and those that are keys of tables."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Dict(keys=said) | ast.List(elts=said):
+                values = (one.value for one in said if isinstance(one, ast.Constant))
+                yield from (value for value in values if isinstance(value, str))
+            case _:
+                pass
+
+
+def seen_by_checkers(tree: ast.Module) -> Iterator[str]:
+    """What other modules get by a wildcard: what is imported by its own name, or defined."""
+    blocks = [one.body for one in tree.body if isinstance(one, ast.If) and is_for_checkers(one)]
+    for node in chain(tree.body, *blocks):
+        match node:
+            case ast.ImportFrom(names=names):
+                yield from (one.name for one in names if one.name == one.asname)
+            case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case _:
+                pass
+
+
+def is_for_checkers(block: ast.If) -> bool:
+    return isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+
+
 def test_every_selection_exports_each_name_once() -> None:
     for parts in (*((part,) for part in PARTS), tuple(PARTS)):
         with tables.case(parts):
-            exported = [name for _, names in Selection(parts).exports for name in names]
+            exported = [name for _, names in PartSelection(parts).exports for name in names]
             assert len(exported) == len({*exported})

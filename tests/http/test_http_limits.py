@@ -157,7 +157,7 @@ class Keeping(ToolHeaders):
         """Whether it has to ask for the list that a principal gets, as it then does."""
         request = SimpleNamespace(id=1, raw={}, meta={CLIENT_CAPABILITIES: capabilities})
         exchange = exchange_of()
-        exchange.principal = pkg.Principal(principal)
+        exchange.authenticated(pkg.Principal(principal))
         work = self.check(Listing(), cast(Job, SimpleNamespace(request=request)), exchange)
         if work is not None:
             await work

@@ -91,7 +91,7 @@ async def test_a_request_has_its_body_and_all_that_one_of_a_call_has() -> None:
                 method, "/echo?q=1", content=b'{"a": [1]}', headers={"x-a": "b"}
             )
             assert answer.json() == [method, "/echo", {"q": ["1"]}, "b", {"a": [1]}]
-        for wrong in (b"", b"{", b"\xff"):
+        for wrong in (b"", b"{", b"\xff", b"NaN"):
             answer = await site.http.post("/echo", content=wrong, headers={"x-a": "b"})
             assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
 

@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any
 
 import pytest
-from mcp_protogen.servers.inspect.intake import Clock, Intake
+from mcp_protogen.servers.inspect.intake import Clock, SessionIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, STDIO
 from mcp_protogen.servers.inspect.rules import SEVERITIES, judged, read_rules, rules
-from mcp_protogen.servers.inspect.steps import Step
+from mcp_protogen.servers.inspect.steps import PlanStep
 from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION, Exchange
 from support.folders import ROOT
 from support.inspection.broken_rules import (
@@ -146,8 +146,8 @@ def test_error_may_have_id_of_text_that_is_not_json() -> None:
 
 
 def test_step_ends_with_answer_that_cannot_be_read() -> None:
-    intake = Intake(Clock())
-    intake.begin(Step(waits=(7,)))
+    intake = SessionIntake(Clock())
+    intake.begin(PlanStep(waits=(7,)))
     answer = json.dumps(result(id=7)).replace("{}", "NaN").encode()
     assert [*intake.take(answer)] == []
     assert intake.is_complete
@@ -315,8 +315,8 @@ def test_code_for_an_unknown_task_has_a_rule_by_the_method() -> None:
 
 
 def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
-    intake = Intake(Clock())
-    intake.begin(Step(waits=(7,)))
+    intake = SessionIntake(Clock())
+    intake.begin(PlanStep(waits=(7,)))
     for value, answered in ((note(""), False), (result(id="7"), False), (result(id=7), True)):
         with case(str(value)):
             assert [*intake.take(json.dumps(value).encode())] == []

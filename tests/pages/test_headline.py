@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mcp_protogen.pipeline.reports.change import Category, Change, Comparison, Reader
+from mcp_protogen.pipeline.reports.change import Category, Comparison, Reader, ReportedChange
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from support.pages.comparisons import (
     BREAKING,
@@ -20,7 +20,7 @@ ERA = replace(REMOVED, code="era-changed", category=Category.RULE, item="lifecyc
 
 
 def said(
-    *changes: Change,
+    *changes: ReportedChange,
     reader: Reader | None = None,
     came: tuple[str, ...] = (),
     went: tuple[str, ...] = (),
@@ -28,7 +28,7 @@ def said(
     return headline(Comparison("a", "b", changes, came=came, went=went), reader)
 
 
-def of(feature: str, *changes: Change) -> tuple[Change, ...]:
+def of(feature: str, *changes: ReportedChange) -> tuple[ReportedChange, ...]:
     return tuple(replace(change, feature=feature) for change in changes)
 
 

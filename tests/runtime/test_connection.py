@@ -72,6 +72,7 @@ class TestCalls:
 
     def test_capabilities_in_force_may_change(self) -> None:
         connection = client()
+        connection.request(methods.CALL_TOOL, PARAMS)
         connection.declared["server"] = {"resources": {}}
         connection.request(methods.READ_RESOURCE, m.ReadResourceRequestParams(uri="u"))
         with pytest.raises(LocalError):

@@ -210,7 +210,7 @@ class TestOutcomes:
         def outcome(method: str, params: object) -> object:
             call = jsonrpc.read(request(method, params))
             assert isinstance(call, jsonrpc.Call)
-            return TABLE.interpret(call, "client", pending)
+            return TABLE.interpret(call, "client")
 
         assert type(outcome("tools/call", {"name": "x"})) is Request
         unknown = outcome("tools/nothing", {})
@@ -225,7 +225,7 @@ class TestOutcomes:
         message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
         call = jsonrpc.message_of(message)
         assert isinstance(call, jsonrpc.Call)
-        unfit = TABLE.interpret(call, "client", pending)
+        unfit = TABLE.interpret(call, "client")
         assert isinstance(unfit, InvalidParams)
         assert unfit.id is None
 

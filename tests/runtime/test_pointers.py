@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 import pytest
-from mcp_protogen.runtime.core.models import WireModel, problems, validator_of
+from mcp_protogen.runtime.core.models import WireModel, validator_of
+from mcp_protogen.runtime.core.models.validation_errors import problems
 from pydantic import AfterValidator, ValidationError
 from support.json_types import JsonObject
 from support.runtime.mini import models as m

@@ -8,13 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import Meant, ParseError, RequestId
 from mcp_protogen.runtime.core.json import is_array, is_object
-from mcp_protogen.runtime.messages.reading import (
-    Reading,
-    Repair,
-    RepairKind,
-    read_values,
-    unreadable,
-)
+from mcp_protogen.runtime.messages.reading import Reading, read_values
+from mcp_protogen.runtime.messages.repairing import Repair, RepairKind, unreadable
 from support.tables import case
 
 ANSWER = b'{"jsonrpc":"2.0","id":7,"result":{"text":%b}}'

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import mcp_revisions
 from mcp_protogen.runtime.core.losses import LossReport
 from mcp_protogen.runtime.core.spec import Lenient, Rules
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.translation.table import TranslatingTable
-from support.generated.golden_package import PACKAGE, load
+from support.generated.golden_package import load
 from support.revisions import STATELESS
 
 
@@ -23,7 +24,7 @@ def table_of(revision: str, rules: Rules | None = None) -> MethodTable:
 
 
 def read(own: MethodTable, wire: MethodTable, method: str, result: object) -> Any:
-    table = TranslatingTable(own, wire, PACKAGE.name, LossReport(own.revision, wire.revision))
+    table = TranslatingTable(own, wire, mcp_revisions, LossReport(own.revision, wire.revision))
     return table.read_result(table.requests[method], result)
 
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 from mcp_protogen.scaffold.choices import (
-    Choices,
+    ProjectChoices,
     ProjectEngine,
     ProjectKind,
     ProjectTransport,
@@ -34,7 +34,7 @@ def test_every_option_is_explained(command: str, mcp_gen: Run) -> None:
 
 def test_what_make_offers_is_listed() -> None:
     for kind, transport in product(ProjectKind, ProjectTransport):
-        project = Choices(project_name("x"), kind, transport, "2025-11-25", ("2025-11-25",))
+        project = ProjectChoices(project_name("x"), kind, transport, "2025-11-25", ("2025-11-25",))
         makefile = project_files(project)["Makefile"].decode()
         _, *offered = re.findall(r"^([a-z]+):.*##", makefile, re.MULTILINE)
         assert f"  {', '.join(offered)}\n" in PAGE
@@ -48,7 +48,7 @@ def test_the_files_that_are_shown_are_those_that_are_made() -> None:
     shown = re.findall(
         r"^ {4}(?: {2})?([\w./-]+) {2,}\S", PAGE.split("## What is made")[1], re.MULTILINE
     )
-    choices = Choices(
+    choices = ProjectChoices(
         project_name("word-clock"),
         ProjectKind.SERVER,
         ProjectTransport.BOTH,

@@ -15,10 +15,10 @@ import pytest
 import yaml
 from mcp_protogen.base.names import module_name
 from mcp_protogen.pipeline.output.tree import Tree
-from mcp_protogen.pipeline.parts import Selection, missing_names
+from mcp_protogen.pipeline.parts import PartSelection, missing_names
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import (
-    Choices,
+    ProjectChoices,
     ProjectEngine,
     ProjectKind,
     ProjectTransport,
@@ -51,11 +51,11 @@ EVERYTHING = [
 ]
 
 
-def text(choices: Choices, path: str) -> str:
+def text(choices: ProjectChoices, path: str) -> str:
     return project_files(choices)[path].decode()
 
 
-def named(choices: Choices) -> str:
+def named(choices: ProjectChoices) -> str:
     return f"{choices.kind}-{choices.transport}-{choices.shared}"
 
 
@@ -278,7 +278,7 @@ def test_a_project_has_the_parts_that_it_uses_and_no_others() -> None:
             for alias in node.names
         } - {module_name(choices.revision), "REVISIONS"}
         with tables.case(named(choices)):
-            assert used.isdisjoint(missing_names(Selection(choices.parts)))
+            assert used.isdisjoint(missing_names(PartSelection(choices.parts)))
             for part in choices.parts:
-                fewer = Selection({*choices.parts} - {part})
+                fewer = PartSelection({*choices.parts} - {part})
                 assert used & missing_names(fewer).keys(), f"nothing needs {part}"

@@ -19,7 +19,7 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 from mcp_protogen.scaffold.choices import (
-    Choices,
+    ProjectChoices,
     ProjectEngine,
     ProjectKind,
     ProjectTransport,
@@ -69,7 +69,7 @@ ONE_WAY = (
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.described)
 def test_a_new_project_can_be_tested_and_run_at_once(
-    wanted: Choices, tmp_path: Path, pytestconfig: pytest.Config
+    wanted: ProjectChoices, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     project = started(tmp_path, wanted)
     some = WHOLE if wanted.transport is ProjectTransport.BOTH else ONE_WAY

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.pipeline.output.drift import DriftKind
-from mcp_protogen.pipeline.reports.report import Action, Status
+from mcp_protogen.pipeline.reports.report import Action, RunStatus
 from support import forms
 from support.running import Ran, Run
 
@@ -56,4 +56,4 @@ def test_the_form_knows_the_same_words_as_the_code() -> None:
     definitions = forms.form("report")["$defs"]
     assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*DriftKind}
     assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
-    assert {*forms.form("report")["properties"]["status"]["enum"]} == {*Status}
+    assert {*forms.form("report")["properties"]["status"]["enum"]} == {*RunStatus}

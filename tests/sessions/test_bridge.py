@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
-from mcp_protogen.runtime.translation.task_wires import optional_module
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -524,7 +523,7 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
             await hand.send(discovered(asked["id"], tools={}, extensions=extensions))
             # Tasks are what the bridge carries by itself, to a revision that has them.
             told: JsonObject = {"sampling": {}}
-            if optional_module(f"{pkg.load(own).__name__}.ext.tasks") is not None:
+            if pkg.load(own).__mcp_part__("tasks") is not None:
                 told["extensions"] = {TASKS_EXTENSION: {}}
             assert asked["params"]["_meta"][CAPABILITIES] == told
         else:

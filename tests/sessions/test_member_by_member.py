@@ -166,7 +166,19 @@ async def test_a_wrong_call_is_refused_before_anything_is_sent() -> None:
         with case((given, members)), pytest.raises(TypeError, match=text):
             await client.call_tool(*given, **members)
     with pytest.raises(ValidationError, match="name"):
-        await client.call_tool(m.CallToolRequestParams(name="greet"))
+        await client.call_tool(3)
+
+
+async def test_params_as_a_whole_are_sent_to_request_by_one_error() -> None:
+    client: Any = noting(handshake.Client)
+    for call, params in (
+        (client.call_tool, m.CallToolRequestParams(name="greet")),
+        (client.list_tools, m.PaginatedRequestParams(cursor="x")),
+        (client.iter_tools, m.PaginatedRequestParams(cursor="x")),
+    ):
+        wrong = rf"{type(params).__name__} is for request\(methods\.NAME, params\)"
+        with case(call), pytest.raises(TypeError, match=wrong):
+            await call(params)
 
 
 class Point(BaseModel):

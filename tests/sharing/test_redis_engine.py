@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.features.sharing.redis import redis_listener, redis_stores
-from mcp_protogen.runtime.features.sharing.redis.connection import Connection
+from mcp_protogen.runtime.features.sharing.redis.connection import CommandConnection
 from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
 from mcp_protogen.runtime.storage.engine import (
     Appended,
@@ -593,7 +593,7 @@ async def test_reason_of_a_failure_has_nothing_of_what_the_server_says() -> None
     )
     for error, reason in rows:
         with tables.case(reason):
-            connection = Connection(partial(Failing, error), timeout=5.0)
+            connection = CommandConnection(partial(Failing, error), timeout=5.0)
             with pytest.raises(EngineUnavailable) as raised:
                 await connection.run([])
             assert str(raised.value) == reason
@@ -604,7 +604,7 @@ async def test_pauses_between_attempts_to_connect_grow_to_one_second(
 ) -> None:
     time = 0.0
     monkeypatch.setattr("mcp_protogen.runtime.features.sharing.redis.connection.now", lambda: time)
-    connection = Connection(partial(Failing, OSError("no server")), timeout=5.0)
+    connection = CommandConnection(partial(Failing, OSError("no server")), timeout=5.0)
     tried = pytest.raises(EngineUnavailable, match="no server")
     for pause in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0):
         with tables.case(pause):

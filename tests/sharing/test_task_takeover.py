@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, UnknownTask
-from mcp_protogen.runtime.rpc.tasks.lifecycle import completed, said
-from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
-from mcp_protogen.runtime.rpc.tasks.task import Status
+from mcp_protogen.runtime.features.tasks.board import TaskBoard, UnknownTask
+from mcp_protogen.runtime.features.tasks.lifecycle import completed, said
+from mcp_protogen.runtime.features.tasks.options import TaskOptions
+from mcp_protogen.runtime.features.tasks.task import Status
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines
 from support.folders import ROOT
@@ -21,8 +21,8 @@ LEASE = 0.6
 
 HOLDER = """
 import asyncio, sys
-from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
-from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
+from mcp_protogen.runtime.features.tasks.board import TaskBoard
+from mcp_protogen.runtime.features.tasks.options import TaskOptions
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 
 async def main():

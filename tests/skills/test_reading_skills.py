@@ -159,4 +159,4 @@ def test_without_pyyaml_an_error_says_what_to_install() -> None:
         text=True,
         check=True,
     )
-    assert ran.stdout == "skills need the package PyYAML: pip install pyyaml\n"
+    assert ran.stdout == "a skill needs the package yaml: pip install pyyaml\n"

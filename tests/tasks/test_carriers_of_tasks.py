@@ -4,8 +4,8 @@ from asyncio import create_task, sleep, wait
 from types import SimpleNamespace
 from typing import Any
 
-from mcp_protogen.runtime.client.tasks.calls import TaskCaller
-from mcp_protogen.runtime.features.bridge.tasks.extension_clients import ExtensionClients
+from mcp_protogen.runtime.features.tasks.bridge.extension_clients import ExtensionClients
+from mcp_protogen.runtime.features.tasks.client.calls import TaskCaller
 
 
 def halves(**members: Any) -> tuple[Any, Any]:

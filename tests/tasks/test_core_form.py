@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.rpc.tasks import core_form, lifecycle
-from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
-from mcp_protogen.runtime.rpc.tasks.outcome import Outcome, error_object
-from mcp_protogen.runtime.rpc.tasks.task import Task
+from mcp_protogen.runtime.features.tasks import core_form, lifecycle
+from mcp_protogen.runtime.features.tasks.board import TaskBoard
+from mcp_protogen.runtime.features.tasks.outcome import Outcome, error_object
+from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_revisions import InvalidParams, McpError, MemoryTaskStore, TaskOptions
 from mcp_revisions.v2025_11_25 import models as m
 from support.tables import case

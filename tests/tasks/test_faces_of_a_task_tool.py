@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any, Final, Literal
 
 import pytest
-from mcp_protogen.runtime.server.tasks.task_context import TaskContext
+from mcp_protogen.runtime.features.tasks.server.task_context import TaskContext
 from mcp_revisions import (
     REVISIONS,
     Accepted,

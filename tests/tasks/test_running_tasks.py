@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.runtime.core.tasks import Tasks
-from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
-from mcp_protogen.runtime.rpc.tasks.task import Task
-from mcp_protogen.runtime.server.tasks.runner import TaskRunner
+from mcp_protogen.runtime.features.tasks.board import TaskBoard
+from mcp_protogen.runtime.features.tasks.server.runner import TaskRunner
+from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.storage.engine import EngineUnavailable
 from mcp_revisions import (
     REVISIONS,
@@ -224,7 +224,7 @@ async def test_a_call_that_is_refused_leaves_nothing_of_its_session_behind() -> 
         while (answer := await hand.take()).get("id") != 2:
             pass
         assert "Too many tasks" in answer["error"]["message"]
-        kept = server.__mcp_runtime__.visibility.sessions
+        kept = server.__mcp_runtime__.catalogue.switches().sessions
         # The task may begin after the other call was refused.
         async with asyncio.timeout(30):
             while len(kept) < 2:

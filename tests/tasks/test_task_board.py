@@ -18,9 +18,14 @@ import pytest
 from mcp_protogen.runtime.core import clocks
 from mcp_protogen.runtime.core.clocks import steady_time
 from mcp_protogen.runtime.core.errors import InvalidParams
-from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask, new_task_id
-from mcp_protogen.runtime.rpc.tasks.holding import LeaseLost, Step
-from mcp_protogen.runtime.rpc.tasks.lifecycle import (
+from mcp_protogen.runtime.features.tasks.board import (
+    TaskBoard,
+    TooManyTasks,
+    UnknownTask,
+    new_task_id,
+)
+from mcp_protogen.runtime.features.tasks.holding import LeaseLost, Step
+from mcp_protogen.runtime.features.tasks.lifecycle import (
     TaskEnded,
     answered,
     asked,
@@ -30,10 +35,10 @@ from mcp_protogen.runtime.rpc.tasks.lifecycle import (
     held,
     said,
 )
-from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
-from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
-from mcp_protogen.runtime.rpc.tasks.timers import Timers
-from mcp_protogen.runtime.rpc.tasks.watch import Watch
+from mcp_protogen.runtime.features.tasks.options import TaskOptions
+from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
+from mcp_protogen.runtime.features.tasks.timers import Timers
+from mcp_protogen.runtime.features.tasks.watch import Watch
 from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.storage.task_files import FileTaskStore

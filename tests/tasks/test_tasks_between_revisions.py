@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.client.base import ClientRuntime
+from mcp_protogen.runtime.features.tasks.on_wire import ClientsTasks
 from mcp_protogen.runtime.rules.handlers import runtime_of
 from mcp_revisions.v2026_07_28.ext.tasks.models import CreateTaskResult
 from support.json_types import JsonObject
@@ -114,11 +115,8 @@ class Patient(ClientRuntime):
         super().__init__(owner)
         self.listed: list[Any] = []
 
-    def has_tasks(self) -> bool:
-        return True
-
-    def note_tools(self, tools: Any) -> None:
-        self.listed += tools
+    def wire_feature(self) -> ClientsTasks:
+        return ClientsTasks(self.listed.extend)
 
 
 def patient(revision: str) -> Any:

@@ -159,7 +159,7 @@ async def test_what_has_lapsed_makes_room_and_is_unknown() -> None:
 async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "mcp_protogen.runtime.rpc.tasks.board")
+    caplog.set_level(logging.INFO, "mcp_protogen.runtime.features.tasks.board")
     async with serving_tasks(max_tasks=1) as site:
         asks = {name: await forms_of(site, name) for name in PEOPLE}
         id = (await begun(asks["ann"]["core"], "core"))["taskId"]

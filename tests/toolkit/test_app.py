@@ -137,7 +137,7 @@ def test_a_decorator_returns_the_function_and_takes_the_marks_that_it_has() -> N
     assert app.tool(marked) is marked
     assert app.resource("p:{x}")(plain) is plain
     assert app.prompt(plain) is plain
-    lists = app.__mcp_runtime__.lists
+    lists = app.__mcp_runtime__.catalogue.lists
     assert {field: [*items] for field, items in lists.items()} == {
         "tools": ["plain", "again", "marked"],
         "prompts": ["plain"],
@@ -145,7 +145,7 @@ def test_a_decorator_returns_the_function_and_takes_the_marks_that_it_has() -> N
         "resource_templates": ["p:{x}"],
     }
     # Another one has nothing of it.
-    assert not mcp.App("other").__mcp_runtime__.lists["tools"]
+    assert not mcp.App("other").__mcp_runtime__.catalogue.lists["tools"]
 
 
 def test_a_class_of_apps_has_methods_too() -> None:

@@ -264,7 +264,7 @@ def test_a_call_that_has_none_takes_no_further_step() -> None:
     async def filled(db: Annotated[str, Depends(plain)]) -> str:
         return db
 
-    tools = app.__mcp_runtime__.lists["tools"]
+    tools = app.__mcp_runtime__.catalogue.lists["tools"]
     assert ["run" in vars(tools[name]) for name in ("alone", "filled")] == [False, True]
 
 

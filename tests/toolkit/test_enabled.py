@@ -157,8 +157,8 @@ async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> N
                         else:
                             with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
                                 await one.call_tool("reset", {})
-            runtime = made.__mcp_runtime__
-            assert runtime.lists is runtime.registered
+            catalogue = made.__mcp_runtime__.catalogue
+            assert catalogue.lists is catalogue.registered
 
 
 async def test_one_session_is_switched_and_its_client_alone_is_notified() -> None:
@@ -187,7 +187,7 @@ async def test_one_session_is_switched_and_its_client_alone_is_notified() -> Non
                         await other.call_tool("reset", {})
                     made.enable("reset")
                     await theirs.hears("tool")
-                assert made.__mcp_runtime__.visibility.sessions == {}
+                assert made.__mcp_runtime__.catalogue.visibility.sessions == {}
 
 
 async def test_over_http_requests_without_a_session_are_not_switched_as_one() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import pytest
 from annotated_types import MinLen
 from mcp_protogen.runtime.client.tool_results import reader
-from mcp_protogen.runtime.core import many_errors
+from mcp_protogen.runtime.core import many_errors, options
 from mcp_protogen.runtime.core.errors import InvalidAnswer
 from mcp_protogen.runtime.core.forms import problems_of
 from mcp_protogen.runtime.core.models.validation_errors import problems
@@ -86,7 +86,7 @@ def test_first_of_very_many_mistakes_are_named(built: list[int]) -> None:
             assert lines[1].startswith(first)
             assert "and more" in lines[-1]
             assert len(lines) == 22
-            assert built and max(built) <= many_errors.MANY
+            assert built and max(built) <= options.MANY
 
 
 def test_mistakes_after_very_many_right_values_are_counted_and_not_named(built: list[int]) -> None:
@@ -132,7 +132,7 @@ def test_paths_count_for_all_values_below_them() -> None:
         ({name: 1}, False),
     ]
     for value, expected in rows:
-        assert many_errors.has_long_paths(value) is expected
+        assert options.has_long_paths(value) is expected
 
 
 def test_missing_rest_of_a_part_is_not_a_mistake() -> None:
@@ -194,4 +194,4 @@ def test_client_names_the_first_of_very_many_mistakes(built: list[int]) -> None:
     )()
     with pytest.raises(InvalidAnswer, match="does not fit"):
         reader(pkg.load(OLD).methods.CALL_TOOL, list[int], None)(result)
-    assert built and max(built) <= many_errors.MANY
+    assert built and max(built) <= options.MANY

@@ -435,11 +435,11 @@ def test_what_cannot_be_mounted_is_refused_with_both_names() -> None:
     ]  # fmt: skip
     for server, given, options, kind, text in cases:
         with case(text):
-            before = server.__mcp_runtime__.mounts
+            before = server.__mcp_runtime__.catalogue.mounts
             with pytest.raises(kind) as refused:
                 server.mount(*given, **options)
             assert text in str(refused.value)
-            assert server.__mcp_runtime__.mounts == before
+            assert server.__mcp_runtime__.catalogue.mounts == before
 
 
 def test_a_name_that_is_taken_above_cannot_be_added_below() -> None:
@@ -448,7 +448,7 @@ def test_a_name_that_is_taken_above_cannot_be_added_below() -> None:
     top.mount("c", child)
     with pytest.raises(ValueError, match="the tool c_x would be there twice, that of top and"):
         child.add_tool(lambda: None, name="x")
-    assert child.__mcp_runtime__.lists["tools"] == {}
+    assert child.__mcp_runtime__.catalogue.lists["tools"] == {}
 
 
 async def test_what_a_revision_cannot_say_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -467,5 +467,5 @@ async def test_what_a_revision_cannot_say_is_logged(caplog: pytest.LogCaptureFix
 
 
 def test_a_server_in_which_nothing_is_mounted_looks_nothing_up() -> None:
-    runtime = weather(OLD).__mcp_runtime__
-    assert runtime.lists is runtime.registered and runtime.mounts == ()
+    catalogue = weather(OLD).__mcp_runtime__.catalogue
+    assert catalogue.lists is catalogue.registered and catalogue.mounts == ()

@@ -295,7 +295,7 @@ async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun()
     top = above(OLD, remote)
     async with in_memory(mcp.Client(), top):
         (session,) = top.sessions
-        (mount,) = top.__mcp_runtime__.mounts
+        (mount,) = top.__mcp_runtime__.catalogue.mounts
         params = mcp.models.CallToolRequestParams(name="weather_touch")
         answer = asyncio.create_task(mount.answer("tools/call", session, params))
         # In the tick in which it is asked for, before the task that opens it has run.

@@ -43,7 +43,7 @@ def test_a_path_is_read_and_its_folder_stays_unsaid(tmp_path: Path) -> None:
     for given in (path, str(path)):
         image = Image(given)
         assert (image.data, image.name, image.mime_type) == (DATA, "a plot.png", "image/png")
-    block = File(path).block(())
+    block = File(path).block(frozenset())
     assert block["resource"] == {
         "uri": "file:///a%20plot.png",
         "mimeType": "image/png",

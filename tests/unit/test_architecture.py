@@ -32,11 +32,13 @@ ALLOWED_IN_RUNTIME = {"pydantic", "pydantic_core", "typing_extensions"} | set(
 
 RUNTIME_MODULES = sorted(RUNTIME.rglob("*.py"))
 RUNS = [module for module in OURS if module.startswith("mcp_protogen.runtime.")]
-LOADS_FEATURES = {
-    "mcp_protogen.runtime.toolkit.revision_models": "A package may lack the extension apps.",
+IMPORTS_BY_NAME = {
+    "core.libraries: library": "A program need not have what nothing in it needs.",
+    "core.revision: load_generated": "The runtime may be installed beside packages that it serves.",
+    "http.server.run: _named": "Users name their application as they do for other servers.",
 }
-"""The modules that load one of a feature by its name, each with its reason."""
-_NAME_IN_FEATURES = re.compile(r"[.\w]*\bfeatures\.[.\w]+")
+"""The functions of the runtime that import by name, each with its reason."""
+_IMPORTERS = {"__import__", "find_spec", "import_module", "resolve_name", "run_module", "run_path"}
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -104,15 +106,35 @@ def test_feature_is_imported_by_its_own_modules_alone() -> None:
     assert {arrow for arrow in into if len({*map(feature_of, arrow)}) > 1} == set()
 
 
-def test_feature_is_loaded_by_name_where_reasons_say_so() -> None:
-    loading = {
-        module
+def importers(tree: ast.AST, within: str = "") -> Iterator[str]:
+    """Yield the function, or nothing, around each use of what imports by name."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in _IMPORTERS:
+                yield within
+        yield from importers(node, node.name if isinstance(node, _FUNCTIONS) else within)
+
+
+def test_import_by_name_is_found() -> None:
+    for code, found in (
+        ("import_module(f'{__name__}.ext')", [""]),
+        ("def load(): return importlib.import_module('yaml')", ["load"]),
+        ("class One:\n def load(self): self.made = map(__import__, self.names)", ["load"]),
+        ("from importlib import import_module\ndef load():\n from . import one", []),
+    ):
+        with tables.case(code):
+            assert [*importers(ast.parse(code))] == found
+
+
+def test_runtime_imports_by_name_in_three_functions() -> None:
+    # What imports statements have is seen by type checkers, and by what freezes programs.
+    found = {
+        f"{module.partition('.runtime.')[2]}: {function}"
         for module in RUNS
-        if not feature_of(module)
-        for node in ast.walk(trees()[OURS[module]])
-        if isinstance(node, ast.Constant) and _NAME_IN_FEATURES.fullmatch(str(node.value))
+        for function in importers(trees()[OURS[module]])
     }
-    assert loading == LOADS_FEATURES.keys()
+    assert found == IMPORTS_BY_NAME.keys()
 
 
 def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:

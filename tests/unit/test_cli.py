@@ -21,8 +21,8 @@ from mcp_protogen.cli.run import Plain, plain
 from mcp_protogen.cli.usage import run_app
 from mcp_protogen.instep import schemas
 from mcp_protogen.pipeline import commands
-from mcp_protogen.pipeline.config import Settings
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
+from mcp_protogen.pipeline.settings import Settings
 from support import forms, tables
 from support.running import Ran, Run
 from support.unit import packages

@@ -4,14 +4,10 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.pipeline.config import (
-    Docstrings,
-    FileOf,
-    Format,
-    Settings,
-    load_settings,
-    revision_and_file,
-)
+from mcp_protogen.pipeline.config import Docstrings, FileOf, Format
+from mcp_protogen.pipeline.options import OPTIONS
+from mcp_protogen.pipeline.setting_readers import revision_and_file
+from mcp_protogen.pipeline.settings import Settings, load_settings
 from support import missing, tables
 
 
@@ -51,11 +47,13 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         templates=tmp_path / "templates",
         format=Format.GITHUB,
         own=("extra.py",),
-        listed=("2025-11-25", "2026-07-28"),
+        listed={
+            "revisions": ("2025-11-25", "2026-07-28"),
+            "parts": ("stdio", "http-client"),
+            "extensions": ("tasks", f"apps={tmp_path / 'apps.json'}"),
+        },
         parts=("stdio", "http-client"),
-        listed_parts=("stdio", "http-client"),
         extensions=("tasks", f"apps={tmp_path / 'apps.json'}"),
-        listed_extensions=("tasks", f"apps={tmp_path / 'apps.json'}"),
         schemas={"2025-11-25": str(tmp_path / "published.json")},
         docstrings=Docstrings.SCHEMA,
         patches=(FileOf("", str(tmp_path / "mine.json")),),
@@ -96,14 +94,14 @@ def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_
         (Settings(out=tmp_path / "other"), False),
         (Settings(parts=("bridge",)), False),
     ):
-        assert flags.over(parts).as_listed().only_parts == listed
+        assert flags.over(parts).as_listed().has_only("parts") == listed
     extensions = settings(tmp_path, '[tool.mcp-gen]\nextensions = "tasks"\nout = "pkg"')
     for flags, listed in ((Settings(), True), (Settings(extensions=("apps",)), False)):
-        assert flags.over(extensions).as_listed().only_extensions == listed
-    assert not Settings().over(parts).only_parts
+        assert flags.over(extensions).as_listed().has_only("extensions") == listed
+    assert not Settings().over(parts).has_only("parts")
     pruned = Settings(parts=("bridge",), extensions=("apps",), prune=True).over(parts)
     for one in (pruned, pruned.as_listed()):
-        assert one.only_parts and one.only_extensions
+        assert one.has_only("parts") and one.has_only("extensions")
     assert Settings(prune=True).over(parts).only is None
     assert Settings().over(found).only is None
     assert Settings(prune=True).over(found).only == ("2025-11-25",)
@@ -115,6 +113,7 @@ OUTSIDE = (
     *('out = "one"', 'templates = ".."', 'templates = "beyond"', 'rules = "../rules.json"'),
     *('schema = "https://example.com/a.json"', 'rules = "http://example.com/a.json"'),
     *('schemas = { a = "../a.json" }', 'patches = { a = "../a.json" }'),
+    *('extensions = "a=../a.json"', 'patches = "../a.json"'),
     *('schema = "file:///etc/hosts"', 'schema = "./file:/etc/hosts"', 'schema = "https:/host/a"'),
 )
 
@@ -136,7 +135,9 @@ def test_a_setting_leads_nowhere_outside_the_folder_of_its_file(
         assert problem.code == "outside-project"
         assert problem.message.startswith(line.split()[0])
         # One of several `schemas` is a `--schema`.
-        assert f"--{line.split()[0].removesuffix('s')}" in problem.hint
+        key = line.split()[0]
+        flag = key if key in ("patches", "rules", "templates") else key.removesuffix("s")
+        assert f"--{flag} " in problem.hint
     assert settings(project, '[tool.mcp-gen]\nout = "inside/pkg"').out == Path("inside/pkg")
     assert settings(project, '[tool.mcp-gen]\nout = "."').out == Path()
     # In a subfolder of a project on Windows every path begins with a drive.
@@ -250,3 +251,8 @@ def test_a_schema_that_was_set_belongs_to_the_revisions_it_was_set_with() -> Non
     configured = Settings(revisions=("draft",), schema="draft.json")
     assert Settings().over(configured).schema == "draft.json"
     assert Settings(revisions=("2025-11-25",)).over(configured).schema is None
+
+
+def test_every_setting_is_an_option_of_the_table() -> None:
+    of_lists = {"listed", "only_listed"}
+    assert {one.field for one in OPTIONS} == {*Settings._fields} - of_lists

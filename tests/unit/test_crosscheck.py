@@ -63,6 +63,21 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
     ),
     "wrong result": (say(results=["AskResult"]), "facts-disagree", f"{SAY}/results"),
     "no result": (say(results=[]), "facts-disagree", f"{SAY}/results"),
+    "a call for params that are no choice": (
+        say(variants={"say_it": "AskRequestParams"}),
+        "facts-disagree",
+        f"{SAY}/variants/say_it",
+    ),
+    "a call for the usual params": (
+        say(variants={"say_it": "SayRequestParams"}),
+        "facts-disagree",
+        f"{SAY}/variants/say_it",
+    ),
+    "a call for a member that no other result has": (
+        say(results=["SayResult", "AskResult"], variants={"say_often": "times"}),
+        "facts-disagree",
+        f"{SAY}/variants/say_often",
+    ),
     "unknown capability in a gate": (
         say(requires={"server.ecco": {"level": "MUST", "source": PAGE}}),
         "facts-disagree",

@@ -4,8 +4,8 @@ from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
     HttpError,
     RequestTimeout,
+    Strays,
 )
-from mcp_protogen.runtime.core.strays import Strays
 from mcp_protogen.servers.connect.failures import failure_of
 from support.tables import case
 

@@ -27,7 +27,7 @@ from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.reports.baseline import write_baseline
 from mcp_protogen.scaffold import create as scaffold
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import ProjectChoices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.servers.clients import making as typed_client
 from mcp_protogen.servers.clients.lock import lock_of, read_client_lock
@@ -130,7 +130,7 @@ def create(folder: Path) -> None:
         assert [problem.code for problem in error.problems] == ["folder-not-empty"]
 
 
-CHOICES = Choices(
+CHOICES = ProjectChoices(
     project_name("clock"), ProjectKind.SERVER, ProjectTransport.STDIO, "2026-07-28", ("2026-07-28",)
 )
 ENTRY = "0" * 64

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.pipeline.emit.views import handling, purpose
+from mcp_protogen.pipeline.emit.method_texts import handling, purpose
 from mcp_protogen.pipeline.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, Scalar
 from support import tables
 from support.unit import schemas

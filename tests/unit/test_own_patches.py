@@ -6,18 +6,13 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.pipeline.config import (
-    FileOf,
-    GenerationOptions,
-    GivenFile,
-    GivenPatches,
-    load_settings,
-)
+from mcp_protogen.pipeline.config import FileOf, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.ir import ObjectIR
+from mcp_protogen.pipeline.settings import load_settings
 from support import tables
 from support.running import Run
 

@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     read_snapshot,
     snapshot_file,
 )
-from mcp_protogen.pipeline.reports.report import Status
+from mcp_protogen.pipeline.reports.report import RunStatus
 from support import forms, missing, tables
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
@@ -200,7 +200,7 @@ def test_a_published_file_is_held_against_one_revision_only(folder: Path) -> Non
 
 def test_all_committed_snapshots_are_the_pinned_ones() -> None:
     report = verification(None, None)
-    assert report.status is Status.FINE
+    assert report.status is RunStatus.FINE
     assert len(report.revisions) == 5
 
 

@@ -8,10 +8,11 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit import layout
+from mcp_protogen.pipeline.emit.formatting import HEAD
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.ir import RevisionIR
-from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 from support.unit import schemas
 
 REVISION = "2024-11-05"
@@ -29,7 +30,7 @@ def broken(folder: Path, text: str, name: str = "methods.py.jinja") -> Problem:
     with pytest.raises(ProblemError) as caught:
         list(
             layout.revision_modules(
-                tiny(), Selection(DEFAULT), Renderer(templates_folder(), folder)
+                tiny(), (), PartSelection(DEFAULT), Renderer(templates_folder(), folder)
             )
         )
     (problem,) = caught.value.problems
@@ -140,10 +141,10 @@ def test_templates_of_the_user_go_first_and_ours_fill_in(tmp_path: Path) -> None
     (tmp_path / "revision.py.jinja").write_text(text, encoding="utf-8")
     (tmp_path / "bridge.py.jinja").write_text("")
     package = generate(GenerationOptions((REVISION,), templates=tmp_path, parts=tuple(PARTS)))
-    assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'MINE = "{REVISION}"\n'
+    assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'{HEAD}MINE = "{REVISION}"\n'
     assert "class Server(" in schemas.text_of(package, "v2024_11_05/server.py")
-    # An empty template makes an empty module.
-    assert schemas.text_of(package, "bridge.py").strip() == ""
+    # An empty template makes a module with nothing but the head.
+    assert schemas.text_of(package, "bridge.py").strip() == HEAD.strip()
 
 
 def test_schema_text_is_no_template(tmp_path: Path) -> None:

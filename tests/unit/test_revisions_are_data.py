@@ -15,7 +15,7 @@ MODULES = sorted((ROOT / "codegen").rglob("*.py"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.jinja"))
 SAMPLES = {
     "codegen/mcp_protogen/cli/schema.py": "What a name may look like, in a text for users.",
-    "codegen/mcp_protogen/pipeline/config.py": "The same, in a hint.",
+    "codegen/mcp_protogen/pipeline/setting_readers.py": "The same, in a hint.",
     "codegen/mcp_protogen/servers/call/forms.py": "A date as an example of one.",
     "codegen/mcp_protogen/instep/vectors/samples.py": "Values that are made up: a date is one.",
 }

@@ -6,14 +6,15 @@ from mcp_protogen.pipeline.config import GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.lock import Lock, lock_of
 from mcp_protogen.pipeline.package import GenerationInputs
-from mcp_protogen.pipeline.parts import DEFAULT, PARTS
+from mcp_protogen.pipeline.parts import PARTS
+from mcp_protogen.pipeline.selection.merged_settings import with_locked
 from mcp_protogen.pipeline.selection.selected_revisions import (
-    parts_of,
     refuse_unmakeable,
     refuse_unused,
     revision_names,
     select,
 )
+from mcp_protogen.pipeline.settings import Settings
 from support import tables
 from support.unit.packages import INPUTS, package, with_revisions
 
@@ -49,22 +50,29 @@ def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
     none = locked(INPUTS._replace(options={"with": []}))
     two = locked(INPUTS._replace(options={"with": ["stdio", "toolkit"]}))
     for asked, lock, only, parts in (
-        (None, None, False, DEFAULT),
-        (["none"], None, False, ()),
-        (["toolkit, stdio", "stdio"], None, False, ("stdio", "toolkit")),
-        (["stdio,all"], None, False, tuple(sorted(PARTS))),
+        (("none",), None, False, ()),
+        (
+            (
+                "toolkit, stdio",
+                "stdio",
+            ),
+            None,
+            False,
+            ("stdio", "toolkit"),
+        ),
+        (("stdio,all",), None, False, tuple(sorted(PARTS))),
         (None, two, False, ("stdio", "toolkit")),
         (None, two, True, ("stdio", "toolkit")),
         (None, none, False, ()),
-        (["bridge"], two, False, ("bridge", "stdio", "toolkit")),
-        (["none"], two, False, ("stdio", "toolkit")),
-        (["none"], two, True, ()),
-        (["bridge"], two, True, ("bridge",)),
+        (("bridge",), two, False, ("bridge", "stdio", "toolkit")),
+        (("none",), two, False, ("stdio", "toolkit")),
+        (("none",), two, True, ()),
+        (("bridge",), two, True, ("bridge",)),
         # Whoever has everything keeps it.
         (None, older, False, tuple(sorted(PARTS))),
     ):
         with tables.case((asked, only)):
-            assert parts_of(asked, lock, only=only) == parts
+            assert with_locked(Settings(parts=asked, prune=only), lock).parts == parts
 
 
 def test_parts_that_are_none_are_refused_with_the_nearest() -> None:
@@ -74,7 +82,7 @@ def test_parts_that_are_none_are_refused_with_the_nearest() -> None:
         ("none,stdio", "conflicting-options", ""),
     ):
         with tables.case(asked), pytest.raises(ProblemError) as caught:
-            parts_of([asked], None, only=False)
+            with_locked(Settings(parts=(asked,)), None)
         (problem,) = caught.value.problems
         assert problem.code == code and problem.hint.startswith(hint)
 

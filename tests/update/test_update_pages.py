@@ -18,7 +18,13 @@ from mcp_protogen.instep.update.undecided import OpenDecisions
 from mcp_protogen.instep.update.updating import News, UpdateOptions, UpdateResult
 from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit
 from mcp_protogen.pipeline.inputs.pins import load_pins
-from mcp_protogen.pipeline.reports.change import PROTOCOL, Category, Change, Comparison, Severity
+from mcp_protogen.pipeline.reports.change import (
+    PROTOCOL,
+    Category,
+    Comparison,
+    ReportedChange,
+    Severity,
+)
 from mcp_protogen.pipeline.sources.opening import open_source
 from support import forms
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_things
@@ -62,7 +68,9 @@ def moved(spec: Spec, **known: Any) -> UpdateResult:
 def hostile(spec: Spec) -> UpdateResult:
     """Text from elsewhere wherever there is any."""
     severity = dict.fromkeys(PROTOCOL, Severity.BREAKING)
-    change = Change("code", Category.TYPE, HOSTILE, HOSTILE, severity, "", HOSTILE, HOSTILE, "Why.")
+    change = ReportedChange(
+        "code", Category.TYPE, HOSTILE, HOSTILE, severity, "", HOSTILE, HOSTILE, "Why."
+    )
     problem = Problem("bad-rule", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
     seen = moved(
         spec,

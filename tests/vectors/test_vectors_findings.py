@@ -15,7 +15,7 @@ from mcp_protogen.instep.vectors.outcome import (
     losses,
 )
 from mcp_protogen.instep.vectors.outcome_changes import comparison, findings, item_of
-from mcp_protogen.pipeline.reports.change import Category, Change, Reader, Severity
+from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from support import forms, tables
 from support.vectors.made import named, vectors
@@ -29,11 +29,11 @@ def result(id: str, verdict: Verdict, written: Any = ..., error: str = "") -> Ve
     return VectorResult(vector, verdict, error, harm)
 
 
-def found(*results: VectorResult) -> tuple[Change, ...]:
+def found(*results: VectorResult) -> tuple[ReportedChange, ...]:
     return findings(VectorRun(REVISION, "mylib 1.0", results))
 
 
-def only(*results: VectorResult) -> Change:
+def only(*results: VectorResult) -> ReportedChange:
     (change,) = found(*results)
     return change
 

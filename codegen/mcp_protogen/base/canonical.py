@@ -91,15 +91,23 @@ def _laid_out(value: Any, indent: int, before: int) -> str:
         return flat
     inner = " " * (indent + 2)
     if is_object(value):
-        keyed = [
-            (f"{json.dumps(name, ensure_ascii=False)}: ", item) for name, item in value.items()
-        ]
+        keyed = [(f"{on_one_line(name)}: ", item) for name, item in value.items()]
     elif is_array(value):
         keyed = [("", item) for item in value]
     else:
         return flat
     lines = [inner + key + _laid_out(item, indent + 2, len(key)) for key, item in keyed]
     return "\n".join([flat[0], ",\n".join(lines), " " * indent + flat[-1]])
+
+
+def on_one_line(value: Any) -> str:
+    """Return a JSON value as people read it, with members in their order."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def as_document(value: Any) -> str:
+    """Return a JSON value as commands print it for programs."""
+    return json.dumps(value, indent=2) + "\n"
 
 
 def sha256(data: bytes) -> str:

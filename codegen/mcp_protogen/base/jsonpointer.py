@@ -10,7 +10,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
-class Absent(LookupError):
+class NothingThere(LookupError):
     """Raised if there is nothing at the pointer."""
 
 
@@ -30,19 +30,19 @@ def split(pointer: str) -> list[str]:
 
 
 def get(document: Any, pointer: str) -> Any:
-    """Return the value at `pointer`; raise `Absent`."""
+    """Return the value at `pointer`; raise `NothingThere`."""
     for token in split(pointer):
         try:
             document = document[_index(token)] if is_array(document) else document[token]
         except (KeyError, IndexError, TypeError, ValueError):
-            raise Absent(pointer) from None
+            raise NothingThere(pointer) from None
     return document
 
 
 def remove(document: Any, pointer: str) -> None:
     """Remove the value at `pointer` from `document`, if there is one."""
     *above, last = split(pointer)
-    with suppress(Absent):
+    with suppress(NothingThere):
         get(document, pointer)
         holder = get(document, join(*above))
         del holder[_index(last) if is_array(holder) else last]

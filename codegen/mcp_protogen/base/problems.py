@@ -4,9 +4,12 @@ Stages return or collect `Problem`s and do not stop at the first one, so that a 
 them at once. This module knows no stage and prints nothing.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, ParamSpec
+
+P = ParamSpec("P")
 
 _GROUP, _LISTED = 3, 10
 """How many problems of a kind it takes to show them as one, and how many of these are listed."""
@@ -62,6 +65,16 @@ def raise_errors(problems: Iterable[Problem]) -> None:
     found = tuple(problems)
     if any(problem.level is Level.ERROR for problem in found):
         raise ProblemError(*found)
+
+
+def raising(check: Callable[P, Iterable[Problem]]) -> Callable[P, None]:
+    """Return a check that does the same with the problems that it finds."""
+
+    @wraps(check)
+    def refuse(*args: P.args, **kwargs: P.kwargs) -> None:
+        raise_errors(check(*args, **kwargs))
+
+    return refuse
 
 
 def summed_up(

@@ -15,14 +15,14 @@ _UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError, Unreso
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ReferenceScope:
     """What the references of a schema are relative to."""
 
     _resolver: Any
     _specification: Specification[Any]
 
     @classmethod
-    def of(cls, schema: Schema) -> "Scope":
+    def of(cls, schema: Schema) -> "ReferenceScope":
         """Return the scope of a whole schema."""
         try:
             specification: Specification[Any] = specification_with(str(schema.get("$schema")))
@@ -35,14 +35,14 @@ class Scope:
             return cls._root(schema, Specification.OPAQUE)
 
     @classmethod
-    def _root(cls, schema: Schema, specification: Specification[Any]) -> "Scope":
+    def _root(cls, schema: Schema, specification: Specification[Any]) -> "ReferenceScope":
         resource = specification.create_resource(schema)
         empty: Registry[Any] = Registry()
         # All is found at once, so that it is not looked for again at each reference.
         registry = empty.with_resource("", resource).crawl()
         return cls(registry.resolver(resource.id() or ""), specification)
 
-    def inside(self, schema: Schema) -> "Scope | None":
+    def inside(self, schema: Schema) -> "ReferenceScope | None":
         """Return the scope of an inner schema; None if its `$id` is not a URI."""
         if not isinstance(schema.get("$id"), str):
             return self
@@ -52,7 +52,7 @@ class Scope:
         except _UNREADABLE:
             return None
 
-    def lookup(self, reference: str) -> "tuple[Any, Scope] | None":
+    def lookup(self, reference: str) -> "tuple[Any, ReferenceScope] | None":
         """Return the value that a reference leads to, with its scope; None if it leads nowhere."""
         try:
             found = self._resolver.lookup(reference)

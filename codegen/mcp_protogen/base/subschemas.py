@@ -9,7 +9,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 
 if TYPE_CHECKING:
-    from mcp_protogen.base.reference_scopes import Scope
+    from mcp_protogen.base.reference_scopes import ReferenceScope
 
 Json = dict[str, Any]
 
@@ -63,11 +63,11 @@ def with_pointers(schema: Json) -> Json:
         inner.keys() & _BASES for inner in islice(subschemas(schema), 1, None)
     ):
         return schema
-    from mcp_protogen.base.reference_scopes import Scope
+    from mcp_protogen.base.reference_scopes import ReferenceScope
 
     pointers = {id(value): pointer for pointer, value in jsonpointer.walk(schema)}
 
-    def change(value: Any, scope: Scope) -> Any:
+    def change(value: Any, scope: ReferenceScope) -> Any:
         if is_array(value):
             return [change(element, scope) for element in value]
         if not is_object(value):
@@ -85,7 +85,7 @@ def with_pointers(schema: Json) -> Json:
                 done[key] = inner if key in VALUES else change(inner, scope)
         return done
 
-    found: Json = change(schema, Scope.of(schema))
+    found: Json = change(schema, ReferenceScope.of(schema))
     return found
 
 
@@ -93,7 +93,7 @@ def _has_pointer(schema: Json) -> bool:
     return str(schema.get("$ref", "#/")).startswith("#/")
 
 
-def _pointer(reference: str, scope: "Scope", pointers: Mapping[int, str]) -> str | None:
+def _pointer(reference: str, scope: "ReferenceScope", pointers: Mapping[int, str]) -> str | None:
     """Return the pointer to what a reference leads to; None if that is not in the schema."""
     base, fragment = urldefrag(reference)
     found = scope.lookup(reference)

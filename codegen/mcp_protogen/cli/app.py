@@ -9,7 +9,7 @@ from typer.main import get_command
 from mcp_protogen import __version__
 from mcp_protogen.cli.console import say
 from mcp_protogen.cli.options import Debug
-from mcp_protogen.cli.usage import Command, Group
+from mcp_protogen.cli.usage import CliCommand, CliGroup
 
 _Declared = Callable[..., None] | typer.Typer
 _MAIN: Final = "generate"
@@ -129,7 +129,7 @@ _SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | N
 """The commands of each section of the help, and the function that imports one of them."""
 
 
-class _Commands(Group):
+class _Commands(CliGroup):
     """All commands, of which the main one may be left out."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -213,5 +213,5 @@ def _built(name: str, declared: _Declared) -> Any:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    alone.command(name, cls=Command)(declared)
+    alone.command(name, cls=CliCommand)(declared)
     return get_command(alone)

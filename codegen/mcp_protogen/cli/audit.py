@@ -14,7 +14,7 @@ from mcp_protogen.cli.outcome import show
 from mcp_protogen.pipeline.reports.pages import PageFormat
 
 
-class Written(StrEnum):
+class LeftOutMembers(StrEnum):
     """The members that an SDK leaves out when it writes a value."""
 
     NONE = "none"
@@ -65,8 +65,9 @@ def audit(
         bool, typer.Option("--no-vectors", help="Compare types only; try no messages.")
     ] = False,
     written: Annotated[
-        Written, typer.Option(help="Which members are left out when values are written back.")
-    ] = Written.NONE,
+        LeftOutMembers,
+        typer.Option(help="Which members are left out when values are written back."),
+    ] = LeftOutMembers.NONE,
     timeout: Annotated[
         float,
         typer.Option(metavar="SECONDS", min=0.1, help="Time for the import, and each answer."),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MIB = 1024 * 1024
 
 
-class LogLevel(StrEnum):
+class BridgeLogLevel(StrEnum):
     """The least severe entries that are logged."""
 
     DEBUG = "debug"
@@ -37,7 +37,7 @@ class LogFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpOptions:
+class BridgeHttpOptions:
     """How clients come over HTTP, as it was given."""
 
     http: Annotated[
@@ -118,7 +118,7 @@ class RecordingOptions:
         return RecordOptions(file=self.record, limit=self.record_limit * _MIB, redact=redact)
 
 
-def _require_default(options: HttpOptions | RecordingOptions, needed: str) -> None:
+def _require_default(options: BridgeHttpOptions | RecordingOptions, needed: str) -> None:
     """Raise `ProblemError` for an option that has no effect without another one."""
     for one in fields(options):
         # Without values, a list is empty or None, as the version of Typer has it.
@@ -150,7 +150,7 @@ def bridge(
     ] = None,
     *,
     server: ServerOptions,
-    clients: HttpOptions,
+    clients: BridgeHttpOptions,
     recording: RecordingOptions,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")
@@ -159,7 +159,9 @@ def bridge(
         Path | None,
         typer.Option(metavar="FILE", help="Play back the server of a recording, in place of --to."),
     ] = None,
-    log_level: Annotated[LogLevel, typer.Option(help="Least severe entries.")] = LogLevel.WARNING,
+    log_level: Annotated[
+        BridgeLogLevel, typer.Option(help="Least severe entries.")
+    ] = BridgeLogLevel.WARNING,
     log_format: Annotated[LogFormat, typer.Option(help="Form of the log.")] = LogFormat.TEXT,
 ) -> None:
     """Pass on messages between clients and a server.

@@ -13,7 +13,7 @@ import typer
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, show_problems
-from mcp_protogen.cli.conversation import AskingOptions, Outcome
+from mcp_protogen.cli.conversation import AskingOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName, Timeout
 from mcp_protogen.servers.call.kinds import Kind
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallOptions(AskingOptions):
+class CallChoice(AskingOptions):
     """The options of a call."""
 
     timeout: Timeout = 60.0
@@ -76,7 +76,7 @@ def call(
         ),
     ] = None,
     *,
-    options: CallOptions,
+    options: CallChoice,
 ) -> None:
     """Call a tool of a server, and show its result.
 
@@ -120,12 +120,12 @@ class _Calling:
     tool: str
     words: Sequence[str]
     stdin: str
-    options: CallOptions
+    options: CallChoice
     screen: "Terminal"
     questions: "Questions"
     limit: "CallTimeout"
 
-    async def run(self, client: "Client") -> Outcome:
+    async def run(self, client: "Client") -> ServerAnswer:
         """Return the result; raise `ProblemError`, and what a connection raises."""
         from mcp_protogen.servers.call.connections import declared
 
@@ -136,7 +136,7 @@ class _Calling:
         result = await self._made(client, planned)
         failed = result.get("isError") is True
         show = partial(self._show, result, failed=failed)
-        return Outcome(result, show, lists, failed=failed or self.questions.lacks_answers)
+        return ServerAnswer(result, show, lists, failed=failed or self.questions.lacks_answers)
 
     async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
         """Return the list of tools; without a check nothing of the server may prevent the call."""

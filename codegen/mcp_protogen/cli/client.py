@@ -13,7 +13,8 @@ from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.options import FailOn, Force
 from mcp_protogen.cli.outcome import attempt, finish, show
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, Timeout, pairs
-from mcp_protogen.pipeline.config import ClientSettings, Format, Settings, load_settings
+from mcp_protogen.pipeline.config import ClientSettings, Format
+from mcp_protogen.pipeline.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.clients.run import ClientJob

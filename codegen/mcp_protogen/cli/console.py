@@ -17,10 +17,10 @@ from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import one_line, page
 from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
 from mcp_protogen.pipeline.config import Format
-from mcp_protogen.pipeline.reports.report import Report, render
+from mcp_protogen.pipeline.reports.report import RunReport, render
 
 if TYPE_CHECKING:
-    from mcp_protogen.scaffold.start import Ask
+    from mcp_protogen.scaffold.start import AskUntilRead
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
@@ -29,7 +29,7 @@ _ESCAPED_FORMS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcha
 """How forms that programs read are written in ASCII."""
 
 
-def emit(report: Report, form: Format, *, quiet: bool = False) -> None:
+def emit(report: RunReport, form: Format, *, quiet: bool = False) -> None:
     """Show a report on stdout and, in text form, its problems on stderr."""
     if form is Format.TEXT:
         show_problems(report.problems)
@@ -165,7 +165,7 @@ def _interactive(stream: TextIO) -> bool:
 T = TypeVar("T")
 
 
-def asker() -> "Ask | None":
+def asker() -> "AskUntilRead | None":
     """Return what asks on a terminal; None where nobody can answer, or where that is recorded."""
     # A stream that was closed before the start is None.
     streams = (sys.stdin, sys.stdout, sys.stderr)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.core.losses import Loss
     from mcp_protogen.servers.call.connections import JSON, Abilities, Client
     from mcp_protogen.servers.call.questions import Questions
-    from mcp_protogen.servers.connect.failures import Failure
+    from mcp_protogen.servers.connect.failures import ConnectionFailure
     from mcp_protogen.servers.connect.server_target import ServerTarget
 
 
@@ -36,7 +36,7 @@ class ResultFormat(StrEnum):
     JSON = "json"
 
 
-class Outcome(NamedTuple):
+class ServerAnswer(NamedTuple):
     """What a server has answered; `show` shows it to people, and `lists` are remembered."""
 
     result: "JSON"
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
     failed: bool = False
 
 
-Work: TypeAlias = "Callable[[Client], Awaitable[Outcome]]"
+Work: TypeAlias = "Callable[[Client], Awaitable[ServerAnswer]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class ConversationOptions(ServerOptions):
 
         mended: list[Loss] = []
 
-        async def run() -> Outcome:
+        async def run() -> ServerAnswer:
             opener = replace(server, stderr=screen.show_standard_error).opener()
             async with connected(
                 opener,
@@ -145,7 +145,7 @@ class AskingOptions(ConversationOptions):
         )
 
 
-def _fail(failure: "Failure") -> NoReturn:
+def _fail(failure: "ConnectionFailure") -> NoReturn:
     show_problems([failure.problem])
     for line in failure.written:
         tell(f"  {one_line(line)}")

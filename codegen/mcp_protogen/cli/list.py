@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_protogen.cli.console import say
-from mcp_protogen.cli.conversation import ConversationOptions, Outcome
+from mcp_protogen.cli.conversation import ConversationOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName
 from mcp_protogen.servers.call.kinds import Kind
@@ -29,10 +29,10 @@ def list_server(
     """List the tools, prompts and resources of a server."""
     from mcp_protogen.cli.terminal import Terminal, page_width
 
-    async def work(client: "Client") -> Outcome:
+    async def work(client: "Client") -> ServerAnswer:
         from mcp_protogen.servers.call.listing import listing
 
         found = await listing(client, [kind] if kind else list(Kind))
-        return Outcome(found.as_json(), lambda: say(found.page(page_width())), found.lists)
+        return ServerAnswer(found.as_json(), lambda: say(found.page(page_width())), found.lists)
 
     options.converse(options.target(target), Terminal("list"), work)

@@ -8,7 +8,6 @@ from typing import Annotated, Final
 import typer
 
 from mcp_protogen.cli import completion
-from mcp_protogen.pipeline.config import Docstrings, Format
 from mcp_protogen.pipeline.reports.change import Reader, Severity
 from mcp_protogen.pipeline.reports.findings import FindingOptions
 
@@ -34,12 +33,10 @@ class LeastSeverity(StrEnum):
     INFO = "info"
 
 
-CONTENT: Final = "What is generated"
 COMPARED: Final = "Comparing, in place of writing"
-ALONE: Final = "Types and tables alone"
 FINDINGS: Final = "Findings"
 SERVER: Final = "Server"
-"""The headings of options in the help of a command; others are below "Options"."""
+"""Headings of options in the help of a command; others are below "Options"."""
 
 RevisionWords = Annotated[
     list[str] | None,
@@ -50,7 +47,6 @@ RevisionWords = Annotated[
         autocompletion=completion.revision,
     ),
 ]
-FormatOption = Annotated[Format | None, typer.Option("--format", help="Form of the report.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were edited by hand.")]
 NoCache = Annotated[
     bool,
@@ -68,49 +64,12 @@ Schema = Annotated[
         "--schema", metavar="FILE|URL", help="A published schema to use in place of the pin."
     ),
 ]
-Schemas = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--schema",
-        rich_help_panel=CONTENT,
-        metavar="[REVISION=]FILE|URL",
-        help="A published schema to use in place of the pin. Repeat it for others.",
-    ),
-]
-DocstringsOption = Annotated[
-    Docstrings | None,
-    typer.Option(
-        "--docstrings",
-        rich_help_panel=CONTENT,
-        help="Texts about types and members: none, ours, or those of the schemas that are given.",
-        show_default="ours",
-    ),
-]
-Patches = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--patches",
-        rich_help_panel=CONTENT,
-        metavar="[REVISION=]FILE|URL",
-        help="Corrections of your own, which are applied to schemas after ours. Repeat it for"
-        " others.",
-    ),
-]
 SchemaFolder = Annotated[
     Path | None,
     typer.Option(
         "--schema-folder",
         metavar="DIR",
         help="Folder of pins and snapshots, if not the installed one.",
-    ),
-]
-Templates = Annotated[
-    Path | None,
-    typer.Option(
-        "--templates",
-        rich_help_panel=CONTENT,
-        metavar="DIR",
-        help="Folder of templates that replace built-in ones.",
     ),
 ]
 

@@ -7,14 +7,14 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import emit, progress, say, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.pipeline.config import Format
-from mcp_protogen.pipeline.reports.report import Report, failure
+from mcp_protogen.pipeline.reports.report import RunReport, failure
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 T = TypeVar("T")
 
 
 def finish(
-    work: Callable[[], Report],
+    work: Callable[[], RunReport],
     command: str,
     form: Format | None = None,
     *,
@@ -72,6 +72,6 @@ def show(
     raise SystemExit(int(page.failed))
 
 
-def _end(report: Report, form: Format | None, *, quiet: bool = False) -> NoReturn:
+def _end(report: RunReport, form: Format | None, *, quiet: bool = False) -> NoReturn:
     emit(report, form or Format.TEXT, quiet=quiet)
     raise SystemExit(report.status.exit_code)

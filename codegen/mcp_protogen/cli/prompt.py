@@ -8,7 +8,7 @@ import typer
 
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say
-from mcp_protogen.cli.conversation import AskingOptions, Outcome
+from mcp_protogen.cli.conversation import AskingOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName, pairs
 from mcp_protogen.servers.call.kinds import Kind
@@ -45,14 +45,14 @@ def prompt(
     questions = options.questions(screen)
     given = dict(pairs("ARGUMENT", arguments, "="))
 
-    async def work(client: "Client") -> Outcome:
+    async def work(client: "Client") -> ServerAnswer:
         from mcp_protogen.servers.call.listing import checked_prompt, listing
 
         found = await listing(client, [Kind.PROMPTS])
         checked_prompt(found.lists[Kind.PROMPTS], name, given)
         result = (await client.get_prompt(name, given or None)).to_wire()
         show = partial(_show, result, name, options.save)
-        return Outcome(result, show, found.lists, failed=questions.lacks_answers)
+        return ServerAnswer(result, show, found.lists, failed=questions.lacks_answers)
 
     options.converse(server, screen, questions.tell_of_unused(work), questions.abilities())
 

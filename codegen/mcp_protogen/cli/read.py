@@ -9,7 +9,7 @@ import typer
 
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, say_bytes
-from mcp_protogen.cli.conversation import AskingOptions, Outcome
+from mcp_protogen.cli.conversation import AskingOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName
 
@@ -51,10 +51,10 @@ def read(
     questions = options.questions(screen)
     address = expanded(uri, arguments or ())
 
-    async def work(client: "Client") -> Outcome:
+    async def work(client: "Client") -> ServerAnswer:
         result = (await client.read_resource(address)).to_wire()
         show = partial(_show, result, address, options.save)
-        return Outcome(result, show, failed=questions.lacks_answers)
+        return ServerAnswer(result, show, failed=questions.lacks_answers)
 
     options.converse(server, screen, questions.tell_of_unused(work), questions.abilities())
 

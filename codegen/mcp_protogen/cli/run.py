@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from mcp_protogen.cli.outcome import attempt, finish
-from mcp_protogen.pipeline.config import Settings, load_settings
+from mcp_protogen.pipeline.settings import Settings, load_settings
 
 _SWITCHES = frozenset({"--check", "--force", "--no-cache"})
 

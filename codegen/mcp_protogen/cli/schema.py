@@ -7,20 +7,20 @@ import typer
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.options import SchemaFolder
 from mcp_protogen.cli.outcome import finish
-from mcp_protogen.cli.usage import Command, Group
+from mcp_protogen.cli.usage import CliCommand, CliGroup
 from mcp_protogen.pipeline.config import Format
-from mcp_protogen.pipeline.reports.report import Report
+from mcp_protogen.pipeline.reports.report import RunReport
 
 schema_app = typer.Typer(
     help="Pin and verify published schemas, and draft their facts.",
-    cls=Group,
+    cls=CliGroup,
     rich_markup_mode=None,
 )
 
 _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 
 
-@schema_app.command(cls=Command)
+@schema_app.command(cls=CliCommand)
 def add(
     source: Annotated[str, typer.Option("--from", metavar="FILE|URL", help="Published schema.")],
     revision: Annotated[
@@ -58,7 +58,7 @@ def add(
     from mcp_protogen.instep.schemas import pin
     from mcp_protogen.instep.update.adoption import Origin
 
-    def work() -> Report:
+    def work() -> RunReport:
         _refuse_both(revision, extension)
         origin = Origin(spec_path, commit, date, note, repository)
         return pin(revision, extension, source, origin, folder)
@@ -66,7 +66,7 @@ def add(
     finish(work, "schema add", form)
 
 
-@schema_app.command(cls=Command)
+@schema_app.command(cls=CliCommand)
 def verify(
     revision: Annotated[
         str | None,
@@ -86,7 +86,7 @@ def verify(
     from mcp_protogen.instep.update.adoption import verification
     from mcp_protogen.pipeline.sources.upstream import read_source, source_name
 
-    def work() -> Report:
+    def work() -> RunReport:
         if extension is not None:
             _refuse_both(revision, extension)
         given = (source_name(against), read_source(against)) if against else None
@@ -101,7 +101,7 @@ def _refuse_both(revision: str | None, extension: str | None) -> None:
         raise ProblemError(Problem("conflicting-options", message))
 
 
-@schema_app.command("draft-facts", cls=Command)
+@schema_app.command("draft-facts", cls=CliCommand)
 def draft_facts(
     revision: Annotated[
         str, typer.Argument(metavar="REV", help="A pinned revision, such as 2025-11-25.")

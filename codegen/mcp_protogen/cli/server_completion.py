@@ -13,7 +13,7 @@ from mcp_protogen.cli.server_options import AUTO, ServerOptions
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 
 if TYPE_CHECKING:
-    from mcp_protogen.servers.call.completing import Word
+    from mcp_protogen.servers.call.completing import CompletionWord
     from mcp_protogen.servers.connect.server_target import ServerTarget
 
 # Whoever completes a word wants no page of a browser opened.
@@ -115,7 +115,7 @@ def _given(ctx: typer.Context) -> list[str]:
     return [str(word) for word in ctx.params.get("arguments") or ()]
 
 
-def _pairs(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
+def _pairs(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
     """Return the `name=value` words that fit; no shell puts a space before the value."""
     found = _fitting(words, incomplete)
     if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
@@ -128,7 +128,7 @@ def _pairs(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
     return found
 
 
-def _fitting(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
+def _fitting(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.servers.call.completing import fitting
 
     return [(replaced_part(text), help) for text, help in fitting([*words], whole(incomplete))]

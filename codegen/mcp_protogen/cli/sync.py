@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Templates
+from mcp_protogen.cli.options import Force, NoCache, Quiet
 from mcp_protogen.cli.outcome import attempt, finish
-from mcp_protogen.pipeline.config import Settings, load_settings
-from mcp_protogen.pipeline.reports.report import Report
+from mcp_protogen.cli.setting_options import with_settings
+from mcp_protogen.pipeline.reports.report import RunReport
+from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
+@with_settings("templates", "format")
 def sync(
     folder: Annotated[
         Path,
@@ -18,6 +20,7 @@ def sync(
             metavar="DIR", help="A project, or the generated package in it.", show_default=False
         ),
     ] = Path("."),
+    *,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; say whether anything would change.")
     ] = False,
@@ -25,8 +28,7 @@ def sync(
         Path | None,
         typer.Option(metavar="DIR", help="The generated package, in place of the one that is set."),
     ] = None,
-    templates: Templates = None,
-    format: FormatOption = None,
+    flags: Settings,
     force: Force = False,
     no_cache: NoCache = False,
     quiet: Quiet = False,
@@ -42,12 +44,12 @@ def sync(
     from mcp_protogen.pipeline.sync import locate
     from mcp_protogen.pipeline.sync import sync as bring_in_step
 
-    package = out or attempt(lambda: locate(folder), "sync", format)
-    flags = Settings(templates=templates, format=format, out=out)
+    package = out or attempt(lambda: locate(folder), "sync", flags.format)
+    flags = flags._replace(out=out)
     start = (folder if out else package).resolve()
-    form = format or attempt(lambda: load_settings(start, only=("format",)), "sync").format
+    form = flags.format or attempt(lambda: load_settings(start, only=("format",)), "sync").format
 
-    def work() -> Report:
+    def work() -> RunReport:
         if check:
             return look(package, flags, folder)
         return bring_in_step(package, flags, folder, force=force, cached=not no_cache)

@@ -7,10 +7,10 @@ import typer
 
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.outcome import finish
-from mcp_protogen.cli.usage import Command, Group
+from mcp_protogen.cli.usage import CliCommand, CliGroup
 from mcp_protogen.pipeline.config import Format
 
-templates_app = typer.Typer(cls=Group, rich_markup_mode=None)
+templates_app = typer.Typer(cls=CliGroup, rich_markup_mode=None)
 
 _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 
@@ -24,7 +24,7 @@ def templates(context: typer.Context, form: _Form = Format.TEXT) -> None:
         finish(catalogue, "templates", form)
 
 
-@templates_app.command(cls=Command)
+@templates_app.command(cls=CliCommand)
 def export(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the copies.")],
     names: Annotated[

@@ -25,7 +25,7 @@ class HelpWanted(Exception):
     """Raised to show a help, which is its text, because nothing was asked for."""
 
 
-class Command(TyperCommand):
+class CliCommand(TyperCommand):
     """A command whose usage is written as in the README."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -42,7 +42,7 @@ class Command(TyperCommand):
         _write_parameters(self, ctx, formatter)
 
 
-class Group(TyperGroup):
+class CliGroup(TyperGroup):
     """Several commands, or the command itself that has others below it."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -147,7 +147,7 @@ def _problem(error: Any) -> Problem:
     message = text[:1].lower() + text[1:]
     command = error.ctx.command_path
     hint = f"{command} --help says more"
-    if not isinstance(error.ctx.command, Group):
+    if not isinstance(error.ctx.command, CliGroup):
         usage = " ".join(error.ctx.get_usage().split())
         hint = f"{usage[:1].lower()}{usage[1:]}; {hint}"
     return Problem("wrong-usage", message, command, hint=hint)

@@ -9,28 +9,30 @@ from mcp_protogen.instep.drafts.drafting import Draft
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, REVISION, Pin, extensions_folder, load_pins
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 
 
-def write(revision: str, folder: Path | None = None) -> Report:
+def write(revision: str, folder: Path | None = None) -> RunReport:
     """Write the draft of a revision into a schema folder, all files or none."""
-    return _report(drafting.write(revision, folder or schema_folder()), revision, Status.FINE)
+    return _report(drafting.write(revision, folder or schema_folder()), revision, RunStatus.FINE)
 
 
-def check(revision: str, folder: Path | None = None) -> Report:
+def check(revision: str, folder: Path | None = None) -> RunReport:
     """Return a report of whether everything is drafted and decided."""
     made = drafting.draft(revision, folder or schema_folder())
     problems = (*made.contradictions, *made.undecided)
-    report = _report(made, revision, Status.DIFFERS if made.changed or problems else Status.FINE)
+    report = _report(
+        made, revision, RunStatus.DIFFERS if made.changed or problems else RunStatus.FINE
+    )
     return report._replace(problems=problems)
 
 
-def _report(made: Draft, revision: str, status: Status) -> Report:
+def _report(made: Draft, revision: str, status: RunStatus) -> RunReport:
     left = len(made.undecided)
     said = f"{left} left to decide" if left else "nothing is left to decide"
     if made.contradictions:
         said += ", but see the warnings"
-    return Report(
+    return RunReport(
         "schema draft-facts",
         status,
         f"{revision}: {said}",
@@ -43,18 +45,20 @@ def _report(made: Draft, revision: str, status: Status) -> Report:
     )
 
 
-def catalogue() -> Report:
+def catalogue() -> RunReport:
     """Return every pinned revision with the publication it stands for."""
     pins = load_pins()
     rows = tuple(_row(revision, pin) for revision, pin in pins.items())
     lines = [f"{r['revision']:<12} {r['sha256'][:12]}  {r['published'] or '':<10}" for r in rows]
     heading = f"{'revision':<12} {'sha256':<12}  published"
-    return Report("revisions", Status.FINE, (heading, *map(str.rstrip, lines)), revisions=rows)
+    return RunReport(
+        "revisions", RunStatus.FINE, (heading, *map(str.rstrip, lines)), revisions=rows
+    )
 
 
 def pin(
     revision: str | None, extension: str | None, source: str, origin: Origin, folder: Path | None
-) -> Report:
+) -> RunReport:
     """Pin a revision, or an extension if one is named, to the published schema in `source`."""
     from mcp_protogen.pipeline.sources.upstream import read_source, source_name
 
@@ -67,11 +71,11 @@ def pin(
     row = {kind.noun: name, "sha256": published.sha256, "changed": list(published.changed)}
     summary = f"{name} is pinned to {published.sha256[:12]}"
     if extension is None:
-        return Report("schema add", Status.FINE, summary, revisions=(row,))
-    return Report("schema add", Status.FINE, summary, extensions=(row,))
+        return RunReport("schema add", RunStatus.FINE, summary, revisions=(row,))
+    return RunReport("schema add", RunStatus.FINE, summary, extensions=(row,))
 
 
-def extensions() -> Report:
+def extensions() -> RunReport:
     """Return every pinned extension: its identifier, and the revisions that it extends.
 
     One whose schema is not published has no digest, and nothing else of a publication.
@@ -85,7 +89,7 @@ def extensions() -> Report:
     ]
     heading = f"{'extension':<12} {'sha256':<12}  {'published':<10}  {'identifier':<34}  extends"
     said = (heading, *map(str.rstrip, lines)) if rows else ("no extension is pinned",)
-    return Report("extensions", Status.FINE, said, extensions=rows)
+    return RunReport("extensions", RunStatus.FINE, said, extensions=rows)
 
 
 def _extension_row(extension: PinnedExtension) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, Settings
+from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.inputs.own_templates import read_statement
@@ -19,12 +19,12 @@ from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, unlisted
 from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, lock_of, read_lock
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
-from mcp_protogen.pipeline.selection.selected_extensions import ExtensionRequest, with_extensions
+from mcp_protogen.pipeline.parts import DEFAULT
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
+from mcp_protogen.pipeline.selection.merged_settings import with_locked
+from mcp_protogen.pipeline.selection.selected_extensions import with_extensions
 from mcp_protogen.pipeline.selection.selected_revisions import (
-    docstrings_of,
     installed_runtime,
-    parts_of,
     pruned,
     refuse_going_back,
     refuse_unmakeable,
@@ -33,12 +33,13 @@ from mcp_protogen.pipeline.selection.selected_revisions import (
     select,
 )
 from mcp_protogen.pipeline.selection.selected_target import made_by, refuse_kept, target_of
+from mcp_protogen.pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from mcp_protogen.pipeline.output.plan import Plan
 
 
-class Task(NamedTuple):
+class PackageTask(NamedTuple):
     """One run, with everything it needs already read.
 
     `staying` is the lock without the revisions that are removed.
@@ -53,7 +54,7 @@ class Task(NamedTuple):
 class PackageState(NamedTuple):
     """The state of a package: the files in its folder, its inputs now, and what has changed."""
 
-    task: Task
+    task: PackageTask
     tree: Tree
     inputs: GenerationInputs
     causes: tuple[Cause, ...]
@@ -66,7 +67,9 @@ class PackageState(NamedTuple):
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
 
 
-def perform(mode: str, settings: Settings, *, force: bool = False, cached: bool = True) -> Report:
+def perform(
+    mode: str, settings: Settings, *, force: bool = False, cached: bool = True
+) -> RunReport:
     """Do what `mode` says: "generate", "check", "regenerate", "diff" or "dry-run"."""
     if mode in ("check", "regenerate"):
         return check(settings, regenerate=mode == "regenerate")
@@ -77,13 +80,13 @@ def perform(mode: str, settings: Settings, *, force: bool = False, cached: bool 
     return write(settings, force=force, cached=cached)
 
 
-def check(settings: Settings, *, regenerate: bool = False) -> Report:
+def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
     """Return a report of whether the package is up to date, and if not, why."""
     found = package_state(settings.as_listed(), regenerate=regenerate)
     out = found.task.out
     if found.causes:
         summary = f"{out} is not up to date: {counted(len(found.causes), 'cause')}"
-        return Report("check", Status.DIFFERS, summary, str(out), drift=found.causes)
+        return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
     # Other files in the folder are those of the user.
     ours = found.task.lock.files.keys() | {LOCK_NAME} if found.task.lock else set[str]()
     revisions, files = len(found.inputs.revisions), len(ours & found.tree.files.keys())
@@ -91,7 +94,7 @@ def check(settings: Settings, *, regenerate: bool = False) -> Report:
     summary = (
         f"{out} is up to date: {counted(revisions, 'revision')}, {counted(files, 'file')}, {how}"
     )
-    return Report("check", Status.FINE, summary, str(out))
+    return RunReport("check", RunStatus.FINE, summary, str(out))
 
 
 def package_state(settings: Settings, *, regenerate: bool = False) -> PackageState:
@@ -115,7 +118,7 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     return PackageState(task, tree, inputs, causes)
 
 
-def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Report:
+def write(settings: Settings, *, force: bool = False, cached: bool = True) -> RunReport:
     """Make a package and publish it; with `cached`, the user's cache may have it."""
     from mcp_protogen.pipeline.output.publish import publish
     from mcp_protogen.pipeline.output.workspace import exclusive
@@ -131,10 +134,10 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Re
         f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
     )
     problems = (*package.warnings, *outcome.warnings)
-    return Report("generate", Status.FINE, summary, str(task.out), problems=problems)
+    return RunReport("generate", RunStatus.FINE, summary, str(task.out), problems=problems)
 
 
-def dry_run(settings: Settings, *, force: bool = False) -> Report:
+def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
     """Generate a package, and report which files would be written and removed."""
     from mcp_protogen.pipeline.output.publish import preview
 
@@ -144,12 +147,16 @@ def dry_run(settings: Settings, *, force: bool = False) -> Report:
     files = tuple(FileChange(path, action) for path, action in _actions(plan, tree))
     problems = (*package.warnings, *plan.problems)
     if any(problem.level is Level.ERROR for problem in plan.problems):
-        return Report("dry-run", Status.FAILED, "", str(task.out), files=files, problems=problems)
+        return RunReport(
+            "dry-run", RunStatus.FAILED, "", str(task.out), files=files, problems=problems
+        )
     summary = f"{task.out}: {counted(len(files), 'file')} would change; nothing was written"
-    return Report("dry-run", Status.FINE, summary, str(task.out), files=files, problems=problems)
+    return RunReport(
+        "dry-run", RunStatus.FINE, summary, str(task.out), files=files, problems=problems
+    )
 
 
-def diff(settings: Settings) -> Report:
+def diff(settings: Settings) -> RunReport:
     """Generate a package, and compare it with the files that are there, line by line."""
     from mcp_protogen.pipeline.output.publish import preview
 
@@ -162,18 +169,44 @@ def diff(settings: Settings) -> Report:
         )
         for path, action in _actions(plan, tree)
     )
-    status = Status.DIFFERS if files else Status.FINE
+    status = RunStatus.DIFFERS if files else RunStatus.FINE
     summary = f"{task.out}: {counted(len(files), 'file')} would change"
-    return Report("diff", status, summary, str(task.out), files=files, problems=package.warnings)
+    return RunReport("diff", status, summary, str(task.out), files=files, problems=package.warnings)
 
 
-def prepare(settings: Settings) -> Task:
-    """Read the lock and the named schema, and choose the revisions."""
+def prepare(settings: Settings) -> PackageTask:
+    """Read the lock and the named files, and choose what is generated."""
     out = _out(settings)
     lock = read_lock(out)
+    settings = with_locked(settings, lock)
     target = target_of(settings, lock)
-    pins = load_pins()
-    requested = revision_names(settings.revisions or (), pins)
+    staying = _staying(settings, lock)
+    options = _of_revisions(settings, staying)._replace(
+        docstrings=settings.docstrings or Docstrings.OURS,
+        parts=DEFAULT if settings.parts is None else settings.parts,
+        runtime=installed_runtime(settings.runtime),
+        templates=_templates(settings.templates),
+        target=target,
+        distribution=made_by(target),
+        names=_given(settings.names),
+    )
+    kept = None if settings.has_only("extensions") else staying
+    options = with_extensions(options, settings.extensions, kept, _read)
+    if target is not None:
+        refuse_kept(options)
+    return PackageTask(out, lock, staying, options)
+
+
+def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
+    """Return the lock without the revisions that are removed."""
+    if settings.only == ():
+        message = "no revision is named that stays in the package"
+        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
+    return pruned(lock, settings.only, load_pins())
+
+
+def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
+    """Return the options that say which revisions are generated, and from what."""
     if settings.rules is not None and settings.schema is None and len(settings.schemas or ()) != 1:
         hint = "rules of pinned revisions are built in; name the schema with --schema"
         message = "--rules needs --schema: rules belong to your own schema"
@@ -181,28 +214,14 @@ def prepare(settings: Settings) -> Task:
     schema, rules = _given(settings.schema), _given(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)
-    if settings.only == ():
-        message = "no revision is named that stays in the package"
-        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
-    staying = pruned(lock, settings.only, pins)
-    options = select(requested, pins, staying, schema, _templates(settings), schemas)
+    pins = load_pins()
+    requested = revision_names(settings.revisions or (), pins)
+    options = select(requested, pins, staying, schema, schemas)
     refuse_unused(options, schemas, patches)
-    docstrings = docstrings_of(settings.docstrings, lock)
-    options = options._replace(docstrings=docstrings, patches=patches)
-    parts = parts_of(settings.parts, lock, only=settings.only_parts)
-    runtime = installed_runtime(settings.runtime, lock)
-    options = options._replace(parts=parts, runtime=runtime)
-    request = ExtensionRequest(settings.extensions, settings.only_extensions)
-    options = with_extensions(options, request, staying, _read)
     if rules is not None:
         of = options.schemas.keys() - schemas.keys() or options.schemas
         options = options._replace(rules=dict.fromkeys(of, rules))
-    options = options._replace(
-        target=target, distribution=made_by(target), names=_given(settings.names)
-    )
-    if target is not None:
-        refuse_kept(options)
-    return Task(out, lock, staying, options)
+    return options._replace(patches=patches)
 
 
 def _out(settings: Settings) -> Path:
@@ -212,14 +231,14 @@ def _out(settings: Settings) -> Path:
     return settings.out
 
 
-def _templates(settings: Settings) -> Path | None:
-    if settings.templates is None:
+def _templates(folder: Path | None) -> Path | None:
+    if folder is None:
         return None
-    if settings.templates.is_dir():
-        read_statement(settings.templates)  # raises for templates of another contract
-        return settings.templates
-    message = "there is no folder of templates here"
-    raise ProblemError(Problem("missing-templates", message, str(settings.templates)))
+    if not folder.is_dir():
+        message = "there is no folder of templates here"
+        raise ProblemError(Problem("missing-templates", message, str(folder)))
+    read_statement(folder)  # raises for templates of another contract
+    return folder
 
 
 def _given(source: str | None) -> GivenFile | None:
@@ -232,7 +251,7 @@ def _read(source: str) -> GivenFile:
     return given_file(source)
 
 
-def _refuse(task: Task, *, force: bool) -> None:
+def _refuse(task: PackageTask, *, force: bool) -> None:
     """Raise `ProblemError` for a package that this version or these revisions cannot replace."""
     if task.staying:
         inputs = read_inputs(task.options)
@@ -241,7 +260,7 @@ def _refuse(task: Task, *, force: bool) -> None:
         refuse_unmakeable(task.options, task.staying, inputs)
 
 
-def _generate(task: Task, *, force: bool = False) -> Package:
+def _generate(task: PackageTask, *, force: bool = False) -> Package:
     _refuse(task, force=force)
     from mcp_protogen.pipeline.generate import generate
 

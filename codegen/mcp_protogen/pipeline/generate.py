@@ -190,7 +190,7 @@ def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     renderer = _renderer(options)
-    yield from layout.revision_modules(work.ir, options.selection, renderer)
+    yield from layout.revision_modules(work.ir, work.extensions, options.selection, renderer)
     for one in work.extensions:
         yield from layout.extension_modules(one, options.selection, renderer)
     if work.extensions:

@@ -63,7 +63,7 @@ OF_REVISIONS: Final = frozenset(
 """Those that are in the revisions."""
 
 
-class ClientBase(NamedTuple):
+class ClientClass(NamedTuple):
     """A class of the runtime, with its module, and the part that brings it.
 
     Without a part, it comes with the extension.
@@ -74,13 +74,17 @@ class ClientBase(NamedTuple):
     name: str
 
 
-CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
-    "io.modelcontextprotocol/tasks": ClientBase("tasks", "client.tasks.calls", "TaskCalls"),
-    "io.modelcontextprotocol/ui": ClientBase(
+CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientClass]] = {
+    "io.modelcontextprotocol/tasks": ClientClass(
+        "tasks", "features.tasks.client.calls", "TaskCalls"
+    ),
+    "io.modelcontextprotocol/ui": ClientClass(
         "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
 """The base of the client of an extension, by identifier, if it is not that of all clients."""
+ITEMS_OF_EXTENSIONS: Final[Mapping[str, str]] = {"io.modelcontextprotocol/ui": "features.ui.items"}
+"""The module of the runtime that makes items of toolkits for an extension, by identifier."""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of the package's `__init__`, by the module of the runtime that they come from."""
@@ -131,7 +135,6 @@ CONTENTS: Final = (
                 "base",
                 "core_schema",
                 "members",
-                "tool_result",
                 "types",
                 "validation_errors",
             ),
@@ -147,12 +150,12 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "strays", "tasks"),
+                *("middleware", "models", "options", "pagination", "tasks"),
             ),
-            "messages": (),
+            "messages": ("envelope", "extended_table", "forgiving", "reading", "repairing"),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
-            "rules": ("handlers", "lifecycle", "server_negotiation", "task_forms", "task_methods"),
-            "translation": ("revision_view", "task_wires", "untranslated"),
+            "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
+            "translation": ("revision_view",),
             "transports": ("base",),
         },
         (
@@ -169,10 +172,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("form_fields", "oauth_scopes", "subscriptions"),
+            "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
-                *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
-                *("rounds", "sealed_state", "serve", "strategies", "task_serving"),
+                *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
+                *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
             ),
         },
         (
@@ -180,7 +183,8 @@ CONTENTS: Final = (
             ("core.http_request", ("HttpRequest", "Principal")),
             ("core.oauth_scopes", ("InsufficientScope",)),
             ("server.lifespan", ("LifespanError",)),
-            ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
+            ("server.answers", ("Accepted", "Answer", "Cancelled", "Declined", "Form")),
+            ("server.questions", ("form",)),
             ("server.serve", ("serve",)),
         ),
         ("server",),
@@ -193,9 +197,10 @@ CONTENTS: Final = (
                 *("targets", "tool_results"),
             ),
             "core": (
-                *("many_errors", "recent_names", "schema_patterns", "schema_validation"),
-                "subscriptions",
+                *("libraries", "many_errors", "recent_names", "schema_patterns"),
+                *("schema_validation", "subscriptions"),
             ),
+            "messages": ("mending",),
             "rules": ("client_negotiation",),
         },
         (
@@ -241,7 +246,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"http-server"}),
         {
-            "core": ("clocks", "quotas"),
+            "core": ("clocks", "libraries", "quotas"),
             "http": ("headers", "server", "sse"),
             "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
@@ -273,19 +278,23 @@ CONTENTS: Final = (
     Contents(
         frozenset({"toolkit"}),
         {
-            "core": ("many_errors", "schema_patterns", "schema_validation", "uri_encoding"),
+            "core": (
+                *("libraries", "many_errors", "schema_patterns", "schema_validation"),
+                "uri_templates",
+            ),
             "toolkit": (
-                *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
-                *("items", "links", "media", "middleware", "mounts", "offers"),
-                *("remote_mounts", "results", "revision_models", "scopes", "server"),
-                *("task_options", "threads", "uri_templates", "visibility"),
+                *("app", "catalogue", "completed_items", "completions", "decorators"),
+                *("dependencies", "docstrings", "failures", "functions", "items", "links"),
+                *("lookup", "media", "middleware", "mounting", "mounts", "offers", "results"),
+                *("revision_models", "scopes", "server", "switching", "task_options", "threads"),
+                *("uri_templates", "visibility"),
             ),
             **_MARKS,
         },
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
-            ("toolkit.dependencies", ("Depends",)),
-            ("toolkit.items", ("ResourceNotFound", "ToolError")),
+            ("toolkit.failures", ("ResourceNotFound", "ToolError")),
+            ("toolkit.functions", ("Depends",)),
             ("toolkit.media", ("Audio", "File", "Image")),
             ("toolkit.middleware", ("RateLimit", "ResultCache", "Timing")),
             ("toolkit.server", ("Toolkit",)),
@@ -303,10 +312,12 @@ CONTENTS: Final = (
                 *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
                 "task_carrying",
             ),
+            "rules": ("task_forms", "task_methods"),
         },
         modules=("bridge",),
     ),
-    Contents(frozenset({"bridge", "tasks"}), {"features.bridge": ("tasks",)}),
+    Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
+    Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
@@ -314,7 +325,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tool-client"}),
-        {"client": ("tool_client",), "core": ("uri_encoding", "uri_expansion")},
+        {"client": ("tool_client",), "core": ("uri_expansion", "uri_templates")},
         (
             ("client.tool_client", ("SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
@@ -323,7 +334,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"telemetry"}),
         {
-            "core": ("connection_errors", "http_request", "middleware", "strays"),
+            "core": ("connection_errors", "http_request", "libraries", "middleware"),
             "features": ("telemetry",),
         },
         (("features.telemetry", ("Telemetry",)),),
@@ -331,35 +342,46 @@ CONTENTS: Final = (
     Contents(
         frozenset({"tasks", _ROLES}),
         {
-            "rpc.tasks": (),
             "core": ("base64url", "clocks", "files"),
+            "features.tasks": (
+                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire", "options"),
+                *("outcome", "task", "timers", "turns", "watch", "wire_task"),
+            ),
+            "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
-            ("rpc.tasks.at_peer", ("TaskCancelled", "TaskState")),
-            ("rpc.tasks.options", ("TaskOptions",)),
+            ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
+            ("features.tasks.options", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
     ),
     Contents(
         frozenset({"tasks", "server"}),
-        {"server.tasks": ("requested",)},
-        (("server.tasks.requested", ("RequestedTask",)),),
+        {"features.tasks.server": ("requested",)},
+        (("features.tasks.server.requested", ("RequestedTask",)),),
     ),
-    Contents(frozenset({"tasks", "toolkit"}), {"server": ("tasks",)}),
+    Contents(
+        frozenset({"tasks", "toolkit"}),
+        {"features.tasks": ("server",)},
+        (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
+    ),
     Contents(
         frozenset({"tasks", "client"}),
-        {"client": ("tasks",)},
+        {"features.tasks": ("client",)},
         (
-            ("client.tasks.calls", ("TaskCalls",)),
-            ("client.tasks.handle", ("TaskHandle",)),
-            ("client.tasks.receiver", ("TaskReceiver",)),
+            ("features.tasks.client.calls", ("TaskCalls",)),
+            ("features.tasks.client.handle", ("TaskHandle",)),
+            ("features.tasks.client.receiver", ("TaskReceiver",)),
         ),
     ),
     Contents(
         frozenset({"skills", "server"}),
-        {"features.skills": ("entries", "folder", "frontmatter", "serving")},
+        {
+            "core": ("libraries",),
+            "features.skills": ("entries", "folder", "frontmatter", "serving"),
+        },
         (
             ("features.skills.folder", ("InvalidSkill", "SkillFolder")),
             ("features.skills.serving", ("ServesSkills",)),
@@ -449,18 +471,26 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"redis"}),
-        {"features.sharing": ("lease", "redis"), "storage": ("engine",)},
+        {
+            "core": ("libraries",),
+            "features.sharing": ("lease", "redis"),
+            "storage": ("engine",),
+        },
         (("features.sharing.redis.redis_engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
-        {"features.sharing": ("lease", "postgres"), "storage": ("engine",)},
+        {
+            "core": ("libraries",),
+            "features.sharing": ("lease", "postgres"),
+            "storage": ("engine",),
+        },
         (("features.sharing.postgres.postgres_engine", ("PostgresEngine",)),),
     ),
 )
 
 
-class Selection(NamedTuple):
+class PartSelection(NamedTuple):
     """The parts and extensions of one package, and whether it has several revisions.
 
     From these follows what it has.
@@ -499,14 +529,14 @@ class Selection(NamedTuple):
         return [one for one in CONTENTS if one.when <= has]
 
 
-def missing_names(selection: Selection) -> dict[str, str]:
+def missing_names(selection: PartSelection) -> dict[str, str]:
     """Return what brings each name that a package could have and one of `selection` has not."""
     here = _names(selection)
     brought: dict[str, list[str]] = {}
     # Some names need two parts, or a part and a role, which are asked for with a comma between.
     pairs = [_parts_for(one.when) for one in CONTENTS if len(one.when) > 1 and one.when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
-        for name in _names(Selection({*selection.parts, *parts}, selection.several)) - here:
+        for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - here:
             # What fewer parts bring is known by then.
             if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
@@ -522,7 +552,7 @@ def _parts_for(when: frozenset[str]) -> list[str]:
     return sorted({*parts, "stdio"} if when - parts else parts)
 
 
-def _names(selection: Selection) -> set[str]:
+def _names(selection: PartSelection) -> set[str]:
     exported = {name for _, names in selection.exports for name in names}
     exported |= {name for name, of in INSTANCES.items() if of in exported}
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))

@@ -13,7 +13,6 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.commands import PackageState, package_state, write
-from mcp_protogen.pipeline.config import Settings, load_settings
 from mcp_protogen.pipeline.inputs.named_extensions import named_extensions
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.drift import Cause, DriftKind
@@ -26,11 +25,12 @@ from mcp_protogen.pipeline.output.lock import (
 )
 from mcp_protogen.pipeline.package import PINNED, newer
 from mcp_protogen.pipeline.parts import ALL
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 from mcp_protogen.pipeline.selection.selected_revisions import pruned
+from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
-def check(out: Path, flags: Settings, start: Path) -> Report:
+def check(out: Path, flags: Settings, start: Path) -> RunReport:
     """Return a report of whether `sync` would change anything, and why.
 
     The user's own files do not matter.
@@ -45,7 +45,7 @@ def check(out: Path, flags: Settings, start: Path) -> Report:
     older = newer(lock.inputs.generator, found.inputs.generator)
     command = "mcp-gen sync --force" if edited or older else "mcp-gen sync"
     summary = f"{out}: {_versions(lock, found)}; {command} brings it in step"
-    return Report("sync", Status.DIFFERS, summary, str(out), drift=found.causes)
+    return RunReport("sync", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
 
 
 def sync(
@@ -55,7 +55,7 @@ def sync(
     *,
     force: bool = False,
     cached: bool = True,
-) -> Report:
+) -> RunReport:
     """Generate the package in `out` anew, and report what changed and why.
 
     `start` is the folder that the user named. If `flags` have the package, the settings there hold.
@@ -108,7 +108,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
         if inputs.rules and not settings.rules:  # these are not at hand
             continue
         if _is_here(inputs.source, inputs.published):
-            others = () if revision in pins else settings.listed or ()
+            others = () if revision in pins else settings.listed.get("revisions", ())
             yield settings._replace(revisions=(*others, revision), schema=inputs.source)
 
 
@@ -118,7 +118,7 @@ def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
         name: made.source
         for name, made in lock.inputs.extensions.items()
         if said.get(name) is None
-        and (name in said or ALL in said or not settings.only_extensions)
+        and (name in said or ALL in said or not settings.has_only("extensions"))
         and _is_here(made.source, made.published)
     }
     if not found:
@@ -188,10 +188,10 @@ def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
     )
 
 
-def _in_step(out: Path, state: PackageState) -> Report:
+def _in_step(out: Path, state: PackageState) -> RunReport:
     revisions = ", ".join(state.inputs.revisions)
     summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven}"
-    return Report("sync", Status.FINE, summary, str(out))
+    return RunReport("sync", RunStatus.FINE, summary, str(out))
 
 
 def _versions(lock: Lock, state: PackageState) -> str:

@@ -5,9 +5,8 @@ and tables alone, in the form of a target: plain Pydantic models, or another lib
 Targets are found by entry point, so that anybody can write one; see docs/targets.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, get_args
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, get_args
 
 if TYPE_CHECKING:
     from mcp_protogen.pipeline.ir import RevisionIR
@@ -28,18 +27,6 @@ LAYERS: Final[tuple[Layer, ...]] = ("models", "methods", "capabilities")
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 EXTRAS: Final[tuple[Extra, ...]] = get_args(Extra)
 QUOTES: Final[tuple[Quotes, ...]] = get_args(Quotes)
-
-FLAGS: Final[Mapping[Setting, str]] = MappingProxyType(
-    {
-        "base_class": "--base-class",
-        "extra": "--extra",
-        "inline_objects": "--inline-objects",
-        "quotes": "--quotes",
-        "root_models": "--root-models",
-        "types_only": "--types-only",
-    }
-)
-"""What each setting is called on the command line."""
 
 
 class TargetOptions(NamedTuple):
@@ -66,31 +53,7 @@ class TargetOptions(NamedTuple):
     @property
     def said(self) -> frozenset[Setting]:
         """The settings that have another value than their default."""
-        return frozenset(name for name in FLAGS if getattr(self, name))
-
-
-def recorded(options: TargetOptions) -> dict[str, Any]:
-    """Return options as a lock has them, without settings that have their defaults."""
-    form = {"target": options.target, "only": [*options.layers], "layout": options.layout}
-    return form | {FLAGS[name].strip("-"): getattr(options, name) for name in options.said}
-
-
-def unrecorded(said: Mapping[str, Any]) -> TargetOptions | None:
-    """Return the target among the options of a lock; None for our own package.
-
-    Raise `TypeError` or `KeyError` for what no lock of this version says.
-    """
-    if "target" not in said:
-        return None
-    settings = {name: value for name in FLAGS if (value := said.get(FLAGS[name].strip("-")))}
-    layers, layout = tuple(said["only"]), said["layout"]
-    texts = said["target"], settings.get("base_class", "")
-    known = {*LAYERS}.issuperset(layers) and layout in LAYOUTS
-    known &= settings.get("extra") in (None, *EXTRAS)
-    known &= settings.get("quotes") in (None, *QUOTES)
-    if not known or not all(isinstance(one, str) for one in texts):
-        raise TypeError(f"its target is {said!r:.200}")
-    return TargetOptions(said["target"], layers, layout, **settings)
+        return frozenset(name for name in get_args(Setting) if getattr(self, name))
 
 
 class TargetFile(NamedTuple):

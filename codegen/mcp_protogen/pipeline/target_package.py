@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from mcp_protogen.base.names import duplicates
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.renaming import with_own_names
 from mcp_protogen.pipeline.derive.revision import derive_revision
@@ -12,36 +12,42 @@ from mcp_protogen.pipeline.emit.layout import target_files
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.ir import RevisionIR
+from mcp_protogen.pipeline.options import BY_FIELD
 from mcp_protogen.pipeline.package import Package
-from mcp_protogen.pipeline.target import FLAGS, Setting, TargetOptions
+from mcp_protogen.pipeline.target import Setting, TargetOptions
 from mcp_protogen.pipeline.target_registry import made_by, target_named
 
 
 def target_package(options: GenerationOptions, target: TargetOptions) -> Package:
     """Return what a target makes of `options.revisions`; raise `ProblemError`."""
     chosen = target_named(target.target)
-    raise_errors(_not_understood(chosen.settings, target))
+    _refuse_unknown_settings(chosen.settings, target)
     loaded = [sources.load(one, options) for one in options.revisions]
     given = [source.as_published() for source in loaded] if target.types_only else loaded
     derived = [derive_revision(source, for_target=True) for source in given]
     # Targets of others may be older than this attribute.
     free = getattr(chosen, "file_names", False) is True
     irs = tuple(with_own_names(one.ir, options, file_names=free) for one in derived)
-    raise_errors(_shared_modules(irs))
+    _refuse_shared_modules(irs)
     files = target_files(made_by(chosen, irs, target), target.target)
     notices = chain.from_iterable(map(sources.inherited_notice, loaded))
     warnings = dict.fromkeys((*notices, *chain.from_iterable(one.warnings for one in derived)))
     return Package(files, read_inputs(options), tuple(warnings))
 
 
-def _not_understood(known: Collection[Setting], target: TargetOptions) -> Iterator[Problem]:
+@raising
+def _refuse_unknown_settings(
+    known: Collection[Setting], target: TargetOptions
+) -> Iterator[Problem]:
     for setting in sorted(target.said - {*known}):
-        message = f"target {target.target!r} does not know {FLAGS[setting]}"
-        hint = f"it knows {', '.join(FLAGS[one] for one in sorted(known)) or 'no such settings'}"
+        message = f"target {target.target!r} does not know {BY_FIELD[setting].spelled}"
+        names = ", ".join(BY_FIELD[one].spelled for one in sorted(known))
+        hint = f"it knows {names or 'no such settings'}"
         yield Problem("conflicting-options", message, hint=hint)
 
 
-def _shared_modules(irs: Iterable[RevisionIR]) -> Iterator[Problem]:
+@raising
+def _refuse_shared_modules(irs: Iterable[RevisionIR]) -> Iterator[Problem]:
     for name in duplicates(ir.module for ir in irs):
         message = f"two revisions would share the module {name}"
         yield Problem("name-collision", message, hint="name one of them differently with --names")

@@ -6,7 +6,7 @@ from pathlib import Path
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.printable import counted
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.emit.template_contract import NAMES, unknown
 from mcp_protogen.pipeline.inputs.own_templates import (
@@ -16,20 +16,20 @@ from mcp_protogen.pipeline.inputs.own_templates import (
     read_statement,
     written_statement,
 )
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 
 
-def catalogue() -> Report:
+def catalogue() -> RunReport:
     """Return every template that users may replace, and what it prints."""
     width = max(map(len, NAMES))
     heading = f"{'template':<{width}}  prints (contract {TEMPLATE_CONTRACT})"
     plain = {name: prints.replace("`", "") for name, prints in NAMES.items()}
     lines = (f"{name:<{width}}  {prints}" for name, prints in plain.items())
     rows = tuple({"template": name, "prints": prints} for name, prints in plain.items())
-    return Report("templates", Status.FINE, (heading, *lines), templates=rows)
+    return RunReport("templates", RunStatus.FINE, (heading, *lines), templates=rows)
 
 
-def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
+def export(names: Collection[str], out: Path, *, force: bool = False) -> RunReport:
     """Write built-in templates into a folder, all or none; without `names`, every template.
 
     A template there that was edited, or that was not exported, is replaced only with `force`. Raise
@@ -44,7 +44,7 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
     empty = not out.is_dir() or not any(out.iterdir())
     said = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
     wanted = {name: _built_in(name) for name in NAMES if name in names or not names}
-    raise_errors(_in_the_way(wanted, out, said.exported, force=force))
+    _refuse_obstacles(wanted, out, said.exported, force=force)
     digests = {**said.exported, **{name: sha256(wanted[name]) for name in wanted}}
     statement = written_statement(digests)
     changed = {
@@ -59,7 +59,7 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
     files = {out / name: content for name, content in changed.items()}
     write_files(files, out / STATEMENT, hint="name a folder in which you may write")
     summary = f"{out}: {counted(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
-    return Report("templates export", Status.FINE, summary, str(out), files=changes)
+    return RunReport("templates export", RunStatus.FINE, summary, str(out), files=changes)
 
 
 def _built_in(name: str) -> bytes:
@@ -70,10 +70,11 @@ def _there(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
 
-def _in_the_way(
+@raising
+def _refuse_obstacles(
     wanted: Mapping[str, bytes], out: Path, exported: Mapping[str, str], *, force: bool
 ) -> Iterator[Problem]:
-    """Yield a problem for each file that is not to be overwritten."""
+    """Raise `ProblemError` for each file that is not to be overwritten."""
     for name, content in wanted.items():
         path = out / name
         if path.is_symlink() or (path.exists() and not path.is_file()):

@@ -18,9 +18,9 @@ from logging import getLogger
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from .core.connection_errors import MissingClientCapability
+from .core.connection_errors import MissingClientCapability, Strays
 from .core.errors import (
     METHOD_NOT_FOUND,
     InvalidAnswer,
@@ -32,14 +32,12 @@ from .core.errors import (
     RemoteError,
     RequestId,
 )
-from .core.extensions import EXTENSIONS
+from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
-from .core.strays import Strays
+from .core.spec import EXTENSIONS, AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
-from .messages.forgiving import reinterpret
-from .messages.jsonrpc import Batch, Call, Malformed, Parsed
+from .messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
 from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
 from .rules.lifecycle import MAY_PASS, State
@@ -159,20 +157,23 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
     server may have many clients, so it keeps text, which is decoded at each access.
     """
 
-    __slots__ = ("client", "server")
+    __slots__ = ("client", "open_needs", "server")
 
     def __init__(self, objects: Mapping[Role, Mapping[str, Any]]) -> None:
         self.client: Mapping[str, Any] | bytes | None = objects.get("client")
         self.server: Mapping[str, Any] | bytes | None = objects.get("server")
+        self.open_needs: dict[AnyRequest, tuple[Requirement, ...]] = {}
+        """What of requests is looked at each time, as it is not declared."""
 
     def __setitem__(self, role: Role, declared: Mapping[str, Any] | bytes) -> None:
         setattr(self, role, declared)
+        self.open_needs.clear()
 
     def __getitem__(self, role: Role) -> Mapping[str, Any]:
         kept = self.client if role == "client" else self.server
         if kept is None:
             raise KeyError(role)
-        return from_json(kept) if isinstance(kept, bytes) else kept
+        return read_json(kept) if isinstance(kept, bytes) else kept
 
     def __iter__(self) -> Iterator[Role]:
         return (role for role in _ROLES if getattr(self, role) is not None)
@@ -279,23 +280,25 @@ class Connection:
         `meta` are members of its `_meta`, as JSON text, which are not translated; they count before
         those of the envelope.
         """
-        self._check(spec, params)
-        params = capabilities.without_ignored_task(spec, self.role, params, self.declared)
-        self.table.admit(spec.method, self.role)
-        id = next(self.ids)
-        own = self._meta(id, progress)
+        needs = self.declared.open_needs.get(spec)
+        if needs is None or not self._everything_passes:
+            self._check(spec, params)
+            self.table.admit(spec.method, self.role)
+            needs = capabilities.open_needs(spec, self.role, self.declared)
+            self.declared.open_needs[spec] = needs
+        if needs:
+            params = capabilities.admitted(spec.method, needs, self.role, params, self.declared)
+        id, own = next(self.ids), self.envelope
+        if progress:
+            token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
+            own = token if own is None else b"%b,%b" % (own, token)
         if meta is not None:
             own = meta if own is None else overlaid(own, meta)
+        pending = Pending(spec, patience, progress, now)
         data = self.table.serialise_request(spec, id, params, meta=own)
-        pending = self._asked[id] = Pending(spec, patience, progress, now)
+        self._asked[id] = pending
         self.latest_due = pending.due
         return id, data
-
-    def _meta(self, id: RequestId, progress: bool) -> bytes | None:
-        if not progress:
-            return self.envelope
-        token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
-        return token if self.envelope is None else b"%b,%b" % (self.envelope, token)
 
     def notify(
         self,
@@ -464,14 +467,21 @@ class Connection:
         """Return the event that a message comes to. Never raises."""
         if isinstance(message, Malformed):
             return self._fault(message.error)
-        outcome = self.table.interpret(message, self.peer, self._asked_with)
+        if isinstance(message, Response):
+            pending = None if message.id is None else self._asked.get(message.id)
+            try:
+                answer = self.table.read_answer(message, None if pending is None else pending.spec)
+            except InvalidAnswer as error:
+                return self._fault(error)
+            return self._answered(answer)
+        outcome = self.table.interpret(message, self.peer)
         if isinstance(outcome, Request):
             return self._requested(outcome)
-        if isinstance(outcome, (Result, Error)):
-            return self._answered(outcome)
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
-        if isinstance(outcome, InvalidParams) and isinstance(message, Call):
+        if isinstance(outcome, InvalidParams):
+            from .messages.forgiving import reinterpret
+
             again = reinterpret(self.table, message, outcome, self.peer)
             if isinstance(again, Request):
                 return self._requested(again)
@@ -479,10 +489,6 @@ class Connection:
                 return self._notified(again, now)
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
-
-    def _asked_with(self, id: RequestId) -> AnyRequest | None:
-        pending = self._asked.get(id)
-        return None if pending is None else pending.spec
 
     def _fault(self, error: RemoteError) -> Event:
         # If the kind cannot be seen, it is an answer: servers send little else, and clients answer

@@ -3,12 +3,10 @@
 import sys
 from asyncio import create_task
 from collections.abc import AsyncGenerator, Callable, Iterable
-from importlib import import_module
 from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from .client.base import ClientBase
-from .client.connect import Connecting, RevisionModule
-from .client.targets import Connector, Newest
+from .client.connect import Connecting, Connector, Newest, RevisionModule
 from .core.options import Options
 from .core.revision import Revision
 from .server.base import ServerBase
@@ -128,4 +126,6 @@ class ConnectInMemory(Connector[Newest]):
             async with connect(server, made, as_=as_, **settings) as one:
                 yield one
 
-        return (decorator or (plugin or import_module("pytest")).fixture)(connected)
+        from .core.libraries import library
+
+        return (decorator or (plugin or library("pytest", "fixture")).fixture)(connected)

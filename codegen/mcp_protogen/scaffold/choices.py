@@ -44,7 +44,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class ProjectChoices:
     """The choices for one project.
 
     `revision` is the one its code is written in; `revisions` are all that it speaks, sorted.

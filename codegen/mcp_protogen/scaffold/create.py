@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.output.lock import lock_file, lock_of
 from mcp_protogen.pipeline.output.workspace import exclusive, repair
 from mcp_protogen.pipeline.package_cache import making
-from mcp_protogen.scaffold.choices import Choices
+from mcp_protogen.scaffold.choices import ProjectChoices
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 
 
@@ -24,7 +24,7 @@ class Created:
     warnings: tuple[Problem, ...] = ()
 
 
-def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
+def create(choices: ProjectChoices, folder: Path, *, cached: bool = True) -> Created:
     """Make the project in `folder`; raise `ProblemError` unless that is new or empty."""
     pinned: Mapping[str, GivenFile | None] = dict.fromkeys(choices.extensions)
     options = GenerationOptions(choices.revisions, parts=choices.parts, extensions=pinned)

@@ -12,7 +12,7 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import (
-    Choices,
+    ProjectChoices,
     ProjectEngine,
     ProjectKind,
     ProjectTransport,
@@ -97,12 +97,12 @@ _ENGINES: Mapping[ProjectEngine, Mapping[str, str]] = {
 }
 
 
-def protocol_folder(choices: Choices) -> str:
+def protocol_folder(choices: ProjectChoices) -> str:
     """Return the folder of the generated package, relative to the project."""
     return PROTOCOL.format(package=choices.name.package)
 
 
-def project_files(choices: Choices) -> dict[str, bytes]:
+def project_files(choices: ProjectChoices) -> dict[str, bytes]:
     """Return the files of a project by relative path, without those of its generated package."""
     context, template = _context(choices), _environment().get_template
     return {
@@ -128,14 +128,14 @@ def _environment() -> "Environment":
     )
 
 
-def _wanted(choices: Choices) -> Iterator[_File]:
+def _wanted(choices: ProjectChoices) -> Iterator[_File]:
     for file in _FILES:
         wanted = choices.kind in file.kinds and choices.transport in file.transports
         if wanted and (choices.shared is not None or not file.shared):
             yield file
 
 
-def _context(choices: Choices) -> Mapping[str, Any]:
+def _context(choices: ProjectChoices) -> Mapping[str, Any]:
     mixins = dict(server_mixins(choices.extensions, choices.revision))
     known = features(choices.revision)
     return {

@@ -6,7 +6,7 @@ version.
 
 from collections.abc import Iterator
 
-from mcp_protogen.scaffold.choices import Choices, ProjectEngine, ProjectKind
+from mcp_protogen.scaffold.choices import ProjectChoices, ProjectEngine, ProjectKind
 
 PYDANTIC = "pydantic>=2.12,<3"
 HTTPX = "httpx2>=2.16,<3"
@@ -19,12 +19,12 @@ ENGINES = {
 _TZDATA = "tzdata"
 
 
-def dependencies(choices: Choices) -> tuple[str, ...]:
+def dependencies(choices: ProjectChoices) -> tuple[str, ...]:
     """Return what the project needs to run."""
     return tuple(sorted(_dependencies(choices)))
 
 
-def development(choices: Choices) -> tuple[str, ...]:
+def development(choices: ProjectChoices) -> tuple[str, ...]:
     """Return what it needs in addition to be tested and checked.
 
     The generator is not among these: an installer looks for everything that a project names, even
@@ -33,7 +33,7 @@ def development(choices: Choices) -> tuple[str, ...]:
     return tuple(sorted(_development(choices)))
 
 
-def _dependencies(choices: Choices) -> Iterator[str]:
+def _dependencies(choices: ProjectChoices) -> Iterator[str]:
     yield PYDANTIC
     if choices.kind is ProjectKind.SERVER:
         yield _TZDATA
@@ -43,7 +43,7 @@ def _dependencies(choices: Choices) -> Iterator[str]:
         yield ENGINES[choices.shared]
 
 
-def _development(choices: Choices) -> Iterator[str]:
+def _development(choices: ProjectChoices) -> Iterator[str]:
     yield from ("pyright>=1.1.400", "pytest>=8.4", "pytest-asyncio>=1.2", "ruff>=0.14")
     if choices.transport.http:
         # Its tests are the other side of its HTTP: a client for a server, a server for a client.

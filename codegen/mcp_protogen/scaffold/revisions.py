@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.inputs import facts
-from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.pipeline.inputs.pins import load_pins, pinned_structure
 from mcp_protogen.scaffold.choices import ALL
 
 
@@ -50,7 +49,7 @@ def features(revision: str) -> dict[str, bool]:
 
     This is read off the pinned schema, so that a further revision needs no change here.
     """
-    schema: dict[str, Any] = parse_json(read_snapshot(revision), revision)
+    schema = pinned_structure(revision)
     types: dict[str, Any] = schema.get("$defs") or schema["definitions"]
     return {
         "structured": "structuredContent" in types["CallToolResult"]["properties"],

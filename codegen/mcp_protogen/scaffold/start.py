@@ -8,8 +8,13 @@ from shlex import quote
 from typing import Protocol, TypeVar
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
-from mcp_protogen.scaffold.choices import Choices, ProjectEngine, ProjectKind, ProjectTransport
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
+from mcp_protogen.scaffold.choices import (
+    ProjectChoices,
+    ProjectEngine,
+    ProjectKind,
+    ProjectTransport,
+)
 from mcp_protogen.scaffold.create import create, refuse_occupied
 from mcp_protogen.scaffold.extensions import project_extensions
 from mcp_protogen.scaffold.project_name import ProjectName, project_name
@@ -34,13 +39,13 @@ class NewOptions:
     cached: bool = True
 
 
-class Ask(Protocol):
+class AskUntilRead(Protocol):
     """Return what `read` makes of the answer to a question; ask again if that raises a problem."""
 
     def __call__(self, question: str, default: str, read: Callable[[str], T], /) -> T: ...
 
 
-def start(options: NewOptions, ask: Ask | None = None) -> Report:
+def start(options: NewOptions, ask: AskUntilRead | None = None) -> RunReport:
     """Start a project, and return what was made.
 
     `ask` is for what the options do not say; without it, that has its default. Raise
@@ -53,9 +58,9 @@ def start(options: NewOptions, ask: Ask | None = None) -> Report:
     refuse_occupied(folder)
     choices = _choices(name, options, ask)
     created = create(choices, folder, cached=options.cached)
-    return Report(
+    return RunReport(
         "new",
-        Status.FINE,
+        RunStatus.FINE,
         _summary(choices, folder),
         str(folder),
         files=tuple(FileChange(path, Action.CREATE) for path in created.files),
@@ -75,7 +80,7 @@ def _sharing(options: NewOptions) -> NewOptions:
     return replace(options, kind=kind, transport=transport)
 
 
-def _choices(name: ProjectName, options: NewOptions, ask: Ask | None) -> Choices:
+def _choices(name: ProjectName, options: NewOptions, ask: AskUntilRead | None) -> ProjectChoices:
     """Return the choices that options say, answers give if somebody can, or defaults make."""
     kind = options.kind or _one_of("kind", ProjectKind.SERVER, ask)
     transport = options.transport or _one_of("transport", ProjectTransport.STDIO, ask)
@@ -88,10 +93,10 @@ def _choices(name: ProjectName, options: NewOptions, ask: Ask | None) -> Choices
     else:
         written, every = project_revisions(options.revisions or default_revisions())
     extensions = project_extensions(options.extensions, every)
-    return Choices(name, kind, transport, written, every, options.shared, extensions)
+    return ProjectChoices(name, kind, transport, written, every, options.shared, extensions)
 
 
-def _one_of(question: str, default: Chosen, ask: Ask | None) -> Chosen:
+def _one_of(question: str, default: Chosen, ask: AskUntilRead | None) -> Chosen:
     names = ", ".join(type(default))
 
     def read(answer: str) -> Chosen:
@@ -104,7 +109,7 @@ def _one_of(question: str, default: Chosen, ask: Ask | None) -> Chosen:
     return default if ask is None else ask(f"{question} ({names})", default, read)
 
 
-def _summary(choices: Choices, folder: Path) -> str:
+def _summary(choices: ProjectChoices, folder: Path) -> str:
     others = ", ".join(name for name in choices.revisions if name != choices.revision)
     speaks = f" that also speaks {others}" if others else ""
     made = f"{folder}: a {choices.kind} written in {choices.revision}{speaks}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mcp_protogen.base.names import ClassName, class_name
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR, UnionIR
 
 
@@ -26,7 +26,7 @@ def with_result_unions(ir: RevisionIR) -> RevisionIR:
     another type has the name.
     """
     unions = {str(one.name): one for one in _unions(ir)}
-    raise_errors(_collisions(ir, unions))
+    _refuse_collisions(ir, unions)
     return replace(ir, types=(*ir.types, *unions.values()))
 
 
@@ -39,7 +39,8 @@ def _unions(ir: RevisionIR) -> Iterator[UnionIR]:
             yield UnionIR(name, arms, tag=None, open=False, origin="", doc=doc, deprecated=False)
 
 
-def _collisions(ir: RevisionIR, unions: dict[str, UnionIR]) -> Iterator[Problem]:
+@raising
+def _refuse_collisions(ir: RevisionIR, unions: dict[str, UnionIR]) -> Iterator[Problem]:
     for type_ in ir.types:
         if type_.name in unions:
             message = f"the union of results {type_.name} would be called like another type"

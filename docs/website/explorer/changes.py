@@ -8,7 +8,7 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import ComparedRevision
-from mcp_protogen.pipeline.reports.change import PROTOCOL, Change, Severity
+from mcp_protogen.pipeline.reports.change import PROTOCOL, ReportedChange, Severity
 
 from website.explorer.subjects import Extension, Revision
 
@@ -45,7 +45,7 @@ def _comparison(before: ComparedRevision, after: ComparedRevision) -> Json:
     }
 
 
-def _change(change: Change) -> Json:
+def _change(change: ReportedChange) -> Json:
     said: Json = {
         "code": change.code,
         "category": change.category,

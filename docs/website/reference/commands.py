@@ -1,26 +1,14 @@
 """The pages of commands, of the codes that they print, and of settings."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from mcp_protogen.cli.explanations import explanations
-from mcp_protogen.pipeline.config import setting_names
+from mcp_protogen.pipeline.options import BY_KEY, Option
 
 from website.markdown import cell, code, table
 from website.reference.declared import Command, Parameter
 from website.reference.declared import commands as declared
-
-_OPTIONS: Final = {
-    "extensions": "--extension",
-    "revisions": "--revision",
-    "schemas": "--schema",
-}
-"""The options of settings that have another name."""
-_WITHOUT_OPTION: Final = {
-    "clients": "A table for each typed client, by its name; `server` and `out` are required.",
-    "own": "Patterns of files in the output folder that are yours; `--check` does not report them.",
-}
 
 
 def commands() -> str:
@@ -48,9 +36,7 @@ def codes() -> str:
 
 def settings() -> str:
     """Return the page of the settings in `pyproject.toml`."""
-    generate = next(one for one in declared() if one.name == "mcp-gen generate")
-    helps = {name: one.help for one in generate.parameters for name in one.names}
-    rows = (_setting(one, helps) for one in setting_names())
+    rows = (_setting(name, one) for name, one in sorted(BY_KEY.items()))
     lines = [
         "# Reference: settings\n",
         "The settings in `[tool.mcp-gen]` of the nearest `pyproject.toml`. Options of the command"
@@ -60,11 +46,8 @@ def settings() -> str:
     return "\n".join(lines)
 
 
-def _setting(name: str, helps: Mapping[str, str]) -> Sequence[str]:
-    if said := _WITHOUT_OPTION.get(name):
-        return f"`{name}`", "", said
-    option = _OPTIONS.get(name, f"--{name}")
-    return f"`{name}`", code(option), _said(cell(helps[option]))
+def _setting(name: str, one: Option) -> Sequence[str]:
+    return f"`{name}`", code(one.spelled) if one.flag else "", _said(cell(one.help))
 
 
 def _command(one: Command) -> list[str]:

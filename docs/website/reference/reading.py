@@ -19,7 +19,7 @@ from griffe import (
     Object,
     visit,
 )
-from mcp_protogen.pipeline.parts import INSTANCES, PARTS, Selection, missing_names
+from mcp_protogen.pipeline.parts import INSTANCES, PARTS, PartSelection, missing_names
 
 from website.places import ROOT
 
@@ -28,7 +28,7 @@ REVISIONS: Final = tuple(
     folder.name for folder in sorted((ROOT / "generated" / PACKAGE).glob("v[0-9]*"))
 )
 """The packages of revisions, the oldest first."""
-EVERYTHING: Final = Selection(tuple(PARTS), True, ("apps", "skills", "tasks"))
+EVERYTHING: Final = PartSelection(tuple(PARTS), True, ("apps", "skills", "tasks"))
 
 _FOLDERS: Final = {PACKAGE: ROOT / "generated", "mcp_protogen": ROOT / "codegen"}
 _GENERATED: Final = {
@@ -48,6 +48,7 @@ def places() -> dict[str, str]:
         name: f"mcp_protogen.runtime.{module}.{name}"
         for module, names in EVERYTHING.exports
         for name in names
+        if not name.startswith("__")
     }
     found |= {name: found[of] for name, of in INSTANCES.items()}
     found |= {name: f"{PACKAGE}.{place}" for name, place in _GENERATED.items()}
@@ -63,7 +64,7 @@ def is_of_revisions(name: str) -> bool:
 @cache
 def brought_by() -> dict[str, str]:
     """Return what brings each public name that not every package has."""
-    return missing_names(Selection(()))
+    return missing_names(PartSelection(()))
 
 
 def object_of(name: str) -> Object:

@@ -5,8 +5,8 @@ from textwrap import dedent
 from typing import Any
 
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from mcp_protogen.instep.audit.target import Target, find
-from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.instep.audit.target import AuditTarget, find
+from mcp_protogen.pipeline.reports.change import ReportedChange
 
 from support.peers.places import python_with as python_with
 
@@ -19,7 +19,7 @@ PYDANTIC = """
 """What targets of Pydantic models start with."""
 
 
-def target(folder: Path, source: str, name: str = "sdk") -> Target:
+def target(folder: Path, source: str, name: str = "sdk") -> AuditTarget:
     """A folder with one module as a target."""
     folder.mkdir(exist_ok=True, parents=True)
     (folder / f"{name}.py").write_text(dedent(source), encoding="utf-8")
@@ -32,7 +32,7 @@ def audited(folder: Path, source: str, *, vectors: bool = False, **options: Any)
     return audit(target(folder, source), REVISION, chosen)
 
 
-def findings(found: Audit) -> dict[tuple[str, str], Change]:
+def findings(found: Audit) -> dict[tuple[str, str], ReportedChange]:
     """The findings by code and item."""
     return {(change.code, change.item): change for change in found.comparison.changes}
 

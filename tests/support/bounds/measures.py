@@ -12,11 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from mcp_protogen.base.names import duplicates
 from mcp_protogen.base.resources import runtime_files, runtime_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.layout import fixed_files
 from mcp_protogen.pipeline.generate import generate
-from mcp_protogen.pipeline.parts import DEFAULT, PARTS, Selection
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 
 from support.bounds.house import CODE, OURS, RUNTIME, imported, modules_in, named, trees
 from support.folders import ROOT, environment
@@ -35,7 +36,7 @@ class Measured(NamedTuple):
 
 def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
     """Return the KB of the runtime in a package with some parts, the last one as a whole."""
-    selection = Selection(tuple(parts), several=several)
+    selection = PartSelection(tuple(parts), several=several)
     files = fixed_files(runtime_folder(), runtime_files(), selection)
     carried = (file for file in files if file.origin == "runtime")
     size = sum(len(file.content) for file in carried if Path(file.path).name not in TERMS)
@@ -114,6 +115,14 @@ def longest_function() -> Measured:
     )
 
 
+def count_names_twice() -> Measured:
+    """Return how many names of public classes are those of several classes."""
+    found = (node for tree in trees().values() for node in ast.walk(tree))
+    classes = (node.name for node in found if isinstance(node, ast.ClassDef))
+    twice = duplicates(name for name in classes if not name.startswith("_"))
+    return Measured(len(twice), ", ".join(twice))
+
+
 _GREETER: Final = ("greeter-modules", "greeter-lines", "walk-calls", "walk-modules", "walk-returns")
 MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
     "runtime-none": partial(runtime_size, ()),
@@ -127,4 +136,5 @@ MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
     "longest-module": longest_module,
     "longest-class": longest_class,
     "longest-function": longest_function,
+    "class-names-twice": count_names_twice,
 }

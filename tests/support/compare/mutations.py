@@ -18,7 +18,7 @@ from mcp_protogen.instep.compare.revisions import ComparedRevision, as_given, co
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
-from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.pipeline.reports.change import ReportedChange
 
 Json = dict[str, Any]
 
@@ -285,16 +285,16 @@ class Mutable:
         """The facts of the revision, as its files have them."""
         return self._source.facts.document
 
-    def changes_of_facts(self, mutation: Mutation) -> tuple[Change, ...] | str:
+    def changes_of_facts(self, mutation: Mutation) -> tuple[ReportedChange, ...] | str:
         """Return the same for a mutation of the facts."""
         facts = replace(self._source.facts, document=mutation.within(self.facts))
         return self._reported(lambda: self._side(self.schema, replace(self._source, facts=facts)))
 
-    def changes(self, mutation: Mutation) -> tuple[Change, ...] | str:
+    def changes(self, mutation: Mutation) -> tuple[ReportedChange, ...] | str:
         """Return what a comparison says of a mutation, or why it is refused."""
         return self._reported(lambda: self._side(snapshot_of(mutation.within(self.schema))))
 
-    def _reported(self, make: Callable[[], ComparedRevision]) -> tuple[Change, ...] | str:
+    def _reported(self, make: Callable[[], ComparedRevision]) -> tuple[ReportedChange, ...] | str:
         try:
             after = make()
         except ProblemError as error:

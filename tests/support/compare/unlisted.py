@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import compared_pin
-from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.pipeline.reports.change import ReportedChange
 
 from support.folders import TESTS
 from support.revisions import NEIGHBOURS
@@ -58,13 +58,13 @@ def written(before: str, after: str) -> str:
     return "".join(map(_line, filter(_is_unlisted, changes)))
 
 
-def _is_unlisted(change: Change) -> bool:
+def _is_unlisted(change: ReportedChange) -> bool:
     # Of gates the list has the names alone, and the keys of `_meta` in place of the member.
     by_itself = change.code.startswith("gate-") or ".params._meta" in change.item
     return change.code in UNLISTED or by_itself
 
 
-def _line(change: Change) -> str:
+def _line(change: ReportedChange) -> str:
     levels = " ".join(f"{reader}={level}" for reader, level in change.severity.items())
     texts = f"{change.before} -> {change.after}"
     return f"{change.code} | {change.item} | {texts} | {change.pointer} | {levels}\n"

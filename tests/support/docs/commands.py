@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import typer.main
 from mcp_protogen.cli.app import app
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import ProjectChoices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
 
@@ -17,9 +17,9 @@ from support.folders import ROOT
 # What everybody has, or the page says how to get; nothing is known of their options here.
 OTHERS: Final = frozenset(
     {
-        *("cd", "echo", "export", "git", "kill", "source", "systemctl"),
+        *("cd", "cp", "echo", "export", "git", "kill", "mkdir", "source", "systemctl"),
         *("node", "npm", "pip", "pipx", "pnpm", "pytest", "uv", "uvicorn", "uvx"),
-        *("claude", "codex", "docker", "gh", "sha256sum"),
+        *("claude", "codex", "docker", "gh", "nuitka", "pyinstaller", "sha256sum"),
     }
 )
 _PROMPT: Final = re.compile(r"^\$ ")
@@ -123,7 +123,7 @@ def _root() -> Any:
 @cache
 def _targets() -> set[str]:
     """What `make` can be told here, and in new projects."""
-    made = Choices(
+    made = ProjectChoices(
         project_name("x"), ProjectKind.SERVER, ProjectTransport.BOTH, "2025-11-25", ("2025-11-25",)
     )
     texts = ((ROOT / "Makefile").read_text("utf-8"), project_files(made)["Makefile"].decode())

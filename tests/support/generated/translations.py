@@ -7,11 +7,12 @@ from itertools import permutations
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from mcp_protogen.runtime.core.revision import load_generated
 from mcp_protogen.runtime.translation.translator import Translator
 from mcp_protogen.runtime.translation.translator import translator as between
 
 from support.generated import oracle
-from support.generated.golden_package import REVISIONS
+from support.generated.golden_package import PACKAGE, REVISIONS
 from support.generated.json_values import is_array, is_object
 
 Json = dict[str, Any]
@@ -21,7 +22,7 @@ PAIRS = tuple(permutations(REVISIONS, 2))
 
 def translator(source: str, target: str) -> Translator:
     """The translator of the package between two revisions."""
-    return between("mcp_revisions", source, target)
+    return between(load_generated(PACKAGE.name), source, target)
 
 
 @cache

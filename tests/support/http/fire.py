@@ -273,7 +273,7 @@ def leftovers(app: Any) -> dict[str, int]:
     state = app._running.state
     open = sum(session.under_way for session in state.sessions)
     counts = {"streams": len(state.keep_alive), "requests": state.working, "under way": open}
-    counts["tasks"] = len(state.tasks._running)
+    counts["tasks"] = len(state.tasks.running)
     return {name: count for name, count in counts.items() if count}
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_protogen.servers.connect.traffic import Message
+from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect.revision_facts import STDIO
 from mcp_protogen.servers.inspect.rules import judged
 from mcp_protogen.servers.inspect.transcript import Exchange, Session
@@ -18,10 +18,10 @@ USUAL: Final[Mapping[str, Any]] = {"tools": {}, "prompts": {}, "resources": {}}
 Json = dict[str, Any]
 
 
-def message(sender: str, value: Any) -> Message:
+def message(sender: str, value: Any) -> PassedMessage:
     """A message of one side; bytes are what they are."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return Message(0.5, "client" if sender == "client" else "server", data)
+    return PassedMessage(0.5, "client" if sender == "client" else "server", data)
 
 
 def request(method: str, params: Json | None = None, id: Any = ID) -> Json:

@@ -8,12 +8,12 @@ from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.reports.change import (
     PROTOCOL,
     Category,
-    Change,
     Comparison,
     Matrix,
     MatrixCell,
     MatrixRow,
     Reader,
+    ReportedChange,
     Severity,
 )
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
@@ -33,7 +33,7 @@ def everybody(severity: Severity) -> dict[Reader, Severity]:
     return dict.fromkeys(PROTOCOL, severity)
 
 
-REMOVED = Change(
+REMOVED = ReportedChange(
     code="method-removed",
     category=Category.METHOD,
     item="ping",
@@ -42,7 +42,7 @@ REMOVED = Change(
     pointer="/$defs/PingRequest",
     why="Whoever still sends it is refused.",
 )
-REQUIRED = Change(
+REQUIRED = ReportedChange(
     code="field-required",
     category=Category.FIELD,
     item="CallToolRequest.params.name",
@@ -53,7 +53,7 @@ REQUIRED = Change(
     after="required",
     why="A message without it is refused.",
 )
-RETYPED = Change(
+RETYPED = ReportedChange(
     code="field-type",
     category=Category.FIELD,
     item="CallToolResult.content",
@@ -64,7 +64,7 @@ RETYPED = Change(
     after="[AudioContent|EmbeddedResource|ImageContent|ResourceLink|TextContent]",
     why="Readers meet kinds of content that they do not know.",
 )
-NEW = Change(
+NEW = ReportedChange(
     code="type-added",
     category=Category.TYPE,
     item="AudioContent",
@@ -118,7 +118,9 @@ HARM = (
 
 def hostile() -> tuple[Comparison, Matrix]:
     """Every text of it tries to be more than text."""
-    change = Change("x-y", Category.FIELD, HARM, HARM, everybody(WARNING), HARM, HARM, HARM, HARM)
+    change = ReportedChange(
+        "x-y", Category.FIELD, HARM, HARM, everybody(WARNING), HARM, HARM, HARM, HARM
+    )
     change = replace(change, feature=HARM)
     note = Problem("x-y", HARM, HARM, HARM, HARM, Level.WARNING)
     row = MatrixRow(Category.TYPE, HARM, (there(HARM), ABSENT, there(HARM)))
@@ -133,7 +135,7 @@ def large() -> tuple[Comparison, Matrix]:
     return Comparison(*revisions[-2:], changes), Matrix(revisions, tuple(_rows()))
 
 
-def _changes() -> Iterator[Change]:
+def _changes() -> Iterator[ReportedChange]:
     judgements = (
         ("method-removed", judged(BREAKING, BREAKING, BREAKING, WARNING)),
         ("field-type", judged(WARNING, INFO, BREAKING, WARNING)),
@@ -149,7 +151,9 @@ def _changes() -> Iterator[Change]:
         )
         pointer = f"/$defs/SubscriptionsAcknowledgedNotification{number}/properties/params"
         why = "A peer of the newer revision refuses a message without it."
-        yield Change(code, category, item, "type changed", severity, pointer, before, after, why)
+        yield ReportedChange(
+            code, category, item, "type changed", severity, pointer, before, after, why
+        )
 
 
 def _rows() -> Iterator[MatrixRow]:

@@ -22,7 +22,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from mcp_protogen.scaffold.choices import (
-    Choices,
+    ProjectChoices,
     ProjectEngine,
     ProjectKind,
     ProjectTransport,
@@ -51,7 +51,7 @@ class Project:
     """A project that can be run."""
 
     folder: Path
-    choices: Choices
+    choices: ProjectChoices
 
     @property
     def python(self) -> Path:
@@ -70,13 +70,13 @@ def choices(
     revisions: Sequence[str] = ERAS,
     name: str = "",
     shared: ProjectEngine | None = None,
-) -> Choices:
+) -> ProjectChoices:
     """What is decided on for a project; its code is written in the first of the revisions.
 
     Without a name it has the most awkward one: that of a module of its tests.
     """
     named = project_name(name or f"test-{kind}")
-    return Choices(named, kind, transport, revisions[0], tuple(sorted(revisions)), shared)
+    return ProjectChoices(named, kind, transport, revisions[0], tuple(sorted(revisions)), shared)
 
 
 def sharing(
@@ -84,7 +84,7 @@ def sharing(
     transport: ProjectTransport = ProjectTransport.HTTP,
     revisions: Sequence[str] = ERAS,
     name: str = "",
-) -> Choices:
+) -> ProjectChoices:
     """What is decided on for a server whose workers share something."""
     return choices(ProjectKind.SERVER, transport, revisions, name, engine)
 
@@ -109,13 +109,13 @@ VARIETY: Final = (
 """Every kind over every transport, and every revision that a server can be written in."""
 
 
-def described(choices: Choices) -> str:
+def described(choices: ProjectChoices) -> str:
     """What tells one of `VARIETY` from the others."""
     shared = f"-{choices.shared}" if choices.shared else ""
     return f"{choices.kind}-{choices.transport}-{choices.revision}{shared}"
 
 
-def started(folder: Path, wanted: Choices) -> Project:
+def started(folder: Path, wanted: ProjectChoices) -> Project:
     """A new project in a new folder, that can be run."""
     project = Project(folder / wanted.name.distribution, wanted)
     written(project.folder, wanted)
@@ -123,7 +123,7 @@ def started(folder: Path, wanted: Choices) -> Project:
     return project
 
 
-def written(folder: Path, wanted: Choices) -> None:
+def written(folder: Path, wanted: ProjectChoices) -> None:
     """Write a project into a folder; its package, of all revisions, is the committed one."""
     for path, content in project_files(wanted).items():
         file = folder / path

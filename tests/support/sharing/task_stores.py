@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import PostgresEngine
 from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
-from mcp_protogen.runtime.rpc.tasks.task import Task
+from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.storage.engine import Engine, TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.storage.task_files import FileTaskStore

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from mcp_protogen.runtime.client.tasks.calls import TaskCaller
-from mcp_protogen.runtime.client.tasks.timing import Timing
+from mcp_protogen.runtime.features.tasks.client.calls import TaskCaller
+from mcp_protogen.runtime.features.tasks.client.timing import PollTiming
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_revisions import TaskCalls, v2025_11_25, v2026_07_28
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
@@ -49,8 +49,8 @@ class Clock:
         return False
 
     @property
-    def timing(self) -> Timing:
-        return Timing(now=self, epoch=self, wait=self.wait)
+    def timing(self) -> PollTiming:
+        return PollTiming(now=self, epoch=self, wait=self.wait)
 
 
 def timed(client: Any, clock: Clock) -> Any:

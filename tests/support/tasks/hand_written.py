@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp_protogen.runtime.features.tasks.on_wire import ServersTasks
 from mcp_protogen.runtime.rules.handlers import runtime_of
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_protogen.runtime.server.base import ServerRuntime
@@ -18,11 +19,8 @@ WORKING: Final[JsonObject] = {"taskId": "t1", "status": "working", **TIMES}
 class TaskRuntime(ServerRuntime):
     """The runtime's part of a server all of whose tools may be tasks."""
 
-    def has_tasks(self) -> bool:
-        return True
-
-    def task_support(self, tool: str) -> str | None:
-        return {"plain": None}.get(tool, "optional")
+    def wire_feature(self) -> ServersTasks:
+        return ServersTasks(lambda tool: {"plain": None}.get(tool, "optional"))
 
     def bound(self, revision: str) -> Mapping[str, Any]:
         return {**super().bound(revision), "tasks/get": _found}

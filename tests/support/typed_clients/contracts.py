@@ -11,7 +11,7 @@ from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.clients.contract import Contract, contract
 from mcp_protogen.servers.clients.lock import ClientLock
 from mcp_protogen.servers.clients.making import made
-from mcp_protogen.servers.clients.package import Tasks
+from mcp_protogen.servers.clients.package import PackageTasks
 
 from support.generated.golden_package import PACKAGE
 
@@ -45,7 +45,9 @@ def contract_of(
 
 
 def lock_for(
-    found: Contract, methods: Mapping[str, str] | None = None, tasks: Tasks = Tasks.NONE
+    found: Contract,
+    methods: Mapping[str, str] | None = None,
+    tasks: PackageTasks = PackageTasks.NONE,
 ) -> ClientLock:
     """Return a lock of a contract, for the committed package."""
     return ClientLock(
@@ -60,7 +62,7 @@ def lock_for(
 def text_of(
     *tools: Json,
     methods: Mapping[str, str] | None = None,
-    tasks: Tasks = Tasks.NONE,
+    tasks: PackageTasks = PackageTasks.NONE,
     **others: Any,
 ) -> str:
     """Return the module for a server with these tools, and what else `contract_of` takes."""
@@ -68,7 +70,7 @@ def text_of(
     return made(lock, Path("weather_client.py"))[0].decode()
 
 
-def problems_of(*tools: Json, tasks: Tasks = Tasks.NONE, **others: Any) -> list[str]:
+def problems_of(*tools: Json, tasks: PackageTasks = PackageTasks.NONE, **others: Any) -> list[str]:
     """Return what is said about these tools."""
     found = made(lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py"))[1]
     return [problem.message for problem in found]

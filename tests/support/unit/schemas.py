@@ -29,7 +29,7 @@ from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
-from mcp_protogen.pipeline.parts import Selection
+from mcp_protogen.pipeline.parts import PartSelection
 
 Json = dict[str, Any]
 
@@ -211,7 +211,7 @@ def make_models(document: Any, revision: str = "draft") -> Package:
         found.ir, [models_source(found.ir)], Renderer(templates_folder())
     )
     file = GeneratedFile("models/all.py", module.text.encode(), module.origin)
-    files = (file, *layout.fixed_files(runtime_folder(), runtime_files(), Selection(())))
+    files = (file, *layout.fixed_files(runtime_folder(), runtime_files(), PartSelection(())))
     return Package(files, GenerationInputs("", "", "", "", {}, {}), found.warnings)
 
 

@@ -25,7 +25,7 @@ from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES, findings, it
 from mcp_protogen.instep.vectors.running import run_vectors
 from mcp_protogen.instep.vectors.vector import Vector
 from mcp_protogen.pipeline.ir import BOTH
-from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.pipeline.reports.change import ReportedChange
 
 _SHOWN_BY_TYPES = frozenset({"loses-undeclared"})
 """The findings that the types show, once for all of them."""
@@ -61,7 +61,9 @@ class _Sorted:
     rest: list[VectorResult] = field(default_factory=list[VectorResult])
 
 
-def behaviour(command: Sequence[str], known: KnownGaps, timeout: float) -> tuple[Change, ...]:
+def behaviour(
+    command: Sequence[str], known: KnownGaps, timeout: float
+) -> tuple[ReportedChange, ...]:
     """Return the findings of running all vectors of what is audited against a responder."""
     wanted = known.wanted
     outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
@@ -147,7 +149,7 @@ def _dropped(outcome: VectorRun) -> frozenset[tuple[str, str]]:
     )
 
 
-def _findings(outcome: VectorRun, results: Sequence[VectorResult]) -> tuple[Change, ...]:
+def _findings(outcome: VectorRun, results: Sequence[VectorResult]) -> tuple[ReportedChange, ...]:
     return findings(replace(outcome, results=tuple(results)))
 
 
@@ -175,7 +177,7 @@ def _is_member(pointer: str) -> bool:
     return bool(pointer) and not pointer.rsplit("/", 1)[-1].isdigit()
 
 
-def _required(change: Change) -> Change:
+def _required(change: ReportedChange) -> ReportedChange:
     """Return the finding for a null that is lost from a required member."""
     row = SEVERITIES["loses-member"]
     message = "left out if it is null, although it is required"
@@ -183,11 +185,13 @@ def _required(change: Change) -> Change:
     return replace(change, code="loses-member", message=message, severity=severity, why=row.why)
 
 
-def _accepted(mistake: str, results: Sequence[VectorResult], places: Iterable[str]) -> Change:
+def _accepted(
+    mistake: str, results: Sequence[VectorResult], places: Iterable[str]
+) -> ReportedChange:
     """Return one finding for a mistake that is accepted in many places."""
     others = sorted(set(places))
     row, number = SEVERITIES["accepts-invalid"], f"{len(results)} vectors"
-    return Change(
+    return ReportedChange(
         code="accepts-invalid",
         category=row.category,
         item=mistake,

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.audit.description import Description
@@ -19,7 +18,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     REVISION,
     Pinnable,
     load_pins,
-    read_snapshot,
+    pinned_structure,
 )
 
 Json = dict[str, Any]
@@ -96,7 +95,7 @@ def _definitions(name: str, kind: Pinnable) -> Json:
     if kind is EXTENSION:
         schema = extensions.load(name, schema_folder()).schema
     else:
-        schema = parse_json(read_snapshot(name), name)
+        schema = pinned_structure(name)
     definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
     return definitions
 

@@ -19,11 +19,11 @@ from mcp_protogen.instep.audit.matching import How, Matching, match
 from mcp_protogen.instep.audit.names import claimed_revision, folded, on_the_wire
 from mcp_protogen.instep.audit.other_revisions import OtherRevisions, extensions_of, known_messages
 from mcp_protogen.instep.audit.severities import rated
-from mcp_protogen.instep.audit.target import PATIENCE, Target, describe, find, responder
+from mcp_protogen.instep.audit.target import PATIENCE, AuditTarget, describe, find, responder
 from mcp_protogen.pipeline.inputs.named_extensions import extended_revision
 from mcp_protogen.pipeline.inputs.pins import load_pins, pin_of
 from mcp_protogen.pipeline.ir import ObjectIR
-from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 
 _ABOUT_VALUES = frozenset({"loses-null", "loses-member", "adds-member", "changes-member"})
 """The findings about values, which do not depend on patches of the schema."""
@@ -67,7 +67,7 @@ class Audit:
     extension: str = ""
 
 
-def audit(target: Target, revision: str | None, options: AuditOptions | None = None) -> Audit:
+def audit(target: AuditTarget, revision: str | None, options: AuditOptions | None = None) -> Audit:
     """Compare a target with a pinned revision; if none is named, with the one that it claims.
 
     Raise `ProblemError` for a target that cannot be imported or asked, a revision that is not
@@ -87,7 +87,7 @@ def audit(target: Target, revision: str | None, options: AuditOptions | None = N
     walk = TypeWalk(audited, OtherRevisions(revision, known_extensions))
     walk.types()
     found = [*walk.findings, *coverage(walk)]
-    changes: list[Change] = [rated(finding) for finding in found]
+    changes: list[ReportedChange] = [rated(finding) for finding in found]
     if options.vectors:
         # Slow to import, and not always needed.
         from mcp_protogen.instep.audit.behaviour import behaviour
@@ -107,7 +107,7 @@ def audit(target: Target, revision: str | None, options: AuditOptions | None = N
 
 
 @contextmanager
-def _about(target: Target) -> Generator[None, None, None]:
+def _about(target: AuditTarget) -> Generator[None, None, None]:
     """Put the name of the target into problems with the responder, in place of our command."""
     try:
         yield
@@ -117,7 +117,7 @@ def _about(target: Target) -> Generator[None, None, None]:
 
 
 def matched(
-    target: Target,
+    target: AuditTarget,
     revision: str | None,
     extension: str = "",
     *,
@@ -147,7 +147,7 @@ def _wire_names(wanted: Expected) -> Mapping[str, str]:
     return {folded(wire): wire for wire in wires}
 
 
-def _marked(change: Change, wanted: Expected) -> Change:
+def _marked(change: ReportedChange, wanted: Expected) -> ReportedChange:
     """Return a change with a note if the schema was patched there."""
     if not wanted.is_patched(change.pointer) or change.code in _ABOUT_VALUES:
         return change
@@ -179,7 +179,7 @@ def _summary(listed: tuple[Matched, ...], wanted: Expected) -> str:
     return f"{counts.total()} of {len(named)} types matched{f': {counted}' if counted else ''}"
 
 
-def _notes(target: Target, description: Description) -> Iterator[Problem]:
+def _notes(target: AuditTarget, description: Description) -> Iterator[Problem]:
     if description.through:
         names = ", ".join(description.through)
         message = f"its messages come from {names}, whose types are audited"
@@ -190,7 +190,7 @@ def _notes(target: Target, description: Description) -> Iterator[Problem]:
         yield Problem("module-not-imported", message, skipped.module, level=Level.WARNING)
 
 
-def _further(target: Target, extensions: Sequence[str]) -> Iterator[Problem]:
+def _further(target: AuditTarget, extensions: Sequence[str]) -> Iterator[Problem]:
     for name in extensions:
         message = f"it has the extension {name}, which is audited by itself"
         hint = f"audit it: --extension {name}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.pipeline.ir import BOTH, NOBODY, Senders
-from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.pipeline.reports.change import ReportedChange
 from mcp_protogen.pipeline.reports.severities import severity_table
 
 SEVERITIES = severity_table(Path(__file__).with_suffix(".md"))
@@ -31,10 +31,10 @@ class AuditFinding:
     place: tuple[str, ...] = ()
 
 
-def rated(finding: AuditFinding) -> Change:
+def rated(finding: AuditFinding) -> ReportedChange:
     """Return the finding with its severities."""
     row = SEVERITIES[finding.code]
-    return Change(
+    return ReportedChange(
         code=finding.code,
         category=row.category,
         item=finding.item,

@@ -35,7 +35,7 @@ _BESIDE = frozenset({"setup", "conftest", "noxfile", "tests", "test", "docs", "e
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AuditTarget:
     """Something to audit: its name from the user, and its modules, their path and interpreter.
 
     `interpreter` is the user's name for `python`.
@@ -52,7 +52,7 @@ class Target:
         return {"path": list(self.path), "modules": list(self.modules)}
 
 
-def find(name: str, python: str | None = None) -> Target:
+def find(name: str, python: str | None = None) -> AuditTarget:
     """Return the target with this name; raise `ProblemError` (`no-target`, `no-interpreter`)."""
     found = which(python) if python else sys.executable
     if found is None:
@@ -65,9 +65,9 @@ def find(name: str, python: str | None = None) -> Target:
     is_import = _DOTTED.fullmatch(name) and (folder / "__init__.py").is_file()
     if name and folder.is_dir() and not is_import:
         path, modules = _in_folder(folder.resolve(), name)
-        return Target(name, (path,), modules, program, called)
+        return AuditTarget(name, (path,), modules, program, called)
     if _DOTTED.fullmatch(name):
-        return Target(name, (), (name,), program, called)
+        return AuditTarget(name, (), (name,), program, called)
     message = "this is neither a folder nor the name of a module"
     hint = "a name is what you import, such as mcp.types"
     raise ProblemError(Problem("no-target", message, name, hint=hint))
@@ -98,7 +98,9 @@ def _modules(folder: Path) -> Iterator[str]:
             yield path.stem
 
 
-def describe(target: Target, messages: Mapping[str, str], timeout: float = PATIENCE) -> Description:
+def describe(
+    target: AuditTarget, messages: Mapping[str, str], timeout: float = PATIENCE
+) -> Description:
     """Return the description of a target; `messages` have a method for each message name.
 
     Raise `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
@@ -119,7 +121,9 @@ def describe(target: Target, messages: Mapping[str, str], timeout: float = PATIE
     return of_document(document)
 
 
-async def _run(target: Target, command: Sequence[str], timeout: float) -> tuple[int, bytes, str]:
+async def _run(
+    target: AuditTarget, command: Sequence[str], timeout: float
+) -> tuple[int, bytes, str]:
     """Run the probe to its end; return its exit code, its document, and its standard error."""
     # Files, because a process that the target leaves running may keep a pipe open forever.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
@@ -150,7 +154,7 @@ def _content(file: IO[bytes]) -> bytes:
     return file.read()
 
 
-def _command(target: Target, part: str) -> list[str]:
+def _command(target: AuditTarget, part: str) -> list[str]:
     # An audit leaves nothing in a folder, not even bytecode.
     return [target.python, "-B", "-X", "utf8", str(_PROBE), part]
 
@@ -160,7 +164,7 @@ def _packed(job: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
 
 
-def responder(target: Target, described: Description, reading: Decoders) -> Sequence[str]:
+def responder(target: AuditTarget, described: Description, reading: Decoders) -> Sequence[str]:
     """Return the command of a responder for a target as it was described.
 
     Everything that it has to know is in the command, so that it can be started again and leaves no

@@ -8,7 +8,7 @@ from mcp_protogen.instep.compare.features import Features
 from mcp_protogen.instep.compare.known_values import changes as known_values
 from mcp_protogen.instep.compare.moved_parts import moved_part
 from mcp_protogen.instep.compare.revisions import ComparedRevision
-from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 from mcp_protogen.pipeline.reports.severities import Difference, rated
 
 
@@ -39,5 +39,5 @@ def _found(types: Types) -> Iterator[Difference]:
     yield from protocol.changes(before, after)
 
 
-def _order(change: Change) -> tuple[int, str, str, str, str]:
+def _order(change: ReportedChange) -> tuple[int, str, str, str, str]:
     return (change.worst.rank, change.category, change.item, change.code, change.after)

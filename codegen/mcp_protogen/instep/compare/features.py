@@ -14,7 +14,7 @@ from mcp_protogen.instep.compare.definitions import Types
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.instep.compare.traffic import envelopes, error_code, reached
 from mcp_protogen.pipeline.derive.model_modules import BASE, feature_of
-from mcp_protogen.pipeline.reports.change import Category, Change
+from mcp_protogen.pipeline.reports.change import Category, ReportedChange
 
 _UNSENT = "types that nobody sends"
 _ERRORS = "error codes"
@@ -48,7 +48,7 @@ class Features:
         was, now = map(self._present, self._revisions)
         return tuple(sorted(was - now))
 
-    def marked(self, changes: Iterable[Change]) -> Iterator[Change]:
+    def marked(self, changes: Iterable[ReportedChange]) -> Iterator[ReportedChange]:
         """Yield the changes with the feature of each."""
         found = [(change, self._of(change)) for change in changes]
         alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -61,7 +61,7 @@ class Features:
             name = _member(change) if change.category is Category.FIELD and across else feature
             yield replace(change, feature=name)
 
-    def _of(self, change: Change) -> str:
+    def _of(self, change: ReportedChange) -> str:
         if change.category is Category.METHOD:
             return self._by_method[change.item]
         if change.category is Category.CAPABILITY:
@@ -130,13 +130,13 @@ class Features:
         return {name: frozenset(features) for name, features in found.items()}
 
 
-def _owner(change: Change) -> str:
+def _owner(change: ReportedChange) -> str:
     return change.item.partition(".")[0].partition("[")[0].partition("{")[0]
 
 
-def _member(change: Change) -> str:
+def _member(change: ReportedChange) -> str:
     return change.item.rpartition(".")[2]
 
 
-def _likeness(change: Change) -> tuple[str, ...]:
+def _likeness(change: ReportedChange) -> tuple[str, ...]:
     return change.code, _member(change), change.before, change.after

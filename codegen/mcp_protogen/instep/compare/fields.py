@@ -1,10 +1,10 @@
 """Differences between two members at the same path, or between two types without members."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.compare.bounds import CHOICE, Bound, bound_pairs
 from mcp_protogen.instep.compare.members import Member
@@ -214,7 +214,7 @@ def _shown(label: str, bound: Bound | None) -> str:
     """Return a constraint as text; a default is not one, and is shown alone."""
     if bound is None:
         return ""
-    value = json.dumps(bound.value, ensure_ascii=False)
+    value = on_one_line(bound.value)
     place = label.rpartition("/")[0]
     keyword = bound.keyword if bound.keyword != "default" or place else ""
     return " ".join(filter(None, ("/".join(filter(None, (place, keyword))), value)))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mcp_protogen.instep.compare.revisions import ComparedRevision, ExtensionPart
 from mcp_protogen.pipeline.derive.model_modules import feature_of
-from mcp_protogen.pipeline.reports.change import Change, Comparison, Matrix
+from mcp_protogen.pipeline.reports.change import Comparison, Matrix, ReportedChange
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -39,7 +39,7 @@ class MovedPart:
         rows = (row for row in matrix.rows if row.name in self._own or self._is_named(row.name))
         return replace(matrix, rows=tuple(rows))
 
-    def _concerns(self, change: Change) -> bool:
+    def _concerns(self, change: ReportedChange) -> bool:
         own = {change.item, change.item.partition(".")[0]} & self._own
         if own or self._identifier in change.item:
             return True

@@ -7,7 +7,7 @@ those of its patches that fit.
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mcp_protogen.base.canonical import parse_json, pretty, sha256
+from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.plain_schemas import reworded
@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.inputs import facts, ledger, sources
 from mcp_protogen.pipeline.inputs.pins import Pins
-from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import RevisionIR
 
@@ -165,7 +165,7 @@ def untried(source: RevisionSource) -> RevisionSource:
 
 def has_messages(given: GivenFile) -> bool:
     """Return whether a file says what clients send, as schemas of revisions do."""
-    schema = snapshot_of(parse_json(given.content, given.name), given.name)
+    schema = structure_in(given.content, given.name)
     return "ClientRequest" in schema.get("$defs", {})
 
 
@@ -178,7 +178,7 @@ def published_as(given: GivenFile, pins: Pins) -> str | None:
     known = next((name for name, pin in pins.items() if pin.known(digest)), None)
     if known is not None:
         return known
-    structure = sha256(pretty(snapshot_of(parse_json(given.content, given.name), given.name)))
+    structure = sha256(pretty(structure_in(given.content, given.name)))
     return next((name for name, pin in pins.items() if pin.snapshot_sha256 == structure), None)
 
 

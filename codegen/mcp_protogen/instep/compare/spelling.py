@@ -1,8 +1,8 @@
 """Types as short text, for people: `[ContentBlock]`, `map<string>`, `integer|string`."""
 
-import json
 from typing import Any
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.normalise.references import target
 
@@ -18,7 +18,7 @@ def spelled(schema: Json) -> str:
 
 def value_text(value: Any) -> str:
     """Return a constant as text: a string as it is, unless it looks like another value."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = on_one_line(value)
     looks_otherwise = isinstance(value, str) and value in ("false", "null", "true")
     return value if isinstance(value, str) and not looks_otherwise else text
 
@@ -32,7 +32,7 @@ def _arms(schema: Json) -> set[str]:
     if "$ref" in schema:
         return {target(schema["$ref"])}
     if "const" in schema:
-        return {json.dumps(schema["const"], ensure_ascii=False)}
+        return {on_one_line(schema["const"])}
     if "enum" in schema:
         return {f"enum({'|'.join(sorted(map(value_text, schema['enum'])))})"}
     if "anyOf" in schema:

@@ -15,7 +15,7 @@ from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
 from mcp_protogen.instep.drafts.method_facts import Shown
-from mcp_protogen.instep.drafts.translation import Step, rules_file
+from mcp_protogen.instep.drafts.translation import RevisionPair, rules_file
 from mcp_protogen.pipeline.derive.revision import derive_revision, normal_form
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
@@ -86,7 +86,7 @@ def draft(revision: str, folder: Path) -> Draft:
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)
     older: str | None = rules["older"] if rules else before_it
     if older is not None:
-        step = Step(derive_revision(sources.pinned(older, folder)), newer)
+        step = RevisionPair(derive_revision(sources.pinned(older, folder)), newer)
         files.after[files.rules] = rules_file(rules, step)
     missing = tuple(_undescribed(newer.ir))
     texts = files.before(_TEXTS) or {}
@@ -192,7 +192,7 @@ def _state(one: PatchFit, schema: Json) -> str:
         return "done"
     try:
         jsonpointer.get(schema, jsonpointer.join(*jsonpointer.split(one.pointer)[:2]))
-    except jsonpointer.Absent:
+    except jsonpointer.NothingThere:
         return "gone"
     return TODO
 

@@ -9,6 +9,7 @@ from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import Era
 from mcp_protogen.pipeline.derive import skeleton
+from mcp_protogen.pipeline.derive.crosscheck import variant_choices
 from mcp_protogen.pipeline.derive.methods import derived_traits
 from mcp_protogen.pipeline.inputs.basis import era_of
 from mcp_protogen.pipeline.inputs.todo import TODO
@@ -148,6 +149,9 @@ def _method(
         "since": known.get("since", shown.revision),
     }
     done |= {"deprecated": _deprecated(method, known, shown), "source": known.get("source", TODO)}
+    if variants := known.get("variants"):
+        choices = variant_choices(done, shown.definitions)
+        done["variants"] = {call: of for call, of in variants.items() if of in choices}
     empty = {name for name, value in done.items() if value in ([], {}, None)}
     return {name: value for name, value in {**known, **done}.items() if name not in empty}
 

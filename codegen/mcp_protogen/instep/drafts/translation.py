@@ -12,9 +12,9 @@ from mcp_protogen.pipeline.derive import filled
 from mcp_protogen.pipeline.derive.revision import Derived
 from mcp_protogen.pipeline.inputs.rules import (
     DIRECTIONS,
-    Rule,
     StepDirection,
     Translation,
+    TranslationRule,
     Verb,
     translation_of,
 )
@@ -30,7 +30,7 @@ _PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RevisionPair:
     """Two revisions, one after the other."""
 
     older: Derived
@@ -41,7 +41,7 @@ class Step:
         return unsettled(self.older.ir, self.newer.ir, (translation,))
 
 
-def rules_file(own: Json | None, step: Step) -> Json:
+def rules_file(own: Json | None, step: RevisionPair) -> Json:
     """Return the rules file of the newer revision, with an entry for each undecided difference.
 
     An entry that nobody has edited is removed once its difference is gone.
@@ -69,7 +69,7 @@ def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
             yield direction, at
 
 
-def _entries(missing: _Open, translation: Translation, step: Step) -> Iterator[Json]:
+def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> Iterator[Json]:
     added = _settled("add", missing, translation, step)
     kept = _settled("keep", missing, translation, step)
     grouped: dict[bytes, Json] = {}
@@ -88,10 +88,12 @@ def _entries(missing: _Open, translation: Translation, step: Step) -> Iterator[J
 
 
 def _settled(
-    do: Verb, missing: _Open, translation: Translation, step: Step
+    do: Verb, missing: _Open, translation: Translation, step: RevisionPair
 ) -> set[tuple[StepDirection, str]]:
     """Return the differences that a rule with this verb would settle."""
-    tried = tuple(Rule(at, direction, do, None, (), False, "", "#") for direction, at in missing)
+    tried = tuple(
+        TranslationRule(at, direction, do, None, (), False, "", "#") for direction, at in missing
+    )
     rest = step.open(replace(translation, rules=(*translation.rules, *tried)))
     return missing.keys() - rest.keys()
 

@@ -27,12 +27,13 @@ from mcp_protogen.pipeline.inputs.pins import (
     load_extension_pins,
     load_pins,
     pin_of,
+    pinned_structure,
     pins_file,
     read_snapshot,
     save,
 )
-from mcp_protogen.pipeline.inputs.snapshot import dialect_of, differences, snapshot_of
-from mcp_protogen.pipeline.reports.report import Report, Status
+from mcp_protogen.pipeline.inputs.snapshot import dialect_of, differences, snapshot_of, structure_in
+from mcp_protogen.pipeline.reports.report import RunReport, RunStatus
 
 _OWNER = "https://github.com/modelcontextprotocol"
 REPOSITORY = f"{_OWNER}/modelcontextprotocol"
@@ -98,7 +99,7 @@ def add(
             again = digest == before.published.sha256
             changed = before.published.changed
             if not again:
-                last = parse_json(read_snapshot(revision, folder, kind=kind), revision)
+                last = pinned_structure(revision, folder, kind)
                 changed = tuple(differences(last, structure))
             publication = _next(before, digest, origin, changed)
             pin = before.superseded_by(publication, "", dialect_of(published))
@@ -122,7 +123,7 @@ def verification(
     against: tuple[str, bytes] | None,
     folder: Path | None = None,
     extension: str | None = None,
-) -> Report:
+) -> RunReport:
     """Return a report on the snapshot of one revision or extension, or of all of them.
 
     `against` has the name and the bytes of a published file, and the one is verified against it.
@@ -136,9 +137,9 @@ def verification(
     extensions = _verified_extensions(extension, revision, against, folder)
     every = (*revisions, *extensions)
     problems = tuple(problem for verification in every for problem in verification.problems)
-    return Report(
+    return RunReport(
         "schema verify",
-        Status.DIFFERS if problems else Status.FINE,
+        RunStatus.DIFFERS if problems else RunStatus.FINE,
         tuple(f"{verification.name}: {verification.message}" for verification in every),
         revisions=tuple({"revision": v.name, "genuine": not v.problems} for v in revisions),
         problems=problems,
@@ -201,7 +202,7 @@ def verify(
     if against is None:
         return Verification(revision, f"the snapshot is the pinned one, {pin.snapshot_sha256[:12]}")
     place, content = against
-    structure = snapshot_of(parse_json(content, place), place)
+    structure = structure_in(content, place)
     pointers = tuple(differences(parse_json(snapshot, revision), structure))
     publication = pin.known(sha256(content))
     if publication is pin.published and not pointers:

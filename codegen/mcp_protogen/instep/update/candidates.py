@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.instep.update.adoption import unsafe
 from mcp_protogen.pipeline.inputs.pins import REVISION, Pin, Pinnable, Pins, Publication
-from mcp_protogen.pipeline.sources.source import Listing, Published, SchemaSource, path_of
+from mcp_protogen.pipeline.sources.source import Published, SchemaSource, SourceListing, path_of
 
 DRAFT = "draft"
 """The specification's name for the revision that is being written."""
@@ -91,13 +91,13 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
         problem for revision in wanted.revisions for problem in unsafe(revision, wanted.kind)
     )
     # The file of an extension is where its pin says, and nowhere else.
-    listing = source.listing() if wanted.kind is REVISION else Listing(())
+    listing = source.listing() if wanted.kind is REVISION else SourceListing(())
     paths = _paths(pins, listing, wanted)
     # The first unreadable file ends the search, because the server is probably down.
     reading = ((revision, source.read(path)) for revision, path in paths.items())
     read = {revision: published for revision, published in reading if published is not None}
     absent = [revision for revision in paths if revision not in read]
-    raise_errors(_unknown(source, pins, listing, wanted, absent))
+    _refuse_unknown(source, pins, listing, wanted, absent)
     if not read:
         raise _nothing(source, paths)
     candidates = (
@@ -113,7 +113,7 @@ def is_draft(revision: str) -> bool:
     return not _DAY.fullmatch(revision)
 
 
-def _paths(pins: Pins, listing: Listing, wanted: Wanted) -> Mapping[str, str]:
+def _paths(pins: Pins, listing: SourceListing, wanted: Wanted) -> Mapping[str, str]:
     """Return the path of each wanted revision, sorted by revision; pins have their own paths."""
     pinned = {revision: pin.spec_path for revision, pin in pins.items()}
     others = {*listing.revisions, *wanted.revisions, *([DRAFT] if listing.incomplete else ())}
@@ -140,10 +140,11 @@ def _candidate(
     return Candidate(revision, path, state, published, digest, source, pin, known, twin)
 
 
-def _unknown(
-    source: SchemaSource, pins: Pins, listing: Listing, wanted: Wanted, absent: Sequence[str]
+@raising
+def _refuse_unknown(
+    source: SchemaSource, pins: Pins, listing: SourceListing, wanted: Wanted, absent: Sequence[str]
 ) -> Iterator[Problem]:
-    """Yield a problem for each named revision that does not exist."""
+    """Raise `ProblemError` for each named revision that does not exist."""
     for revision in wanted.revisions:
         owner = _owner(revision, pins)
         if owner is not None and owner != revision:
@@ -179,7 +180,7 @@ def _missing(source: SchemaSource, pins: Pins, absent: Sequence[str]) -> Iterato
             yield Problem("not-published", message, source.name, level=Level.WARNING)
 
 
-def _unseen(source: SchemaSource, listing: Listing, wanted: Wanted) -> Iterator[Problem]:
+def _unseen(source: SchemaSource, listing: SourceListing, wanted: Wanted) -> Iterator[Problem]:
     """Yield a warning if new revisions could not be looked for."""
     if listing.incomplete and not wanted.revisions:
         message = f"new revisions could not be looked for: {listing.incomplete}"

@@ -11,7 +11,7 @@ from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs import metacheck
 from mcp_protogen.pipeline.inputs.ledger import PatchFit, mended
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, nearest_revision, read_snapshot
-from mcp_protogen.pipeline.inputs.snapshot import differences, snapshot_of
+from mcp_protogen.pipeline.inputs.snapshot import differences, structure_in
 from mcp_protogen.pipeline.reports.change import Comparison
 
 _SHORT = 12
@@ -44,7 +44,7 @@ class Finding:
 def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
     """Return everything about one candidate; raise `ProblemError` if its bytes are no schema."""
     place = place_of(candidate)
-    structure = snapshot_of(parse_json(candidate.published.content, place), place)
+    structure = structure_in(candidate.published.content, place)
     metacheck.check(structure, place)
     basis = _basis(candidate, schemas)
     snapshot = read_snapshot(basis, schemas.folder, kind=schemas.kind)

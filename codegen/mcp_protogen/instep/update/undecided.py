@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.extensions import fitting
@@ -25,7 +24,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     Pins,
     extension_place,
     extensions_folder,
-    read_snapshot,
+    pinned_structure,
 )
 from mcp_protogen.pipeline.inputs.rules import between
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -131,6 +130,5 @@ def _neighbours(revision: str, pins: Pins) -> Iterator[str]:
 
 
 def _pinned(revision: str, schemas: SchemaFolder) -> RevisionIR:
-    place = f"schema/{revision}/schema.json"
-    structure: Json = parse_json(read_snapshot(revision, schemas.folder), place)
+    structure = pinned_structure(revision, schemas.folder)
     return derive_revision(_source(revision, structure, schemas)).ir

@@ -1,6 +1,5 @@
 """The subject of a vector, before the schema has confirmed it."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +32,3 @@ A = {
     "null": "null",
 }
 """The kinds of JSON value in words."""
-
-
-def spelled(value: Any) -> str:
-    """Return a value as JSON, because vectors are read in all languages."""
-    return json.dumps(value, ensure_ascii=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mcp_protogen.base.canonical import parse_json, sha256
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raising
 from mcp_protogen.instep.vectors.writing import SCHEMA_NAME
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.output.tree import Tree, parents, read_tree
@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.output.workspace import Workspace, exclusive
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class FolderChanges:
     """Names of files, sorted: new ones, changed ones, and all others."""
 
     created: tuple[str, ...]
@@ -29,14 +29,14 @@ class Changes:
         return bool(self.created or self.changed)
 
 
-def compare(folder: Path, files: Mapping[str, bytes]) -> Changes:
+def compare(folder: Path, files: Mapping[str, bytes]) -> FolderChanges:
     """Return what writing `files` would change in a folder."""
     if folder.exists() and not folder.is_dir():
         raise ProblemError(Problem("not-a-folder", "this is not a folder", str(folder)))
     return _changes(read_tree(folder), files)
 
 
-def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> Changes:
+def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> FolderChanges:
     """Write `files` into a folder, completely or not at all.
 
     With `force`, other files with these names are overwritten. Raise `ProblemError` with all
@@ -45,20 +45,23 @@ def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> C
     with exclusive(folder) as space:
         tree = read_tree(space.target)
         changes = _changes(tree, files)
-        raise_errors(_obstacles(space, tree, changes, force=force))
+        _refuse_obstacles(space, tree, changes, force=force)
         return _replace(space, tree, changes, files) if changes else changes
 
 
-def _changes(tree: Tree, files: Mapping[str, bytes]) -> Changes:
+def _changes(tree: Tree, files: Mapping[str, bytes]) -> FolderChanges:
     names = sorted(files)
-    return Changes(
+    return FolderChanges(
         created=tuple(name for name in names if name not in tree.files),
         changed=tuple(n for n in names if tree.files.get(n, "") not in ("", sha256(files[n]))),
         unchanged=tuple(name for name in names if tree.files.get(name) == sha256(files[name])),
     )
 
 
-def _obstacles(space: Workspace, tree: Tree, changes: Changes, *, force: bool) -> Iterator[Problem]:
+@raising
+def _refuse_obstacles(
+    space: Workspace, tree: Tree, changes: FolderChanges, *, force: bool
+) -> Iterator[Problem]:
     if LOCK_NAME in tree.files:
         hint = "choose another folder, such as one beside it"
         message = "this folder holds a generated package, which cannot contain vectors"
@@ -88,7 +91,9 @@ def _is_ours(path: Path) -> bool:
     return is_object(value) and "format" in value and is_array(value.get("vectors"))
 
 
-def _replace(space: Workspace, tree: Tree, changes: Changes, files: Mapping[str, bytes]) -> Changes:
+def _replace(
+    space: Workspace, tree: Tree, changes: FolderChanges, files: Mapping[str, bytes]
+) -> FolderChanges:
     written = {name: files[name] for name in (*changes.created, *changes.changed)}
     kept = [name for name in tree.files if name not in written]
     folders = {*tree.folders, *(parent for name in kept for parent in parents(name))}
@@ -103,4 +108,4 @@ def _replace(space: Workspace, tree: Tree, changes: Changes, files: Mapping[str,
         message = f"the vectors are in place, but leftovers could not be removed: {error}"
         problem = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
         leftover.append(problem)
-    return Changes(changes.created, changes.changed, changes.unchanged, tuple(leftover))
+    return FolderChanges(changes.created, changes.changed, changes.unchanged, tuple(leftover))

@@ -12,8 +12,8 @@ from mcp_protogen.instep.vectors.writing import document, folder_files, lines
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.parts import ALL, NONE
-from mcp_protogen.pipeline.reports.report import Action, FileChange, Report, Status
-from mcp_protogen.pipeline.selection.selected_extensions import ExtensionRequest, with_extensions
+from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
+from mcp_protogen.pipeline.selection.selected_extensions import with_extensions
 from mcp_protogen.pipeline.selection.selected_revisions import revision_names, select
 from mcp_protogen.pipeline.sources.upstream import given_file
 
@@ -33,7 +33,7 @@ class NamedVectors:
         requested = self.revisions or ([ALL] if self.extensions else unsaid)
         given = given_file(self.schema) if self.schema else None
         options = select(revision_names(requested, pins), pins, None, given)
-        options = with_extensions(options, ExtensionRequest(self.extensions), None, given_file)
+        options = with_extensions(options, self.extensions, None, given_file)
         if self.extensions and not options.extensions:
             raise self._without_extensions(options)
         return options
@@ -46,7 +46,7 @@ class NamedVectors:
         return ProblemError(Problem("unbound-extension", message, hint=hint))
 
 
-def folder_report(named: NamedVectors, folder: Path, *, check: bool, force: bool) -> Report:
+def folder_report(named: NamedVectors, folder: Path, *, check: bool, force: bool) -> RunReport:
     """Write vectors into a folder, or with `check` compare them with it; return the report."""
     files = folder_files(named.options())
     changes = compare(folder, files) if check else write(folder, files, force=force)
@@ -57,11 +57,13 @@ def folder_report(named: NamedVectors, folder: Path, *, check: bool, force: bool
     )
     if check and changes:
         summary = f"{folder} is not up to date: {len(listed)} of {len(files)} files would change"
-        return Report("vectors", Status.DIFFERS, summary, str(folder), files=listed)
+        return RunReport("vectors", RunStatus.DIFFERS, summary, str(folder), files=listed)
     done = "is up to date" if check or not changes else f"{len(listed)} files written"
     summary = f"{folder}: {done}, {len(changes.unchanged)} unchanged"
     problems = changes.warnings
-    return Report("vectors", Status.FINE, summary, str(folder), files=listed, problems=problems)
+    return RunReport(
+        "vectors", RunStatus.FINE, summary, str(folder), files=listed, problems=problems
+    )
 
 
 def vectors_text(named: NamedVectors, choice: VectorFilter, *, whole: bool) -> str:

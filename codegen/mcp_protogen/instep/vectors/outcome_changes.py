@@ -6,7 +6,6 @@ trips and for envelopes, which are the same in all messages; by the message of t
 if it gives one; and as one finding if a whole reader is lenient or drops unknown members.
 """
 
-import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.instep.vectors.envelope import is_envelope
@@ -26,7 +26,7 @@ from mcp_protogen.instep.vectors.outcome import (
 )
 from mcp_protogen.instep.vectors.vector import Subject, Vector
 from mcp_protogen.pipeline.ir import BOTH, ROLES, Senders
-from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 from mcp_protogen.pipeline.reports.severities import severity_table
 
 _SHOWN = 3
@@ -54,7 +54,7 @@ def comparison(outcome: VectorRun) -> Comparison:
     return Comparison(outcome.revision, outcome.target, findings(outcome), notes)
 
 
-def findings(outcome: VectorRun) -> tuple[Change, ...]:
+def findings(outcome: VectorRun) -> tuple[ReportedChange, ...]:
     """Return all faults of the implementation, in the order of the vectors."""
     groups: dict[Hashable, list[_Fault]] = {}
     for fault in _faults(outcome.results):
@@ -198,14 +198,14 @@ def _shows(vector: Vector, code: str, loss: RoundTripLoss) -> bool:
     return vector.code == code and vector.pointer == loss.pointer
 
 
-def _change(faults: Sequence[_Fault]) -> Change:
+def _change(faults: Sequence[_Fault]) -> ReportedChange:
     first = faults[0]
     vector = first.result.vector
     row = SEVERITIES[first.code]
     senders: Senders = frozenset(role for fault in faults for role in _senders(fault.result.vector))
     places = tuple(dict.fromkeys(fault.item for fault in faults))
     more = f"; {_listing(len(faults), places)}" if len(faults) > 1 else ""
-    return Change(
+    return ReportedChange(
         code=first.code,
         category=row.category,
         item=first.item,
@@ -251,5 +251,5 @@ def place_in(subject: str, pointer: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = on_one_line(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

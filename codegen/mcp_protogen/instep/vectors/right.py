@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.instep.vectors.cases import A, Case, spelled
+from mcp_protogen.instep.vectors.cases import A, Case
 from mcp_protogen.instep.vectors.places import Place, named_arms
 from mcp_protogen.instep.vectors.samples import (
     ANYTHING,
@@ -67,7 +68,7 @@ def _plain(place: Place, samples: Samples) -> Iterator[Case]:
             # Both 1 and "1" may be listed.
             same = [other for other in listed.value if f"{other}" == f"{value}"]
             label = f"enum-{value}" if len(same) == 1 else f"enum-{value}-{index}"
-            reason = f"{spelled(value)} is one of the listed values"
+            reason = f"{on_one_line(value)} is one of the listed values"
             yield Case(label, value, "enum", reason, f"{listed.pointer}/{index}")
         return
     yield from _bounds(shape)

@@ -20,25 +20,25 @@ _UNION = ("anyOf", "oneOf")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlacedSchema:
     """One schema and the pointer to it."""
 
     pointer: str
     schema: Any
 
-    def at(self, *tokens: str | int) -> "Part":
+    def at(self, *tokens: str | int) -> "PlacedSchema":
         """Return the schema below this one."""
         inner = self.schema
         for token in tokens:
             inner = inner[token]
-        return Part(self.pointer + jsonpointer.join(*tokens), inner)
+        return PlacedSchema(self.pointer + jsonpointer.join(*tokens), inner)
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """A place in the schema: all of its parts apply."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlacedSchema, ...]
 
     @property
     def reference(self) -> str | None:
@@ -65,7 +65,7 @@ class ResolvedSchema:
     `names` are the definitions on the way. `parts` are plain: without `$ref` and `allOf`.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlacedSchema, ...]
     names: frozenset[str]
 
     @cached_property
@@ -85,10 +85,12 @@ class ResolvedSchema:
         united, keyword = self._united
         rest = {key: value for key, value in united.schema.items() if key != keyword}
         others = (part for part in self.parts if part is not united)
-        return Node(tuple(part for part in (Part(united.pointer, rest), *others) if part.schema))
+        return Node(
+            tuple(part for part in (PlacedSchema(united.pointer, rest), *others) if part.schema)
+        )
 
     @cached_property
-    def _united(self) -> tuple[Part, str] | None:
+    def _united(self) -> tuple[PlacedSchema, str] | None:
         """The first part that has alternatives, and the keyword that has them."""
         for part in self.parts:
             for keyword in _UNION:
@@ -167,7 +169,7 @@ class ResolvedSchema:
 _SAYS_NOTHING = frozenset({"title", "description", "default", "examples", "format", "deprecated"})
 
 
-def _limits(part: Part) -> bool:
+def _limits(part: PlacedSchema) -> bool:
     return "additionalProperties" in part.schema and part.schema["additionalProperties"] is not True
 
 
@@ -187,9 +189,11 @@ class Shapes:
 
     def definition(self, name: str) -> Node:
         """Return the node that refers to a definition."""
-        return Node((Part("", {"$ref": _DEFINITION + name}),))
+        return Node((PlacedSchema("", {"$ref": _DEFINITION + name}),))
 
-    def _plain(self, parts: Iterable[Part], names: dict[str, None]) -> Iterator[Part]:
+    def _plain(
+        self, parts: Iterable[PlacedSchema], names: dict[str, None]
+    ) -> Iterator[PlacedSchema]:
         for part in parts:
             schema = part.schema
             if not is_object(schema):
@@ -199,10 +203,10 @@ class Shapes:
                 if name in names:
                     continue
                 names[name] = None
-                target = Part(jsonpointer.join("$defs", name), self.document["$defs"][name])
+                target = PlacedSchema(jsonpointer.join("$defs", name), self.document["$defs"][name])
                 yield from self._plain((target,), names)
             for number in range(len(schema.get("allOf", ()))):
                 yield from self._plain((part.at("allOf", number),), names)
             rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
             if rest or len(schema) == 0:
-                yield Part(part.pointer, rest)
+                yield PlacedSchema(part.pointer, rest)

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base import names
 from mcp_protogen.instep.vectors.envelope import ENVELOPES
-from mcp_protogen.instep.vectors.shapes import Node, Part
+from mcp_protogen.instep.vectors.shapes import Node, PlacedSchema
 from mcp_protogen.instep.vectors.vector import Subject
 from mcp_protogen.pipeline.ir import OTHER, MethodIR, RevisionIR
 
@@ -28,7 +28,7 @@ class Topic:
     @property
     def node(self) -> Node:
         """The schema as a place."""
-        return Node((Part("", self.schema),))
+        return Node((PlacedSchema("", self.schema),))
 
 
 def topics(document: Json, ir: RevisionIR) -> Iterator[Topic]:

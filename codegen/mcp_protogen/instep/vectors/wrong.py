@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonpointer import escape
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.instep.vectors.cases import A, Case, spelled
+from mcp_protogen.instep.vectors.cases import A, Case
 from mcp_protogen.instep.vectors.places import Place
 from mcp_protogen.instep.vectors.samples import LONGEST, UNDECLARED, Samples, several, text
 from mcp_protogen.instep.vectors.shapes import Node, ResolvedSchema
@@ -101,7 +102,7 @@ _TYPES: tuple[tuple[str, type], ...] = (
 
 def _values(shape: ResolvedSchema) -> Iterator[Case]:
     if fixed := shape.rule("const"):
-        reason = f"the value must be {spelled(fixed.value)}"
+        reason = f"the value must be {on_one_line(fixed.value)}"
         yield Case("const", _other_than(fixed.value), "const", reason, fixed.pointer)
     if listed := shape.rule("enum"):
         reason = "the value is not one of the listed values"

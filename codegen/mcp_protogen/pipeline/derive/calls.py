@@ -39,7 +39,7 @@ Types = Mapping[str, TypeIR]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CallForm:
     """A call: its name, the class of its params, and their members by position and by keyword.
 
     Only a call that is made `once` may have another answer than the plain result.
@@ -52,7 +52,7 @@ class Form:
     once: bool = False
 
 
-def forms_of(ir: RevisionIR) -> list[tuple[Form, ...]]:
+def forms_of(ir: RevisionIR) -> list[tuple[CallForm, ...]]:
     """Return the calls of each method, the usual one first.
 
     There is none if a required member has the name of something else in the call.
@@ -77,7 +77,7 @@ def is_tool_result(type_: TypeIR | None) -> bool:
         and isinstance(content.type, ListOf)
         and failed is not None
         and failed.type == Scalar("boolean")
-        and not any(map(_is_constant, type_.fields))
+        and not any(map(is_constant, type_.fields))
         and not {"text", "data"} & {str(field.name) for field in type_.fields}
     )
 
@@ -114,12 +114,12 @@ def _shared(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, 
 
 def _forms(
     method: MethodIR, types: Types, shared: Collection[tuple[str, TypeExpr]]
-) -> Iterator[Form]:
+) -> Iterator[CallForm]:
     arms = {str(arm.name): arm for arm in _arms(method.params, types)}
     usual = next(iter(arms), "")
     for name, of in ((sender(method), usual), *method.variants) if arms else ():
         arm = arms.get(of) or arms[usual]
-        fields = [field for field in arm.fields if not _is_constant(field)]
+        fields = [field for field in arm.fields if not is_constant(field)]
         taken = _taken(method, types)
         if any(field.name in taken and is_needed(field) for field in fields):
             if of == usual:
@@ -127,13 +127,11 @@ def _forms(
             continue
         asking = [field for field in fields if _brings_another_result(field, method, types)]
         asked = tuple(replace(field, required=True) for field in asking if field.wire == of)
-        if of not in arms and not asked:
-            continue
         fields = [field for field in fields if field.name not in taken and field not in asking]
         positional = tuple(_positional(method, fields, shared))
         rest = [field for field in fields if field not in positional]
         keywords = (*asked, *filter(is_needed, rest), *_without_needed(rest))
-        yield Form(name, arm.name, positional, keywords, once=bool(asked))
+        yield CallForm(name, arm.name, positional, keywords, once=bool(asked))
 
 
 def _taken(method: MethodIR, types: Types) -> frozenset[str]:
@@ -161,7 +159,8 @@ def is_needed(field: FieldIR) -> bool:
     return field.required and field.default is None
 
 
-def _is_constant(field: FieldIR) -> bool:
+def is_constant(field: FieldIR) -> bool:
+    """Return whether a member has the same value in all params."""
     return field.required and _has_one_value(field)
 
 

@@ -5,17 +5,18 @@ warning, so that somebody decides; the contradicted facts are left out.
 """
 
 import copy
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.derive import filled, skeleton
+from mcp_protogen.pipeline.derive.recursion import arms_within
 from mcp_protogen.pipeline.inputs.basis import era_of
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import ROLES
-from mcp_protogen.pipeline.normalise.references import PREFIX
+from mcp_protogen.pipeline.normalise.references import PREFIX, target
 
 Json = dict[str, Any]
 
@@ -85,6 +86,7 @@ def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
             yield "derived-facts", f"{method} has no facts", pointer, hint
             continue
         yield from _method(schema, fact, pointer, facts)
+        yield from _variants(fact, f"{pointer}/variants", definitions)
 
 
 def _method(
@@ -112,6 +114,37 @@ def _method(
         if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
             here = f"{pointer}{jsonpointer.join('requires', gate)}"
             yield "facts-disagree", f"{gate} is not a capability", here, "see capabilities"
+
+
+def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:
+    """Yield further calls that have neither params of their own nor a result of their own."""
+    choices = variant_choices(fact, definitions)
+    for call, of in fact.get("variants", {}).items():
+        if of not in choices:
+            message = f"{call} is for {of!r:.80}, which is neither another class of params nor a"
+            message += " member that asks for another result"
+            hint = f"name one of {', '.join(choices)}" if choices else "remove the entry"
+            yield "facts-disagree", message, pointer + jsonpointer.join(call), hint
+
+
+def variant_choices(fact: Json, definitions: Json) -> list[str]:
+    """Return what further calls of a method may be for: classes of params, and members of one."""
+    arms = _arms(fact["params"], definitions)
+    results = [one for name in fact.get("results", ()) for one in _arms(name, definitions).values()]
+    answered: set[str] = {member for one in results[1:] for member in one.get("required", ())}
+    usual = next(iter(arms.values()), Json())
+    optional: set[str] = {*usual.get("properties", ())} - {*usual.get("required", ())}
+    return [*[*arms][1:], *sorted(answered & optional)]
+
+
+def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
+    """Return the definitions that one with a choice leads to, by name, or the only one."""
+    named = arms_within(name, {one: (one, definitions[one]) for one in definitions}, _referred)
+    return {one: schema for one, schema in named if "anyOf" not in schema}
+
+
+def _referred(named: tuple[str, Json]) -> Iterator[str]:
+    return (target(arm["$ref"]) for arm in named[1].get("anyOf", ()) if "$ref" in arm)
 
 
 def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:

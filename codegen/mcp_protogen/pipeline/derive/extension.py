@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import merge_patch
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.derive import extension_checks, skeleton
 from mcp_protogen.pipeline.derive.inheritance import inheriting
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
@@ -64,12 +64,12 @@ def derive_extension(
     """
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
     own = own_definitions(_needed(mended, extension), core.schema, extension.place)
-    raise_errors(tuple(extension_checks.unknown(extension, own, revision)))
+    extension_checks.refuse_unknown(extension, own, revision)
     own = _of_revision(extension, own, revision.id)
     merged = _merged(extension, core, own)
     derived = derive_revision(merged)
     types = inheriting(derived.ir.types, own)
-    raise_errors(tuple(extension_checks.unfit(extension, types, revision)))
+    extension_checks.refuse_unfit(extension, types, revision)
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
@@ -105,7 +105,7 @@ def _needed(schema: Json, extension: ExtensionSource) -> Json:
         return schema
     definitions: Json = schema.get("$defs", {})
     wanted: list[str] = extension.facts["types"]["names"]
-    raise_errors(tuple(extension_checks.missing(wanted, definitions, extension)))
+    extension_checks.refuse_missing(wanted, definitions, extension)
     return {**schema, "$defs": {name: definitions[name] for name in wanted}}
 
 

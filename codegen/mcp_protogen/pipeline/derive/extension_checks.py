@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.ir import LiteralOf, ObjectIR, RevisionIR, Scalar, TypeIR
@@ -19,16 +19,20 @@ _Finding = tuple[str, str, str, str]
 _BOUND = "see revisions, at the top of the file"
 
 
-def unknown(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Iterator[Problem]:
-    """Yield a problem for each name that means nothing, and for what the revision cannot have."""
+@raising
+def refuse_unknown(
+    extension: ExtensionSource, own: Json, revision: RevisionIR
+) -> Iterator[Problem]:
+    """Raise `ProblemError` for names that mean nothing, and what the revision cannot have."""
     for finding in (*_methods(extension, own, revision), *_others(extension, own, revision)):
         yield _problem(finding, extension)
 
 
-def unfit(
+@raising
+def refuse_unfit(
     extension: ExtensionSource, types: tuple[TypeIR, ...], revision: RevisionIR
 ) -> Iterator[Problem]:
-    """Yield a problem for each fact that the `types` of revision and extension contradict."""
+    """Raise `ProblemError` for facts that the `types` of revision and extension contradict."""
     by_name = {str(one.name): one for one in types}
     for finding in (
         *_names(extension, by_name, revision),
@@ -37,8 +41,11 @@ def unfit(
         yield _problem(finding, extension)
 
 
-def missing(wanted: Sequence[str], own: Json, extension: ExtensionSource) -> Iterator[Problem]:
-    """Yield a problem for each type that the facts choose, and the schema does not have."""
+@raising
+def refuse_missing(
+    wanted: Sequence[str], own: Json, extension: ExtensionSource
+) -> Iterator[Problem]:
+    """Raise `ProblemError` for types that the facts choose, and the schema does not have."""
     for index, name in enumerate(wanted):
         if name not in own:
             yield _problem(_no_type(name, f"/types/names/{index}"), extension)

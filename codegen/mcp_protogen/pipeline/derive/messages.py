@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mcp_protogen.base import graph, jsonpointer, names
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.derive import skeleton
 from mcp_protogen.pipeline.ir import ROLES
 from mcp_protogen.pipeline.normalise.references import target
@@ -17,8 +17,9 @@ Json = dict[str, Any]
 _MOST_CAPABILITIES = 500
 
 
-def problems(definitions: Json, place: str) -> Iterator[Problem]:
-    """Yield a problem for each message of a normalised schema that cannot be a method.
+@raising
+def refuse_unclear(definitions: Json, place: str) -> Iterator[Problem]:
+    """Raise `ProblemError` for each message of a normalised schema that cannot be a method.
 
     `place` names the schema's file.
     """

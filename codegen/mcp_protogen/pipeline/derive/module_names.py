@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from mcp_protogen.base.names import StubName, stub
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.ir import MethodIR, RevisionIR
 
 METHODS_MODULE = frozenset(
@@ -38,8 +38,9 @@ def iterator(method: MethodIR) -> str:
 _Named = tuple[str, str]
 
 
-def collisions(ir: RevisionIR, place: str) -> Iterator[Problem]:
-    """Yield a problem for every two things with one name; `place` names the schema's file."""
+@raising
+def refuse_collisions(ir: RevisionIR, place: str) -> Iterator[Problem]:
+    """Raise `ProblemError` for every two things with one name; `place` names the schema's file."""
     for named in (_stubs(ir), _in_methods_module(ir), _in_capabilities_module(ir)):
         uses: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for name, use in named:

@@ -4,6 +4,7 @@ Python reads a module from top to bottom: inside such a cycle, a name is used be
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from mcp_protogen.base import graph
 from mcp_protogen.base.graph import Graph
@@ -18,6 +19,8 @@ from mcp_protogen.pipeline.ir import (
     TypeIR,
     UnionIR,
 )
+
+_Type = TypeVar("_Type")
 
 
 def graph_of(types: Iterable[TypeIR]) -> Graph:
@@ -60,8 +63,8 @@ def names_in(expression: TypeExpr) -> Iterator[str]:
 
 
 def arms_within(
-    name: str, types: Mapping[str, TypeIR], arms: Callable[[TypeIR], Iterable[str]]
-) -> Iterator[TypeIR]:
+    name: str, types: Mapping[str, _Type], arms: Callable[[_Type], Iterable[str]]
+) -> Iterator[_Type]:
     """Yield a type, its `arms`, and those of its arms, each once, in order."""
     seen: set[str] = set()
     waiting = [name]

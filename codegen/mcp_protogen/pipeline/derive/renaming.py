@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mcp_protogen.base import names
 from mcp_protogen.base.names import ClassName, FieldName, ModuleName, UnsafeName
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.own_names import OwnNames, names_for
@@ -49,10 +49,10 @@ def renamed(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> Revis
     raise_errors((*_unknown(ir, own), *_unsafe(ir, own, file_names=file_names)))
     work = _Renaming(own)
     types = [work.type(one) for one in ir.types]
-    raise_errors(_collisions(ir, types, own))
+    _refuse_collisions(ir, types, own)
     merged = {str(one.name): one for one in reversed(types)}
     if own.open is not None:
-        raise_errors(_not_open(merged, own))
+        _refuse_unopenable(merged, own)
         merged = {name: _opened(one, name in own.open) for name, one in merged.items()}
     return replace(
         ir,
@@ -178,7 +178,8 @@ def _reason(error: UnsafeName, name: str) -> str:
     return "it is no identifier, or it is reserved" if said == name else f"it {said}"
 
 
-def _collisions(ir: RevisionIR, types: Sequence[TypeIR], own: OwnNames) -> Iterator[Problem]:
+@raising
+def _refuse_collisions(ir: RevisionIR, types: Sequence[TypeIR], own: OwnNames) -> Iterator[Problem]:
     first: dict[str, tuple[TypeIR, str]] = {}
     for before, type_ in zip(ir.types, types, strict=True):
         one, was = first.setdefault(str(type_.name), (type_, str(before.name)))
@@ -202,7 +203,8 @@ def _content(type_: TypeIR) -> object:
     return {one.wire: one for one in fields}, type_.any_of_required
 
 
-def _not_open(types: Mapping[str, TypeIR], own: OwnNames) -> Iterator[Problem]:
+@raising
+def _refuse_unopenable(types: Mapping[str, TypeIR], own: OwnNames) -> Iterator[Problem]:
     objects = {name for name, one in types.items() if isinstance(one, ObjectIR)}
     for place, name in enumerate(own.open or ()):
         if name not in objects:

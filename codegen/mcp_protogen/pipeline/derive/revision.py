@@ -8,7 +8,7 @@ from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.derive import crosscheck, messages, skeleton
 from mcp_protogen.pipeline.derive import methods as method_tables
 from mcp_protogen.pipeline.derive import types as type_system
-from mcp_protogen.pipeline.derive.module_names import collisions
+from mcp_protogen.pipeline.derive.module_names import refuse_collisions
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -54,7 +54,7 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
     )
-    raise_errors(tuple(collisions(ir, source.place)))
+    refuse_collisions(ir, source.place)
     return Derived(ir, normalised, facts, (*source.notes, *loosened, *found))
 
 
@@ -92,7 +92,7 @@ def _normalised(
         kept |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
     normalised, loosened = normalise(plain, source.facts, source.place, kept, marks=for_target)
     definitions: Json = normalised["$defs"]
-    raise_errors(tuple(messages.problems(definitions, source.place)))
+    messages.refuse_unclear(definitions, source.place)
     return {**normalised, "$defs": skeleton.with_choices(definitions)}, (*unread, *loosened)
 
 

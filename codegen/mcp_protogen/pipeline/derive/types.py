@@ -7,7 +7,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.graph import targets_first
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.derive.filled import Filling, fillings
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions, documented
 from mcp_protogen.pipeline.inputs.facts import Facts
@@ -54,7 +54,7 @@ def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
 
     Raise `ProblemError` for names that cannot be Python names, or that become equal.
     """
-    raise_errors(tuple(_name_problems(definitions, context.place)))
+    _refuse_unsafe_names(definitions, context.place)
     surroundings = _Surroundings(
         context, nullable_names(definitions), fillings(definitions, context.facts)
     )
@@ -70,7 +70,8 @@ class _Surroundings:
     filled: Sequence[Filling]
 
 
-def _name_problems(definitions: Json, place: str) -> Iterator[Problem]:
+@raising
+def _refuse_unsafe_names(definitions: Json, place: str) -> Iterator[Problem]:
     for name, schema in definitions.items():
         pointer = jsonpointer.join("$defs", name)
         try:

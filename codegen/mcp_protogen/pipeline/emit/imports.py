@@ -56,6 +56,7 @@ def _place(key: str) -> tuple[int, str, str]:
     return (-dots, module, name)
 
 
-def _kind(name: str) -> tuple[int, str]:
+def _kind(name: str) -> tuple[int, str, str]:
     """Return where a name goes: constants first, then classes, then all others."""
-    return (0 if name.isupper() and name[1:] else 1 if name[:1].isupper() else 2, name)
+    kind = 0 if name.isupper() and name[1:] else 1 if name[:1].isupper() else 2
+    return (kind, name.lower(), name)

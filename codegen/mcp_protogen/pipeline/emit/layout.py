@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TypedDict
 
@@ -31,9 +32,10 @@ from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.pipeline.parts import (
     CLIENTS_OF_EXTENSIONS,
     INSTANCES,
+    ITEMS_OF_EXTENSIONS,
     OF_REVISIONS,
-    ClientBase,
-    Selection,
+    ClientClass,
+    PartSelection,
     missing_names,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -133,13 +135,16 @@ def extension_folder(extension: ExtensionIR) -> str:
     return f"{extension.ir.module}/ext/{extension.module}"
 
 
-def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
+def revision_modules(
+    ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: PartSelection, renderer: Renderer
+) -> Iterator[Module]:
     """Yield the other modules of a revision, proven against its types and each other."""
     context: RevisionContext = {
         **views.revision_messages(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
+        "extensions": sorted(str(one.module) for one in extensions),
         "missing": missing_names(selection),
     }
     sources = {
@@ -156,15 +161,16 @@ def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -
 
 
 def extension_modules(
-    extension: ExtensionIR, selection: Selection, renderer: Renderer
+    extension: ExtensionIR, selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the other modules of an extension, proven against the types that it may name."""
-    folder = extension_folder(extension)
+    folder, has_app = extension_folder(extension), "app" in selection.modules
     context: ExtensionContext = {
         **views.extension_messages(extension),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
         **_client_base(extension, selection),
+        "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
     }
     there = {"__init__", "capabilities", "methods", *context["roles"]}
     trees: dict[str, ast.Module] = {}
@@ -184,9 +190,9 @@ class _ClientBase(TypedDict):
     client_lacks: str
 
 
-def _client_base(extension: ExtensionIR, selection: Selection) -> _ClientBase:
+def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBase:
     """Return what the client of an extension extends, and the part that it lacks for more."""
-    usual = ClientBase("", "client.base", "ClientBase")
+    usual = ClientClass("", "client.base", "ClientBase")
     base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
     if base.part and base.part not in selection.parts:
         lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
@@ -206,7 +212,7 @@ def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -
 
 
 def shared_modules(
-    pairs: Iterable[PairTables], selection: Selection, renderer: Renderer
+    pairs: Iterable[PairTables], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the tables of each pair of revisions, their package, and the bridge."""
     client = "client" in selection.modules
@@ -216,7 +222,12 @@ def shared_modules(
         ("translate.adapters", "translate/adapters.py", templates.ADAPTERS),
     ):
         if module in selection.modules:
-            context: SharedContext = {"client": client, "runtime": renderer.runtime_in(path)}
+            context: SharedContext = {
+                "client": client,
+                "tasks": "tasks" in selection.parts,
+                "toolkit": "app" in selection.modules,
+                "runtime": renderer.runtime_in(path),
+            }
             yield _rendered(path, template, context, renderer)
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
@@ -225,11 +236,12 @@ def shared_modules(
 
 
 def package_modules(
-    revisions: tuple[ListedRevision, ...], selection: Selection, renderer: Renderer
+    revisions: tuple[ListedRevision, ...], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the `__init__` of the package, which lists its revisions, and what these import."""
     modules = [str(revision.module) for revision in revisions]
-    exports = [name for _, names in selection.exports for name in names]
+    found = (name for _, names in selection.exports for name in names)
+    exports = [name for name in found if not name.startswith("__")]
     own = {"bridge": "Bridge", "translate": "translate"}
     there = [name for module, name in own.items() if module in selection.modules]
     instances = {name: of for name, of in INSTANCES.items() if of in exports}
@@ -242,6 +254,7 @@ def package_modules(
         "runtime_exports": selection.exports,
         "package_exported": sorted(["REVISIONS", "load", *there, *exports, *instances]) + modules,
         "instances": instances,
+        "parts": _parts(modules, selection),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     yield _rendered("__init__.py", templates.PACKAGE, context, renderer)
@@ -254,8 +267,16 @@ def package_modules(
         yield _rendered("app.py", templates.APPS, apps, renderer)
 
 
+def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]:
+    """Return what each module that the runtime asks for is imported from, by its place."""
+    modules = ["adapters"] if "translate.adapters" in selection.modules else []
+    if "translate" in selection.modules:
+        modules += map("__".join, combinations(revisions, 2))
+    return {f"translate.{module}": ".translate" for module in modules}
+
+
 def fixed_files(
-    runtime: Path, copied: Iterable[Path], selection: Selection
+    runtime: Path, copied: Iterable[Path], selection: PartSelection
 ) -> Iterator[GeneratedFile]:
     """Yield the files that are the same in every package of the same parts.
 
@@ -287,7 +308,7 @@ def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFil
             raise ProblemError(Problem("bad-target", message, hint=hint))
         if path.endswith(".py"):
             formatting.parsed(text, path, origin)
-            text = formatting.formatted(text, ours=False)
+            text = formatting.HEAD + formatting.formatted(text, ours=False)
         made[path] = GeneratedFile(path, text.encode(), origin)
     return tuple(made[path] for path in sorted(made))
 
@@ -302,5 +323,5 @@ def _rendered(
 
 def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:
     raise_errors(verify.module(tree, path))
-    text = formatting.formatted(source, ours=not renderer.overridden)
+    text = formatting.HEAD + formatting.formatted(source, ours=not renderer.overridden)
     return Module(path, f"template {template}", text)

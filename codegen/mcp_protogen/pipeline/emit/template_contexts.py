@@ -18,7 +18,8 @@ class Call:
     """A coroutine that sends a message: its name, its parameters, and the params that it makes.
 
     `given` says whether there are any params; empty if there always are. A call that is made `once`
-    may have any answer. The result of a tool can be read as a type of the caller.
+    may have any answer. The result of a tool can be read as a type of the caller. One that asks the
+    user by a form may be given a type. `doc` is the text about it.
     """
 
     name: StubName
@@ -27,6 +28,8 @@ class Call:
     given: str
     once: bool
     is_tool_call: bool
+    asks_form: bool
+    doc: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ class RevisionContext(RevisionMessages):
     """The sides for which the package has stubs."""
     stubs: list[str]
     """The modules with stubs: some of `app`, `client` and `server`."""
+    extensions: list[str]
+    """The modules of its extensions, sorted."""
     missing: Mapping[str, str]
     """What brings each public name that this package is generated without."""
 
@@ -132,6 +137,8 @@ class ExtensionContext(ExtensionMessages):
     """The module of the runtime that has that class."""
     client_lacks: str
     """What the client would be with a further part of the package, as a sentence; or empty."""
+    items: str
+    """The module of the runtime that makes items of toolkits for it; or empty."""
 
 
 class ModelsPackageContext(TypedDict):
@@ -177,6 +184,10 @@ class SharedContext(TypedDict):
     """What the module imports the runtime from."""
     client: bool
     """Whether the package has clients."""
+    tasks: bool
+    """Whether it has tasks."""
+    toolkit: bool
+    """Whether it has servers of decorated functions."""
 
 
 class TranslationContext(TypedDict):
@@ -218,5 +229,7 @@ class PackageContext(TypedDict):
     """The public names of the package."""
     instances: Mapping[str, str]
     """The names that are made for this package, each with what makes it in the runtime."""
+    parts: Mapping[str, str]
+    """What it imports each module from that not every package has and the runtime asks for."""
     missing: Mapping[str, str]
     """What brings each public name that this package is generated without."""

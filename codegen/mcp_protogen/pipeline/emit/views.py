@@ -1,12 +1,12 @@
 """The input of templates: the IR, and filters for phrases that are more than one value."""
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict, cast
 
 from mcp_protogen.base.names import ClassName, pascal
 from mcp_protogen.pipeline.derive import recursion
-from mcp_protogen.pipeline.derive.calls import Form, forms_of, is_needed, is_tool_call
+from mcp_protogen.pipeline.derive.calls import CallForm, forms_of, is_needed, is_tool_call
 from mcp_protogen.pipeline.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
@@ -16,6 +16,7 @@ from mcp_protogen.pipeline.derive.module_names import (
 )
 from mcp_protogen.pipeline.emit import rows
 from mcp_protogen.pipeline.emit.annotations import argument_annotation, qualified_annotation
+from mcp_protogen.pipeline.emit.method_texts import call_text, documentation, handling, purpose
 from mcp_protogen.pipeline.emit.template_contexts import (
     Call,
     ExtensionMessages,
@@ -41,6 +42,7 @@ from mcp_protogen.pipeline.ir import (
     TypeIR,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
+from mcp_protogen.runtime.core.forms import FORM
 from mcp_protogen.runtime.translation.plans import Direction
 
 
@@ -84,7 +86,7 @@ def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
     }
 
 
-def _call(form: Form, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
+def _call(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
     members = (*form.positional, *form.keywords)
     star = ("*",) if form.keywords else ()
     nullable = tuple(field for field in members if _may_be_null(field))
@@ -105,6 +107,8 @@ def _call(form: Form, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
         given="" if method.params_given or clashes else " or ".join(map(_is_given, members)),
         once=form.once,
         is_tool_call=not form.once and is_tool_call(method, types),
+        asks_form={"message", FORM} <= {field.wire for field in members},
+        doc=call_text(form, method, types),
     )
 
 
@@ -143,66 +147,6 @@ def spec_type(method: MethodIR) -> str:
     """Return the type of a method's entry in the table."""
     results = "" if method.kind == "notification" else f", {plain_result(method)}, {result(method)}"
     return f"{spec_class(method)}[m.{method.params}{results}]"
-
-
-def documentation(method: MethodIR) -> str:
-    """Return the text about a method and its capabilities, for tables."""
-    said = f": {method.doc}" if method.doc else "."
-    return _with_needs(f"`{method.method}`{said}", method)
-
-
-def purpose(method: MethodIR) -> str:
-    """Return the text of a stub: what it does, in the imperative, and the name of the method."""
-    if not _says_what_for(method):
-        return _with_needs(f"Send `{method.method}`. {method.doc}".rstrip(), method)
-    first, end, rest = method.doc.partition(".")
-    return _with_needs(f"{first} (`{method.method}`){end}{rest}", method)
-
-
-def handling(method: MethodIR) -> str:
-    """Return the text of a stub that handles a message; a request asks for what the stub does."""
-    handle = f"Handle `{method.method}`."
-    if not _says_what_for(method):
-        return _with_needs(f"{handle} {method.doc}".rstrip(), method)
-    if method.kind != "notification":
-        return purpose(method)
-    return _with_needs(f"{handle}\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}", method)
-
-
-def _says_what_for(method: MethodIR) -> bool:
-    """Return whether there is a text about a method, and not only that it is deprecated."""
-    return method.doc not in ("", "Deprecated.")
-
-
-def _with_needs(text: str, method: MethodIR) -> str:
-    needs = "\n".join(map(_need, _once(method.requires)))
-    return f"{text}\n\n{needs}" if needs else text
-
-
-def _once(requires: tuple[RequirementIR, ...]) -> Iterator[RequirementIR]:
-    """Yield one of the requirements that differ only in their sender."""
-    seen: set[tuple[tuple[str, ...], tuple[ConditionIR, ...]]] = set()
-    for requirement in requires:
-        key = (requirement.path, requirement.when)
-        if key not in seen:
-            seen.add(key)
-            yield requirement
-
-
-def _need(requirement: RequirementIR) -> str:
-    verb = "Needs" if requirement.level == "MUST" else "Should have"
-    whose = "" if requirement.sender != requirement.role else " of its sender"
-    when = " or ".join(_when(condition) for condition in requirement.when)
-    path = ".".join(requirement.path)
-    return f"{verb} the capability `{path}`{whose}{f' if {when}' if when else ''}."
-
-
-def _when(condition: ConditionIR) -> str:
-    if condition.one_of is None:
-        return f"`{condition.member}` is given"
-    values = " or ".join(f"`{value}`" for value in condition.one_of)
-    absent = " or absent" if condition.or_absent else ""
-    return f"`{condition.member}` is {values}{absent}"
 
 
 def condition(condition: ConditionIR) -> str:
@@ -329,14 +273,18 @@ def _imports(
     text = " ".join((*(one for call in sent for one in call.parameters), *(c.params for c in sent)))
     pages, tools = any(one.items for one in methods), any(call.is_tool_call for call in sent)
     asks = any(method.kind != "notification" for method in methods)
+    forms = any(call.asks_form for call in sent)
     needed = {
         "typing": ["Literal"] * (tools or "Literal[" in text)
-        + ["TypeVar", "overload"] * tools
+        + ["TypeVar"] * (tools or forms)
+        + ["overload"] * tools
         + ["Unpack"] * asks,
         "collections.abc": ["AsyncIterator"] * pages,
-        "client.tool_results": ["ReadAs", "reader"] * tools,
+        "client.base": ["ReadAs", "reader"] * tools,
         "core.options": ["CallOptions"] * asks,
         "core.models.base": ["SUPPLIED"] * ("SUPPLIED" in text),
+        "server.answers": ["Answer", "Form"] * forms,
+        "server.base": ["ask_form", "is_question"] * forms,
         "rpc.peer": ["all_items"] * pages + ["OMITTED", "Omitted", "present"] * ("OMITTED" in text),
     }
     return {module: names for module, names in needed.items() if names}

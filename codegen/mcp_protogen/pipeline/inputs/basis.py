@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import Era
-from mcp_protogen.pipeline.inputs.pins import Pins, nearest_revision, read_snapshot
+from mcp_protogen.pipeline.inputs.pins import (
+    Pins,
+    nearest_revision,
+    pinned_structure,
+)
 
 # basic/versioning: the first request of a client of each era.
 _OPENING: Mapping[str, Era] = {"initialize": "handshake", "server/discover": "stateless"}
@@ -37,14 +40,9 @@ def best_basis(
     if not alike:
         return nearest_revision(revision, {name: pins[name] for name in eras})
     named = set(_names(schema))
-    apart = {name: len(named ^ set(_names(_snapshot(name, folder)))) for name in alike}
+    apart = {name: len(named ^ set(_names(pinned_structure(name, folder)))) for name in alike}
     closest = min(apart.values())
     return nearest_revision(revision, {n: pins[n] for n in alike if apart[n] == closest})
-
-
-def _snapshot(revision: str, folder: Path) -> Mapping[str, Any]:
-    schema: Mapping[str, Any] = parse_json(read_snapshot(revision, folder), revision)
-    return schema
 
 
 def _names(schema: Mapping[str, Any]) -> Iterator[str]:

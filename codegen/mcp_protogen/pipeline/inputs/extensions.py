@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from mcp_protogen.base.canonical import parse_json, pretty
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs import descriptions, forms, metacheck, patches
@@ -23,7 +23,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     extension_place,
     extensions_folder,
-    read_snapshot,
+    pinned_structure,
 )
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT, snapshot_of
 
@@ -89,14 +89,15 @@ def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
     """Return the extensions that are asked for, by name; raise `ProblemError` for unusable ones."""
     folder = schema_folder()
     if options.docstrings is Docstrings.SCHEMA:
-        raise_errors(tuple(_without_texts(options, folder)))
+        _refuse_missing_texts(options, folder)
     return tuple(
         load(name, folder, options.extensions[name]) for name in sorted(options.extensions)
     )
 
 
-def _without_texts(options: GenerationOptions, folder: Path) -> Iterator[Problem]:
-    """Yield a problem for each extension whose text is published but not given."""
+@raising
+def _refuse_missing_texts(options: GenerationOptions, folder: Path) -> Iterator[Problem]:
+    """Raise `ProblemError` for each extension whose text is published but not given."""
     for name in sorted(options.extensions):
         if options.extensions[name] is None and pinned_extension(name, folder).pin is not None:
             message = f"the text of a schema is wanted, but our snapshot of {name} has none"
@@ -127,7 +128,7 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
         metacheck.check(schema, schema_place)
     else:
         schema_place = extension_place(name, "schema.json")
-        schema = parse_json(read_snapshot(name, home, kind=EXTENSION), schema_place)
+        schema = pinned_structure(name, home, EXTENSION)
     return ExtensionSource(
         name=name,
         schema=schema,

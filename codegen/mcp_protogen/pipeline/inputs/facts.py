@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.jsonpointer import Absent
+from mcp_protogen.base.jsonpointer import NothingThere
 from mcp_protogen.base.jsonvalue import is_object, merge_patch
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -168,7 +168,7 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     shown: Json = {"producer": dict(_filled_in_by_others(others, document, schema))}
     if era := era_of(schema):
         shown["lifecycle"] = {"era": era}
-    with suppress(Absent):
+    with suppress(NothingThere):
         jsonpointer.get(schema, "/$defs/Result/properties/resultType")
         if "result_type" not in document.get("rules", {}):
             stated = [one.get("rules", {}) for one in others]
@@ -189,7 +189,7 @@ def _filled_in_by_others(
     for other in others:
         for key, fact in other.get("producer", {}).items():
             owner, _, member = fact["where"].partition(".")
-            with suppress(Absent):
+            with suppress(NothingThere):
                 jsonpointer.get(schema, jsonpointer.join("$defs", owner, "properties", member))
                 if fact["rule"] == "filled_in" and fact["where"] not in said:
                     yield key, fact

@@ -16,7 +16,7 @@ from mcp_protogen.base.resources import (
     schema_folder,
     templates_folder,
 )
-from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -25,6 +25,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     pin_of,
     read_snapshot,
 )
+from mcp_protogen.pipeline.options import OPTIONS
 from mcp_protogen.pipeline.package import (
     GENERATOR,
     PINNED,
@@ -32,8 +33,6 @@ from mcp_protogen.pipeline.package import (
     GenerationInputs,
     RevisionInputs,
 )
-from mcp_protogen.pipeline.parts import recorded
-from mcp_protogen.pipeline.target import recorded as recorded_target
 
 _CODE = Path(__file__).resolve().parents[2]
 # The parts whose code decides on the output; the command line and publishing only carry it.
@@ -72,17 +71,8 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
-    ours, names = options.docstrings is Docstrings.OURS, options.names
-    values = {
-        "docstrings": None if ours else str(options.docstrings),
-        "names": digest(parse_json(names.content, names.name)) if names else None,
-        "patches": "own" if options.patches else None,
-        "templates": "own" if options.templates else None,
-        "runtime": options.runtime,
-        "with": None if options.target else recorded(options.parts),
-        "target-version": options.distribution,
-        **(recorded_target(options.target) if options.target else {}),
-    }
+    values = {one.name: one.record(options) for one in OPTIONS if one.record}
+    values["target-version"] = options.distribution
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -197,9 +187,9 @@ def _patches_digest(ours: Any, own: Iterable[GivenPatches]) -> str:
 
 
 def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
-    from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
+    from mcp_protogen.pipeline.inputs.snapshot import structure_in
 
-    structure = snapshot_of(parse_json(given.content, given.name), given.name)
+    structure = structure_in(given.content, given.name)
     return given.name, sha256(given.content), None, pretty(structure)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raising
 from mcp_protogen.pipeline.inputs import patches
 
 Json = dict[str, Any]
@@ -39,7 +39,7 @@ class PatchFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class MendedSchema:
     """A schema with all entries applied that fit, and the state of each entry.
 
     `notes` are warnings about the others; they say what is there instead.
@@ -51,7 +51,9 @@ class Mended:
     notes: tuple[Problem, ...] = ()
 
 
-def mended(schema: Json, ledger: Sequence[Json], place: str, beside: Json | None = None) -> Mended:
+def mended(
+    schema: Json, ledger: Sequence[Json], place: str, beside: Json | None = None
+) -> MendedSchema:
     """Try the entries in order, each on the result of those before it.
 
     Entries may also refer to the definitions `beside` it, as those of extensions to the core's.
@@ -65,27 +67,28 @@ def mended(schema: Json, ledger: Sequence[Json], place: str, beside: Json | None
         try:
             patched = patches.apply(schema, [entry], place)
             known = {**(beside or {}), **patched.get("$defs", {})}
-            raise_errors(tuple(_dangling(entry, {**patched, "$defs": known}, where)))
+            _refuse_dangling(entry, {**patched, "$defs": known}, where)
             schema = patched
             applied.append(entry)
         except ProblemError as error:
             fit = Fit.DONE if patches.is_done(schema, entry) else Fit.STALE
             notes += (_note(one, where, entry["pointer"]) for one in error.problems)
         fits.append(PatchFit(where, entry["pointer"], fit, entry.get("reason", "")))
-    return Mended(schema, tuple(applied), tuple(fits), tuple(notes))
+    return MendedSchema(schema, tuple(applied), tuple(fits), tuple(notes))
 
 
-def _dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
-    """Yield a problem for each reference of an entry that leads nowhere in the patched schema."""
+@raising
+def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
+    """Raise `ProblemError` for each reference of an entry that the patched schema has not."""
     for _, value in jsonpointer.walk(entry.get("now"), ""):
         ref = value.get("$ref") if is_object(value) else None
         try:
             jsonpointer.get(patched, ref.removeprefix("#") if isinstance(ref, str) else "")
-        except jsonpointer.Absent:
+        except jsonpointer.NothingThere:
             yield Problem("stale-patch", f"{ref} leads nowhere in this schema", place)
 
 
-def inherited(schema: Json, folder: Path, revision: str, basis: str) -> Mended:
+def inherited(schema: Json, folder: Path, revision: str, basis: str) -> MendedSchema:
     """Return `schema`, called `revision`, with the patches of its basis that fit it.
 
     `notes` warn of each patch that is applied, and of each that no longer fits, at the place where

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raise_errors, raising
 
 # A broken file is often wrong in many places; more than this does not help.
 _SHOWN = 10
@@ -18,7 +18,7 @@ _DEPTH = 60
 
 def check(schema: dict[str, Any], place: str) -> None:
     """Raise `ProblemError` with every place where `schema` violates the dialect it names."""
-    raise_errors(tuple(_unreadable(schema, place)))
+    _refuse_unreadable(schema, place)
     from jsonschema.validators import validator_for
 
     dialect = validator_for(schema)
@@ -37,7 +37,8 @@ def check(schema: dict[str, Any], place: str) -> None:
     )
 
 
-def _unreadable(schema: dict[str, Any], place: str) -> Iterator[Problem]:
+@raising
+def _refuse_unreadable(schema: dict[str, Any], place: str) -> Iterator[Problem]:
     if not isinstance(schema.get("$schema", ""), str):
         hint = "the member $schema is the URI of a JSON Schema draft"
         yield Problem("not-a-schema", "its dialect is not a string", place, "/$schema", hint)

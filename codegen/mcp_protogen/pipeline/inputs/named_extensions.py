@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mcp_protogen.base.names import EXTENSION_HINT, is_extension
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import extension_place
@@ -49,7 +49,7 @@ def chosen(
         del named[ALL]
         fitting = (one.name for one in pinned.values() if {*one.revisions} & {*revisions})
         named = {**dict.fromkeys(fitting), **named}
-    raise_errors(tuple(_refused(named, pinned, revisions)))
+    _refuse_unfit(named, pinned, revisions)
     return named
 
 
@@ -60,14 +60,15 @@ def extended_revision(name: str, revision: str | None = None) -> str:
     """
     pinned = {one.name: one for one in pinned_extensions()}
     known = pinned[name].revisions if name in pinned else ()
-    raise_errors(tuple(_refused([name], pinned, [revision] if revision else known)))
+    _refuse_unfit([name], pinned, [revision] if revision else known)
     return revision or max(known)
 
 
-def _refused(
+@raising
+def _refuse_unfit(
     names: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Iterable[str]
 ) -> Iterator[Problem]:
-    """Yield a problem for each name that is none of an extension of one of some revisions."""
+    """Raise `ProblemError` for each name that is no extension of one of some revisions."""
     here = ", ".join(sorted(revisions))
     for name in names:
         extension = pinned.get(name)

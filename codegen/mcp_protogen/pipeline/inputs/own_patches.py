@@ -9,7 +9,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.config import FileOf, GivenFile, GivenPatches
 
 _POINTER, _VALUES, _TEXTS = "pointer", ("was", "now"), ("reason", "source")
@@ -25,7 +25,7 @@ def read_patches(
     Raise `ProblemError`: `unreadable-source`, `not-json`, or `bad-form` for each wrong entry.
     """
     given = tuple(one if isinstance(one, GivenPatches) else _of_file(one, read) for one in said)
-    raise_errors(problem for one in given for problem in _problems(one))
+    _refuse_misshapen(given)
     return given
 
 
@@ -40,11 +40,13 @@ def _of_file(named: FileOf, read: Callable[[str], GivenFile]) -> GivenPatches:
     return GivenPatches(named.revision, tuple(entries), place, "/patches")
 
 
-def _problems(given: GivenPatches) -> Iterator[Problem]:
-    for number, entry in enumerate(given.entries):
-        pointer = given.pointer + jsonpointer.join(number)
-        for message in _faults(entry):
-            yield Problem("bad-form", message, given.place, pointer, _HINT)
+@raising
+def _refuse_misshapen(given: Iterable[GivenPatches]) -> Iterator[Problem]:
+    for one in given:
+        for number, entry in enumerate(one.entries):
+            pointer = one.pointer + jsonpointer.join(number)
+            for message in _faults(entry):
+                yield Problem("bad-form", message, one.place, pointer, _HINT)
 
 
 def _faults(entry: object) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical, parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raising
 
 Json = dict[str, Any]
 _ABSENT = object()
@@ -40,7 +40,7 @@ def apply(
     all places that are there, and there has to be one. What it replaces is the same in all.
     """
     patched = copy.deepcopy(schema)
-    raise_errors(tuple(_apply(patched, ledger, f"{place}#{pointer}")))
+    _apply(patched, ledger, f"{place}#{pointer}")
     return patched
 
 
@@ -52,10 +52,11 @@ def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
 def _found(schema: Json, pointer: str) -> object:
     try:
         return jsonpointer.get(schema, pointer)
-    except jsonpointer.Absent:
+    except jsonpointer.NothingThere:
         return _ABSENT
 
 
+@raising
 def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
     for number, entry in enumerate(ledger):
         for pointer in _meant(schema, entry) or (entry["pointer"],):
@@ -65,7 +66,7 @@ def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Ite
                 continue
             try:
                 _write(schema, pointer, entry)
-            except jsonpointer.Absent:
+            except jsonpointer.NothingThere:
                 yield _stale(f"{place}/{number}", pointer, found, entry)
 
 
@@ -102,7 +103,7 @@ def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
         else:
             del holder[key]
     except (IndexError, TypeError, ValueError):
-        raise jsonpointer.Absent(pointer) from None
+        raise jsonpointer.NothingThere(pointer) from None
 
 
 def _same(left: object, right: object) -> bool:

@@ -175,6 +175,14 @@ def read_snapshot(
     raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
 
 
+def pinned_structure(
+    revision: str, folder: Path | None = None, kind: Pinnable = REVISION
+) -> dict[str, Any]:
+    """Return the same snapshot as a JSON object."""
+    structure: dict[str, Any] = parse_json(read_snapshot(revision, folder, kind=kind), revision)
+    return structure
+
+
 def _genuine_snapshot(
     revision: str, folder: Path | None, pins: Pins, kind: Pinnable
 ) -> bytes | None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.pins import load_pins
@@ -27,7 +27,7 @@ _VERBS: tuple[Verb, ...] = get_args(Verb)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TranslationRule:
     """The action at one place in one direction.
 
     `do` is the verb: `keep` (in spite of differences), `drop` ("lossy" or "harmless"), `move` (the
@@ -59,7 +59,7 @@ class CodeRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class UndecidedAction:
     """A place where the action in one direction is still to be chosen."""
 
     at: str
@@ -75,9 +75,9 @@ class Translation:
     older: str
     newer: str
     became: Mapping[str, str]
-    rules: tuple[Rule, ...]
+    rules: tuple[TranslationRule, ...]
     errors: tuple[CodeRule, ...]
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[UndecidedAction, ...] = ()
 
 
 def place_of(revision: str) -> str:
@@ -114,7 +114,7 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         if direction in entry
     )
     choices = tuple(
-        Choice(at, direction, f"{place}#/rules/{number}/{direction}")
+        UndecidedAction(at, direction, f"{place}#/rules/{number}/{direction}")
         for number, entry in enumerate(document["rules"])
         for direction in DIRECTIONS
         if CHOICES in entry.get(direction, ())
@@ -123,7 +123,7 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
     return Translation(document["older"], revision, document["became"], rules, errors, choices)
 
 
-def _rules(entry: Json, place: str) -> Iterator[Rule]:
+def _rules(entry: Json, place: str) -> Iterator[TranslationRule]:
     for direction in DIRECTIONS:
         action: Json | None = entry.get(direction)
         if action is None or CHOICES in action:
@@ -132,7 +132,9 @@ def _rules(entry: Json, place: str) -> Iterator[Rule]:
         settles = tuple(action.get("settles", ()))
         whole: bool = action.get("whole", False)
         for at in entry["at"]:
-            yield Rule(at, direction, do, action[do], settles, whole, entry["reason"], place)
+            yield TranslationRule(
+                at, direction, do, action[do], settles, whole, entry["reason"], place
+            )
 
 
 def between(
@@ -166,11 +168,12 @@ def _given(given: GivenFile, revision: str, folder: Path) -> Translation:
     ]
     raise_errors(problems)
     translation = translation_of(document, revision, given.name)
-    raise_errors(tuple(_unknown_functions(translation)))
+    _refuse_unknown_functions(translation)
     return translation
 
 
-def _unknown_functions(translation: Translation) -> Iterator[Problem]:
+@raising
+def _refuse_unknown_functions(translation: Translation) -> Iterator[Problem]:
     from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 
     for rule in translation.rules:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.canonical import canonical, parse_json
 from mcp_protogen.base.jsonpointer import escape
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -34,6 +34,11 @@ _SINGLE = frozenset(
 _CHANGED = frozenset({"$id", "$recursiveRef", "additionalItems", "dependencies", "id"})
 
 _ABSENT = object()
+
+
+def structure_in(content: bytes, place: str) -> dict[str, Any]:
+    """Return the snapshot of a published file; raise `ProblemError`: `not-json`, `not-a-schema`."""
+    return snapshot_of(parse_json(content, place), place)
 
 
 def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:

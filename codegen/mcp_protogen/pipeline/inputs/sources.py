@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFil
 from mcp_protogen.pipeline.inputs import descriptions, facts, ledger, metacheck, patches
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.inputs.pins import pinned_structure
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
 
@@ -82,8 +82,7 @@ def _without_texts(revision: str) -> Problem:
 def pinned(revision: str, folder: Path) -> RevisionSource:
     """Return the inputs of a revision that is pinned in a schema folder."""
     place = f"schema/{revision}/schema.json"
-    schema: Json = parse_json(read_snapshot(revision, folder), place)
-    source = of_snapshot(revision, folder, schema, place, {})
+    source = of_snapshot(revision, folder, pinned_structure(revision, folder), place, {})
     hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
     notes = (*source.notes, *_undecided(revision, folder))
     return replace(source, facts_hint=hint, notes=notes)

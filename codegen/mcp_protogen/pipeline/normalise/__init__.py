@@ -11,11 +11,11 @@ With marks, `x-bare` is at each object that published types call `object`, and `
 place for any JSON value that refers to a definition of such a value, with its name.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mcp_protogen.base.names import duplicates, type_name
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.normalise import flatten, lift, metadata, references, unions
 
@@ -46,11 +46,14 @@ def normalise(
 def _called(definitions: Json, place: str) -> Mapping[str, str]:
     """Return the Python names of the definitions that need another name there."""
     called = {name: type_name(name) for name in definitions}
-    raise_errors(_collision(name, called, place) for name in duplicates(called.values()))
+    _refuse_collisions(called, place)
     return {name: other for name, other in called.items() if other != name}
 
 
-def _collision(name: str, called: Mapping[str, str], place: str) -> Problem:
-    both = " and ".join(repr(one) for one in called if called[one] == name)
-    message = f"{both:.160} would both be called {name}"
-    return Problem("name-collision", message, place, "/$defs", "rename one of them in the schema")
+@raising
+def _refuse_collisions(called: Mapping[str, str], place: str) -> Iterator[Problem]:
+    for name in duplicates(called.values()):
+        both = " and ".join(repr(one) for one in called if called[one] == name)
+        message = f"{both:.160} would both be called {name}"
+        hint = "rename one of them in the schema"
+        yield Problem("name-collision", message, place, "/$defs", hint)

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
@@ -27,13 +27,14 @@ def own_definitions(schema: Json, core: Json, place: str) -> Json:
     Raise `ProblemError` (`extension-differs`) for each copy that is not what it copies.
     """
     definitions: Json = {name: plain(one) for name, one in schema.get("$defs", {}).items()}
-    raise_errors(tuple(_different_copies(definitions, core["$defs"], place)))
+    _refuse_different_copies(definitions, core["$defs"], place)
     own = {name: one for name, one in definitions.items() if name not in core["$defs"]}
     named = {canonical(one): name for name, one in own.items() if _is_worth_a_name(one)}
     return {name: _referring(one, name, named) for name, one in own.items()}
 
 
-def _different_copies(definitions: Json, core: Json, place: str) -> Iterator[Problem]:
+@raising
+def _refuse_different_copies(definitions: Json, core: Json, place: str) -> Iterator[Problem]:
     for name in sorted(definitions.keys() & core.keys()):
         pointer = jsonpointer.join("$defs", name)
         for deeper in _differences(definitions[name], plain(core[name]), pointer):

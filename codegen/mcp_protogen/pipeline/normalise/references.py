@@ -102,7 +102,7 @@ class _Hoisting:
                 return self._named[pointer]
             try:
                 value = jsonpointer.get(self._schema, pointer)
-            except jsonpointer.Absent:
+            except jsonpointer.NothingThere:
                 break
             if not is_object(value) and not isinstance(value, bool):
                 break

@@ -15,7 +15,7 @@ from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.config import Docstrings
+from mcp_protogen.pipeline.options import locked_options
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE
 from mcp_protogen.pipeline.package import (
     GENERATOR,
@@ -26,8 +26,6 @@ from mcp_protogen.pipeline.package import (
     RevisionInputs,
     newer,
 )
-from mcp_protogen.pipeline.parts import unrecorded
-from mcp_protogen.pipeline.target import unrecorded as unrecorded_target
 
 LOCK_NAME = "mcp-gen.lock"
 FORMAT = 1
@@ -113,9 +111,7 @@ def _lock(path: Path, data: Any) -> Lock:
             for name, made in data.get("extensions", {}).items()
         },
     )
-    unrecorded(inputs.options.get("with"))  # raises TypeError for what it does not know
-    Docstrings(inputs.options.get("docstrings", Docstrings.OURS))  # raises ValueError likewise
-    unrecorded_target(inputs.options)  # and so does this
+    locked_options(inputs.options)  # raises for what it does not know
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
     return Lock(inputs, files)
 

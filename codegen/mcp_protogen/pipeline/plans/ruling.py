@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mcp_protogen.pipeline.inputs.rules import CodeRule, Rule, StepDirection, Translation
+from mcp_protogen.pipeline.inputs.rules import CodeRule, StepDirection, Translation, TranslationRule
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Ruling:
     """The places that were looked up."""
 
     @cached_property
-    def _by_place(self) -> Mapping[str, tuple[Rule, ...]]:
-        found: dict[str, list[Rule]] = {}
+    def _by_place(self) -> Mapping[str, tuple[TranslationRule, ...]]:
+        found: dict[str, list[TranslationRule]] = {}
         # Rules apply in the order of the steps that a value takes.
         numbered = list(enumerate(self.steps))
         for number, step in numbered if self.direction == "up" else reversed(numbered):
@@ -50,7 +50,7 @@ class Ruling:
             for member in (*rule.settles, *([rule.at] if rule.do == "keep" else []))
         )
 
-    def at(self, place: str, *inside: str) -> tuple[Rule, ...]:
+    def at(self, place: str, *inside: str) -> tuple[TranslationRule, ...]:
         """Return the rules at a place, in the order in which they are applied.
 
         The caller also looks at the members or arms `inside`.
@@ -58,11 +58,11 @@ class Ruling:
         self.looked_up.update((place, *inside))
         return self._by_place.get(place, ())
 
-    def of(self, place: str, verb: str) -> Rule | None:
+    def of(self, place: str, verb: str) -> TranslationRule | None:
         """Return the first rule with this verb at a member."""
         return next((rule for rule in self.at(place) if rule.do == verb), None)
 
-    def idle(self) -> Iterator[Rule]:
+    def idle(self) -> Iterator[TranslationRule]:
         """Yield the rules at places that nobody looked up, after all types have been walked."""
         for place, rules in self._by_place.items():
             if place not in self.looked_up:

@@ -9,7 +9,13 @@ from typing import Any
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.inputs.rules import Rule, StepDirection, Translation, between, place_of
+from mcp_protogen.pipeline.inputs.rules import (
+    StepDirection,
+    Translation,
+    TranslationRule,
+    between,
+    place_of,
+)
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
 from mcp_protogen.pipeline.plans.ruling import Ruling
 from mcp_protogen.pipeline.plans.walk import Walk
@@ -148,7 +154,7 @@ def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
     )
 
 
-def _idle(rule: Rule) -> Problem:
+def _idle(rule: TranslationRule) -> Problem:
     place, _, pointer = rule.place.partition("#")
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
     message = (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_protogen.pipeline.inputs.rules import Rule, StepDirection
+from mcp_protogen.pipeline.inputs.rules import StepDirection, TranslationRule
 from mcp_protogen.pipeline.ir import (
     Anything,
     FieldIR,
@@ -334,7 +334,7 @@ class Walk:
         return found if isinstance(found, ObjectIR) else None
 
 
-def _functions(rules: Iterable[Rule], verb: str) -> tuple[Apply, ...]:
+def _functions(rules: Iterable[TranslationRule], verb: str) -> tuple[Apply, ...]:
     return tuple(Apply(rule.value, rule.reason) for rule in rules if rule.do == verb)
 
 

@@ -21,7 +21,7 @@ from mcp_protogen.base.canonical import parse_json, pretty
 from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.reports.change import Change
+from mcp_protogen.pipeline.reports.change import ReportedChange
 
 FORMAT = 1
 _HINT = "restore the file, or move it away and write a new one with --write-baseline"
@@ -53,7 +53,7 @@ class IgnoreRule:
     code: str
     item: str = "*"
 
-    def covers(self, change: Change) -> bool:
+    def covers(self, change: ReportedChange) -> bool:
         """Return whether every place of a finding is covered."""
         code, item = re.compile(_any(self.code)), re.compile(_any(self.item))
         return all(code.fullmatch(key[0]) and item.fullmatch(key[1]) for key in keys_of(change))
@@ -77,20 +77,20 @@ class SortedFindings:
     A fixed finding is listed as often as it was known and is not found any more.
     """
 
-    new: tuple[Change, ...]
-    known: tuple[Change, ...]
+    new: tuple[ReportedChange, ...]
+    known: tuple[ReportedChange, ...]
     fixed: tuple[Key, ...]
-    ignored: tuple[Change, ...] = ()
+    ignored: tuple[ReportedChange, ...] = ()
 
 
-def keys_of(change: Change) -> Iterator[Key]:
+def keys_of(change: ReportedChange) -> Iterator[Key]:
     """Yield the keys by which a finding is known."""
     places = change.places if change.item in change.places else (change.item,)
     return ((change.code, place) for place in places)
 
 
 def sort(
-    changes: Sequence[Change], baseline: Baseline, ignore: Iterable[IgnoreRule] = ()
+    changes: Sequence[ReportedChange], baseline: Baseline, ignore: Iterable[IgnoreRule] = ()
 ) -> SortedFindings:
     """Sort findings by what a baseline knows and what is ignored."""
     rules = tuple(ignore)
@@ -107,7 +107,7 @@ def sort(
     )
 
 
-def _counted(changes: Iterable[Change]) -> Counter[Key]:
+def _counted(changes: Iterable[ReportedChange]) -> Counter[Key]:
     return Counter(key for change in changes for key in keys_of(change))
 
 
@@ -141,7 +141,7 @@ def read_baseline(file: Path, revision: str) -> Baseline:
     return Baseline(revision, found)
 
 
-def write_baseline(file: Path, revision: str, changes: Iterable[Change]) -> None:
+def write_baseline(file: Path, revision: str, changes: Iterable[ReportedChange]) -> None:
     """Write findings into a baseline, with the notes that the file already has for them."""
     before = read_baseline(file, revision) if file.exists() else Baseline(revision, {})
     entries: list[dict[str, Any]] = []

@@ -80,7 +80,7 @@ class Category(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReportedChange:
     """A difference between the side before and the side after.
 
     `code` names the kind of change and is stable, such as `field-added-required`; `item` is what
@@ -139,7 +139,7 @@ class Comparison:
 
     before: str
     after: str
-    changes: tuple[Change, ...]
+    changes: tuple[ReportedChange, ...]
     notes: tuple[Problem, ...] = ()
     left_out: int = 0
     came: tuple[str, ...] = ()
@@ -157,11 +157,11 @@ class Comparison:
         """Return whether a change is at least so severe for the reader."""
         return any(self._reaching(reader, severity))
 
-    def _reaching(self, reader: Reader | None, least: Severity) -> Iterator[Change]:
+    def _reaching(self, reader: Reader | None, least: Severity) -> Iterator[ReportedChange]:
         return (one for one in self.changes if one.severity_for(reader).rank <= least.rank)
 
 
-def _by_rank(reader: Reader | None) -> Callable[[Change], int]:
+def _by_rank(reader: Reader | None) -> Callable[[ReportedChange], int]:
     return lambda change: change.severity_for(reader).rank
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
@@ -130,7 +131,7 @@ class Findings:
             document = {**json.loads(comparison), **self._as_json()}
         else:
             return comparison
-        return json.dumps(document, indent=2) + "\n"
+        return as_document(document)
 
     def close(self, page: str, form: PageFormat, *lines: str) -> str:
         """Return a page for people with some more lines, and what was left out of it and why."""

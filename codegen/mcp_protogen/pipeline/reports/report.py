@@ -4,11 +4,11 @@ This module turns values into strings and prints nothing; the caller knows wheth
 terminal. The JSON form is public; `schema/formats/report.schema.json` describes it.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.colours import Colour, painted
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem
@@ -19,7 +19,7 @@ FORMAT = 1
 _COLOURS = {"---": Colour.BOLD, "+++": Colour.BOLD, "@@ ": Colour.CYAN}
 
 
-class Status(StrEnum):
+class RunStatus(StrEnum):
     """The outcome of a run; the exit codes are 0, 1 and 2."""
 
     FINE = "fine"
@@ -29,7 +29,7 @@ class Status(StrEnum):
     @property
     def exit_code(self) -> int:
         """The exit code of a process with this outcome."""
-        return {Status.FINE: 0, Status.DIFFERS: 1, Status.FAILED: 2}[self]
+        return {RunStatus.FINE: 0, RunStatus.DIFFERS: 1, RunStatus.FAILED: 2}[self]
 
 
 class Action(StrEnum):
@@ -48,7 +48,7 @@ class FileChange(NamedTuple):
     diff: str = ""
 
 
-class Report(NamedTuple):
+class RunReport(NamedTuple):
     """The result of one command.
 
     `summary` is a line, or several; `folder` is the output folder as the user named it; `revisions`
@@ -57,7 +57,7 @@ class Report(NamedTuple):
     """
 
     command: str
-    status: Status
+    status: RunStatus
     summary: str | tuple[str, ...] = ""
     folder: str = ""
     drift: tuple[Cause, ...] = ()
@@ -74,24 +74,24 @@ class Report(NamedTuple):
         return tuple(filter(None, lines))
 
 
-def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Report:
+def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> RunReport:
     """Return the report of a run that its input stopped."""
-    return Report(command, Status.FAILED, folder=folder, problems=problems)
+    return RunReport(command, RunStatus.FAILED, folder=folder, problems=problems)
 
 
-def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
+def render(report: RunReport, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
     """Return the report as one text to print, which ends with a newline unless it is empty.
 
     The text form leaves out problems, because they go to stderr. `quiet` leaves out the summary.
     """
     if form is Format.JSON:
-        return json.dumps(as_json(report), indent=2) + "\n"
+        return as_document(as_json(report))
     shown = report._replace(summary="") if quiet else report
     lines = _github(shown) if form is Format.GITHUB else _text(shown, colour)
     return "".join(f"{line}\n" for line in lines)
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: RunReport) -> dict[str, Any]:
     """Return the report as the JSON value that is published."""
     data = report._asdict()
     kinds = {name: data.pop(name) for name in ("extensions", "templates")}
@@ -108,7 +108,7 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _text(report: Report, colour: bool) -> Iterator[str]:
+def _text(report: RunReport, colour: bool) -> Iterator[str]:
     for cause in report.drift:
         digests = f" ({cause.was} -> {cause.now})" if cause.was and cause.now else ""
         yield one_line(f"{cause.kind}: {cause.subject}: {cause.message}{digests}")
@@ -126,7 +126,7 @@ def _coloured(line: str) -> str:
     return painted(colour, line) if colour else line
 
 
-def _github(report: Report) -> Iterator[str]:
+def _github(report: RunReport) -> Iterator[str]:
     # Comes with all that compares revisions, which a plain check does without.
     from mcp_protogen.pipeline.reports.pages.workflow_commands import (
         Annotation,

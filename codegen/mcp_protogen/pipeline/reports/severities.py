@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_protogen.pipeline.ir import OTHER, Role, Senders
-from mcp_protogen.pipeline.reports.change import Category, Change, Reader, Severity
+from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 
 # Each row of a table but its head.
 _ROW = re.compile(r"^\| (?!code \|)(.*) \|$", re.MULTILINE)
@@ -80,10 +80,10 @@ class Difference:
     senders: Senders = frozenset()
 
 
-def rated(found: Difference) -> Change:
+def rated(found: Difference) -> ReportedChange:
     """Return a change with its severity for each reader."""
     row = severities()[found.code]
-    return Change(
+    return ReportedChange(
         code=found.code,
         category=row.category,
         item=found.item,

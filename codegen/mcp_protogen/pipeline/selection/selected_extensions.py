@@ -6,7 +6,6 @@ as it is where that file is not named again.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
@@ -18,31 +17,23 @@ from mcp_protogen.pipeline.package import PINNED, ExtensionInputs
 _Read = Callable[[str], GivenFile]
 
 
-class ExtensionRequest(NamedTuple):
-    """What a run says of extensions; `only` if the package is to have no others.
-
-    `said` is None if it says nothing; else names, each with a file or URL if there is one.
-    """
-
-    said: tuple[str, ...] | None = None
-    only: bool = False
-
-
 def with_extensions(
-    options: GenerationOptions, request: ExtensionRequest, lock: Lock | None, read: _Read
+    options: GenerationOptions,
+    said: tuple[str, ...] | None,
+    lock: Lock | None,
+    read: _Read,
 ) -> GenerationOptions:
-    """Return the options of a run, with the extensions of the package whose lock is `lock`.
+    """Return the options of a run, with the extensions that it names, and those of the lock.
 
-    `read` reads a file or URL. Raise `ProblemError`: `unknown-extension`, `unbound-extension`,
-    `missing-facts`, `unsafe-name`, `conflicting-options`, `unreadable-source`.
+    `said` are names, each with a file or URL if there is one; `read` reads a file or URL. Raise
+    `ProblemError`: `unknown-extension`, `unbound-extension`, `missing-facts`, `unsafe-name`,
+    `conflicting-options`, `unreadable-source`.
     """
     locked: Mapping[str, ExtensionInputs] = lock.inputs.extensions if lock else {}
-    if request.only:
-        locked = {}
-    if not request.said and not locked:
+    if not said and not locked:
         return options
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = chosen(request.said or (), pinned, options.revisions)
+    named = chosen(said or (), pinned, options.revisions)
     there = {name for name, made in locked.items() if name not in named and made.source != PINNED}
     kept = {name: locked[name] for name in there if _extended(locked[name], options)}
     again = (name for name in locked.keys() - named.keys() - there if name in pinned)

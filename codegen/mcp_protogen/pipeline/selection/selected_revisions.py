@@ -6,19 +6,12 @@ schema is not at hand.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.pipeline.config import (
-    COPY,
-    Docstrings,
-    GenerationOptions,
-    GivenFile,
-    GivenPatches,
-)
+from mcp_protogen.pipeline.config import COPY, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import Pins
 from mcp_protogen.pipeline.output.lock import Lock
 from mcp_protogen.pipeline.package import (
@@ -28,7 +21,7 @@ from mcp_protogen.pipeline.package import (
     newer,
     runtime_in,
 )
-from mcp_protogen.pipeline.parts import ALL, DEFAULT, Selection, parts_named
+from mcp_protogen.pipeline.parts import ALL, PartSelection
 from mcp_protogen.pipeline.selection.selected_extensions import unmakeable
 
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
@@ -50,7 +43,6 @@ def select(
     pins: Pins,
     lock: Lock | None,
     schema: GivenFile | None = None,
-    templates: Path | None = None,
     named: Mapping[str, GivenFile] = MappingProxyType({}),
 ) -> GenerationOptions:
     """Return the options of a run that asks for revisions in a folder whose lock is `lock`.
@@ -60,7 +52,7 @@ def select(
     `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
-    raise_errors(_misuse(requested, pins, locked, schema, named))
+    _refuse_misuse(requested, pins, locked, schema, named)
     schemas = {name: file for name, file in named.items() if name in {*requested, *locked}}
     if schema:
         unnamed = tuple(name for name in requested if name not in named)
@@ -72,30 +64,22 @@ def select(
         for name, inputs in locked.items()
         if name not in made and inputs.source != PINNED
     }
-    return GenerationOptions(tuple(sorted(made)), schemas, templates, kept)
+    return GenerationOptions(tuple(sorted(made)), schemas, kept=kept)
 
 
-def installed_runtime(said: str | None, lock: Lock | None) -> str | None:
-    """Return the module of the runtime to import, as said or else as before; None for a copy.
+def installed_runtime(said: str | None) -> str | None:
+    """Return the module of the runtime to import; None for a copy.
 
     Raise `ProblemError` (`unsafe-name`) for what cannot be the name of a module.
     """
-    name = said or (runtime_in(lock.inputs) if lock else None)
-    if name is None or name == COPY:
+    if said is None or said == COPY:
         return None
     try:
-        return installed_module(str(name))
+        return installed_module(str(said))
     except UnsafeName as error:
-        message = f"{name!r:.80} cannot be the module of a runtime: it {error}"
+        message = f"{said!r:.80} cannot be the module of a runtime: it {error}"
         hint = f"name it as programs import it: mcp_protogen_runtime; or {COPY}, for a copy"
         raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
-
-
-def docstrings_of(said: Docstrings | None, lock: Lock | None) -> Docstrings:
-    """Return the docstrings of a package: those asked for, or those that it has."""
-    if said is not None:
-        return said
-    return Docstrings(lock.inputs.options.get("docstrings", Docstrings.OURS) if lock else "ours")
 
 
 def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
@@ -107,19 +91,6 @@ def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | 
     return lock._replace(inputs=lock.inputs._replace(revisions=stay))
 
 
-def parts_of(requested: Iterable[str] | None, lock: Lock | None, *, only: bool) -> tuple[str, ...]:
-    """Return the parts of a package: those asked for, and those that it has.
-
-    With `only`, it keeps no others than those asked for. Raise `ProblemError`: `unknown-part`,
-    `conflicting-options`.
-    """
-    there: tuple[str, ...] = () if lock is None else lock.inputs.parts
-    if requested is None:
-        return DEFAULT if lock is None else there
-    named = parts_named(requested)
-    return named if only else tuple(sorted({*named, *there}))
-
-
 def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
     """Raise `ProblemError` (`older-generator`) if a later version made the package."""
     was, now = lock.inputs.generator, inputs.generator
@@ -129,9 +100,10 @@ def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
         raise ProblemError(Problem("older-generator", message, place, hint=hint))
 
 
+@raising
 def refuse_unmakeable(
     options: GenerationOptions, lock: Lock | None, inputs: GenerationInputs
-) -> None:
+) -> Iterator[Problem]:
     """Raise `ProblemError` for revisions and extensions that cannot be made or kept.
 
     `needs-schema`: one from a user's file that no longer fits the rest of the package.
@@ -140,16 +112,17 @@ def refuse_unmakeable(
     if lock is None:
         return
     same = _same_stubs(lock.inputs, inputs)
-    problems = [] if same else [*_outdated(options)]
-    problems += unmakeable(options, lock, inputs.revisions, same=same)
+    if not same:
+        yield from _outdated(options)
+    yield from unmakeable(options, lock, inputs.revisions, same=same)
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
         hint = f"remove it with --prune, {_WITH_SCHEMA}"
-        problems.append(Problem("unknown-revision", message, hint=hint))
-    raise_errors(problems)
+        yield Problem("unknown-revision", message, hint=hint)
 
 
-def _misuse(
+@raising
+def _refuse_misuse(
     requested: tuple[str, ...],
     pins: Pins,
     locked: Iterable[str],
@@ -174,22 +147,18 @@ def _misuse(
             yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
 
 
+@raising
 def refuse_unused(
     options: GenerationOptions, schemas: Mapping[str, GivenFile], patches: Iterable[GivenPatches]
-) -> None:
+) -> Iterator[Problem]:
     """Raise `ProblemError` (`unused-file`) for files of revisions that are not generated."""
     named = [(name, file.name) for name, file in schemas.items()]
     named += [(one.revision, one.place) for one in patches if one.revision]
-    raise_errors(
-        Problem(
-            "unused-file",
-            f"this is for revision {name!r:.80}, which is not generated",
-            place,
-            hint=did_you_mean(name, options.revisions, "ask for it with --revision"),
-        )
-        for name, place in named
-        if name not in options.revisions
-    )
+    for name, place in named:
+        if name not in options.revisions:
+            message = f"this is for revision {name!r:.80}, which is not generated"
+            hint = did_you_mean(name, options.revisions, "ask for it with --revision")
+            yield Problem("unused-file", message, place, hint=hint)
 
 
 def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
@@ -205,7 +174,7 @@ def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
     before, after = (
         (
             *(made.generator_digest, made.runtime_digest, made.templates_digest),
-            *(runtime_in(made), Selection(made.parts).modules & roles),
+            *(runtime_in(made), PartSelection(made.parts).modules & roles),
             made.options.get("docstrings"),
         )
         for made in (was, now)

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Iterator
 from keyword import iskeyword
 from typing import Any
 
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.pipeline.config import GenerationOptions, Settings
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.options import BY_FIELD, FORMS, OPTIONS, is_whole
 from mcp_protogen.pipeline.output.lock import Lock
 from mcp_protogen.pipeline.parts import NONE
-from mcp_protogen.pipeline.target import FLAGS, LAYERS, Layer, TargetOptions, unrecorded
+from mcp_protogen.pipeline.settings import Settings
+from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Z]\w*", re.ASCII)
-_FORM = ("layout", *FLAGS)
 
 
 def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
@@ -25,28 +26,27 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
 
     Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
     """
-    was = unrecorded(lock.inputs.options) if lock else None
     form: dict[str, Any] = {
-        name: value for name in _FORM if (value := getattr(settings, name)) is not None
+        one.field: value
+        for one in OPTIONS
+        if one.of == "alone" and (value := getattr(settings, one.field)) is not None
     }
-    base_class = settings.base_class or (was.base_class if was else None)
-    raise_errors(_unsafe(base_class))
-    if settings.target is not None or settings.layers is not None:
-        if lock is not None and was is None:
-            message = "the folder has a whole package, and keeps it"
-            hint = "generate types and tables alone into another folder: --out FOLDER"
-            raise ProblemError(Problem("conflicting-options", message, hint=hint))
-        raise_errors(_only_of_packages(settings))
-        layers = ("models",) if settings.layers is None else _layers(settings.layers)
-        return TargetOptions(settings.target or "pydantic", layers, **form)
-    if was is None and form:
-        flag = "--" + next(iter(form)).replace("_", "-")
-        message = f"{flag} needs --target or --only: a whole package has one form"
-        raise ProblemError(Problem("conflicting-options", message))
-    if was is None:
+    _refuse_unsafe(settings.base_class)
+    if not form:
         return None
-    raise_errors(_only_of_packages(settings))
-    return was._replace(**form)
+    if form.keys().isdisjoint(FORMS):
+        message = (
+            f"{BY_FIELD[next(iter(form))].spelled} needs --target or --only: a whole package has"
+        )
+        raise ProblemError(Problem("conflicting-options", f"{message} one form"))
+    if lock is not None and is_whole(lock.inputs.options):
+        message = "the folder has a whole package, and keeps it"
+        hint = "generate types and tables alone into another folder: --out FOLDER"
+        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+    _refuse_package_options(settings)
+    if settings.layers is not None:
+        form["layers"] = _layers(settings.layers)
+    return TargetOptions(**form)
 
 
 def made_by(target: TargetOptions | None) -> str | None:
@@ -62,27 +62,21 @@ def made_by(target: TargetOptions | None) -> str | None:
     return distribution_of(target.target)
 
 
-def refuse_kept(options: GenerationOptions) -> None:
-    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept as they are."""
-    raise_errors(_kept(options))
-
-
-def _only_of_packages(settings: Settings) -> Iterator[Problem]:
-    extensions = tuple(one for one in settings.extensions or () if one != NONE)
-    for flag, value in (
-        ("--with", settings.parts),
-        ("--runtime", settings.runtime),
-        ("--extension", extensions),
-        ("--templates", settings.templates),
-        ("--rules", settings.rules),
-    ):
-        if value:
-            message = f"{flag} is for a whole package, and a target makes types and tables alone"
+@raising
+def _refuse_package_options(settings: Settings) -> Iterator[Problem]:
+    for one in OPTIONS:
+        value = getattr(settings, one.field)
+        if one.of == "whole" and value and value != (NONE,):
+            message = (
+                f"{one.spelled} is for a whole package, and a target makes types and tables alone"
+            )
             hint = "leave it out, or leave out --target and --only"
             yield Problem("conflicting-options", message, hint=hint)
 
 
-def _kept(options: GenerationOptions) -> Iterator[Problem]:
+@raising
+def refuse_kept(options: GenerationOptions) -> Iterator[Problem]:
+    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept as they are."""
     for name, inputs in options.kept.items():
         message = f"revision {name!r} was made from {inputs.source}, which is not named"
         hint = f"name it again: --revision {name} --schema {inputs.source}; or remove it: --prune"
@@ -101,7 +95,8 @@ def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
     return tuple(layer for layer in LAYERS if layer in named)
 
 
-def _unsafe(base_class: str | None) -> Iterator[Problem]:
+@raising
+def _refuse_unsafe(base_class: str | None) -> Iterator[Problem]:
     if base_class is None:
         return
     if not _CLASS.fullmatch(base_class) or any(map(iskeyword, re.split("[.:]", base_class))):

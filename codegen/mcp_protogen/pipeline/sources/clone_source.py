@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.sources import upstream
-from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of, revision_at
+from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of, revision_at
 
 _SECONDS = 60.0
 _FILE_MODES = frozenset({"100644", "100755"})
@@ -48,7 +48,7 @@ class CloneSource:
         """The folder as it was named."""
         return str(self.folder)
 
-    def listing(self) -> Listing:
+    def listing(self) -> SourceListing:
         """Return all revisions with a schema in the commit."""
         listed = self._git("ls-tree", "-r", "-z", "--name-only", self.commit, "--", "schema/")
         paths = listed.decode("utf-8", "replace").split("\0")

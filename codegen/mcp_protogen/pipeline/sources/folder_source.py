@@ -5,7 +5,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of, path_of
+from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of, path_of
 from mcp_protogen.pipeline.sources.upstream import read_source, unreadable
 
 
@@ -23,7 +23,7 @@ class FolderSource:
         """The folder as it was named."""
         return str(self.folder)
 
-    def listing(self) -> Listing:
+    def listing(self) -> SourceListing:
         """Return all folders below `schema` that hold a schema."""
         try:
             names = [entry.name for entry in (self.folder / "schema").iterdir()]

@@ -13,7 +13,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.sources import cache as cached
-from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of
+from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of
 
 PAGES = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
@@ -42,7 +42,7 @@ class GitHubSource:
         """The URL of the repository's page."""
         return f"{PAGES}/{self.owner}/{self.repo}"
 
-    def listing(self) -> Listing:
+    def listing(self) -> SourceListing:
         """Return the folders below `schema`; the listing is incomplete if the API does not answer.
 
         The API limits the number of requests from one address in an hour. The files are served
@@ -53,11 +53,11 @@ class GitHubSource:
         try:
             content = cached.read(url, self.cache, _token())
             if content is None:
-                return Listing((), f"{self.name} has no folder schema")
+                return SourceListing((), f"{self.name} has no folder schema")
             return listing_of(_folders(content, url), self.name)
         except ProblemError as error:
             reason = error.problems[0].message
-            return Listing((), f"{url} did not answer with a list of folders: {reason}")
+            return SourceListing((), f"{url} did not answer with a list of folders: {reason}")
 
     def read(self, path: str) -> Published | None:
         """Return the raw bytes of a file."""

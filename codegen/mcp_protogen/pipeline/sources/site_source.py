@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.sources import cache as cached
-from mcp_protogen.pipeline.sources.source import Listing, Published, listing_of
+from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of
 from mcp_protogen.pipeline.sources.upstream import without_secrets
 
 INDEX = "schema/index.json"
@@ -32,7 +32,7 @@ class SiteSource:
         """The URL without user and query."""
         return without_secrets(self.base)
 
-    def listing(self) -> Listing:
+    def listing(self) -> SourceListing:
         """Return the revisions of the server's index, or of its page of the folder `schema`."""
         index = cached.read(self._url(INDEX), self.cache)
         if index is not None:
@@ -43,7 +43,9 @@ class SiteSource:
             names = _linked(page, self._url("schema/"))
             if names:
                 return listing_of(names, self.name)
-        return Listing((), f"{self.name} offers neither {INDEX} nor a page that lists schema/")
+        return SourceListing(
+            (), f"{self.name} offers neither {INDEX} nor a page that lists schema/"
+        )
 
     def read(self, path: str) -> Published | None:
         """Return the bytes under a path; neither commit nor day are known."""

@@ -25,7 +25,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SourceListing:
     """The names of the revisions that a source has.
 
     `incomplete` says why there may be more of them; it is empty if these are all.
@@ -59,7 +59,7 @@ class SchemaSource(Protocol):
         """The repository on the web that this is, if it is one."""
         ...
 
-    def listing(self) -> Listing:
+    def listing(self) -> SourceListing:
         """Return the revisions of the source."""
         ...
 
@@ -82,7 +82,7 @@ def revision_at(path: str) -> str | None:
     return found[1] if found else None
 
 
-def listing_of(names: list[str], place: str, incomplete: str = "") -> Listing:
+def listing_of(names: list[str], place: str, incomplete: str = "") -> SourceListing:
     """Return a listing of usable names of revisions, with a warning about the others."""
     usable = sorted({name for name in names if is_revision(name)})[:MOST_REVISIONS]
     unusable = sorted({name for name in names if not is_revision(name)})
@@ -96,4 +96,4 @@ def listing_of(names: list[str], place: str, incomplete: str = "") -> Listing:
         )
         for name in unusable[:3]
     )
-    return Listing(tuple(usable), incomplete, notices)
+    return SourceListing(tuple(usable), incomplete, notices)

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
+
+from pydantic import TypeAdapter
 
 from ..connection import Connection
-from ..core.errors import InvalidAnswer, LocalError, MethodNotFound
-from ..core.forms import ELICIT, as_asked
+from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, escaped
 from ..core.json import JSONObject
-from ..core.losses import LossReport
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -22,31 +22,52 @@ from ..core.middleware import (
     through,
 )
 from ..core.models.base import WireModel, declared
-from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
-from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
-from ..messages.jsonrpc import is_stray
+from ..messages.jsonrpc import Response, is_stray
 from ..messages.method_table import Notification, Request
+from ..messages.reading import messages_in
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
-from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from ..rules.handlers import Handlers, HandlerSet, made_once
 from ..translation.revision_view import RevisionView
-from ..transports.base import Held, Received, Unanswered, messages_in
-from .cache import Cache
+from ..transports.base import Held, Received, Unanswered
 
+if TYPE_CHECKING:
+    from ..core.losses import LossReport
+    from ..rules.wire_features import WireFeature
+    from .cache import Cache
+
+_ELICIT: Final = "elicitation/create"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 P = TypeVar("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
+SendRequest: TypeAlias = Callable[..., Awaitable[Any]]
 Work: TypeAlias = Callable[[], Awaitable[Any]]
 """Answers one question of the server."""
+
+
+ReadAs: TypeAlias = type[T] | TypeAdapter[T]
+"""A type that Pydantic can validate, or its adapter."""
+
+
+def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
+    """Return a function that reads a result as the type `as_`, if there is one.
+
+    It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer` for what does
+    not fit.
+    """
+    from . import tool_results
+
+    return tool_results.reader(spec, as_, check)
 
 
 class ClientConnection:
@@ -72,6 +93,8 @@ class ClientConnection:
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
+        self.request: SendRequest = self.endpoint.request
+        """Sends a request, with members for its `_meta`; an adapter does more."""
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.introduction: Final = introduction
@@ -94,21 +117,16 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
             endpoint.hold(received.id, received.held)
-        for message in messages_in(received, endpoint.log, self.mended):
-            if is_stray(message) and isinstance(received, bytes):
+        messages = messages_in(received, endpoint.log)
+        if self.mended is not None and isinstance(received, bytes):
+            from ..messages.mending import mend_messages
+
+            messages = mend_messages(messages, received, self.mended)
+        for message in messages:
+            if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
         return not endpoint.crowded
-
-    async def request(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
-    ) -> Any:
-        """Send a request; `meta` are members of its `_meta`, as in `Connection.request`."""
-        return await self.endpoint.request(spec, params, options, meta=meta)
 
     async def request_native(self, method: str, **params: Any) -> None:
         """Send a request of the server's revision, whose result says nothing."""
@@ -178,7 +196,7 @@ class ClientConnection:
             # Middleware gets more of it.
             whole = (request,) if self._middleware else ()
             answer = await handler(request.params, *whole)
-            return self._fitted(answer, job) if method == ELICIT else answer
+            return self._fitted(answer, job) if method == _ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
@@ -187,9 +205,11 @@ class ClientConnection:
     def _fitted(self, answer: Any, job: Job) -> Any:
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
             return answer  # a task; what is no answer at all is refused where it is to be sent
+        from ..core.forms import as_asked
+
         table = self.view.table
-        carried = table.carry_out(ELICIT, "result", answer.to_wire())
-        native: type[WireModel] = table.wire.requests[ELICIT].results[0]
+        carried = table.carry_out(_ELICIT, "result", answer.to_wire())
+        native: type[WireModel] = table.wire.requests[_ELICIT].results[0]
         return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
@@ -231,8 +251,9 @@ class Caller(Protocol):
     def notified(self, method: str, params: Any) -> None:
         """Take note of a notification."""
 
-    def note_tools(self, tools: Sequence[Any]) -> None:
-        """Take note of tools as a server of another revision lists them."""
+    def wire_feature(self) -> "WireFeature":
+        """Return what it says on the wire of the connection."""
+        ...
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         """Make a call, by `ClientRuntime.request`, and return its result."""
@@ -248,7 +269,7 @@ class ClientRuntime(HandlerSet):
         self.cache: Cache | None = None
         self.tool_lists_changed = 0
         """How often the server has notified of that."""
-        self._request: Callable[..., Awaitable[Any]] = self._unconnected
+        self._request: SendRequest = self._unconnected
         self._notify: Callable[..., Awaitable[None]] = self._unconnected
         made = type(owner).__mcp_caller__
         self.caller: Final[Caller | None] = None if made is None else made(self)
@@ -332,32 +353,26 @@ class ClientRuntime(HandlerSet):
     def network(self) -> Network | None:
         return self.connection.network
 
-    async def request(
+    def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
-    ) -> R:
+    ) -> Awaitable[R]:
         """Send one request, and return its result, which may have been kept."""
         if self.cache is None:
-            result: R = await self._request(spec, params, options)
-        else:
-            # What is kept is not sent, so that no middleware sees it.
-            request = partial(self._request, spec, params, options)
-            result = await self.cache.request(self.connection.mark, spec, params, request)
-        return result
+            return self._request(spec, params, options)
+        # What is kept is not sent, so that no middleware sees it.
+        request = partial(self._request, spec, params, options)
+        return self.cache.request(self.connection.mark, spec, params, request)
 
     def notified(self, method: str, params: Any) -> None:
         """Take note of a change at the server, whether or not there is a handler for it."""
         self.tool_lists_changed += method == _TOOLS_CHANGED
-        if self.cache is not None and is_change(method):
+        if self.cache is not None:
             self.cache.changed(method, declared(params, "uri"))
         if self.caller is not None:
             self.caller.notified(method, params)
 
-    def has_tasks(self) -> bool:
-        return self.caller is not None
-
-    def note_tools(self, tools: Sequence[Any]) -> None:
-        if self.caller is not None:
-            self.caller.note_tools(tools)
+    def wire_feature(self) -> "WireFeature | None":
+        return None if self.caller is None else self.caller.wire_feature()
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._notify(spec, params)
@@ -386,8 +401,10 @@ class ClientRuntime(HandlerSet):
         handler = self.bound(self.revision).get(method) or getattr(self.owner, name)
         given = spec.params() if params is None else params
         answer = await handler(given)
-        if method != ELICIT or not isinstance(answer, WireModel):
+        if method != _ELICIT or not isinstance(answer, WireModel):
             return answer
+        from ..core.forms import as_asked
+
         asked: JSONObject = given.to_wire()
         return type(answer).from_wire(as_asked(answer.to_wire(), asked, asked))
 
@@ -399,9 +416,9 @@ class ClientBase(Peer, Handlers):
     __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = None
     """Makes what stands between calls and the connection, if something does."""
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> ClientRuntime:
-        return runtime_of(self, ClientRuntime)
+        return ClientRuntime(self)
 
     @property
     def revision(self) -> str:
@@ -409,7 +426,7 @@ class ClientBase(Peer, Handlers):
         return self.__mcp_runtime__.revision
 
     @property
-    def cache(self) -> Cache | None:
+    def cache(self) -> "Cache | None":
         """The results that the server says may be kept; none are kept without a cache.
 
         Setting it raises `LocalError` in a revision that has no hints for caches.
@@ -417,7 +434,7 @@ class ClientBase(Peer, Handlers):
         return self.__mcp_runtime__.cache
 
     @cache.setter
-    def cache(self, cache: Cache | None) -> None:
+    def cache(self, cache: "Cache | None") -> None:
         results: list[Any] = [one.results[0] for one in self.TABLE.requests.values()]
         if not any("ttl_ms" in one.__pydantic_fields__ for one in results):
             raise LocalError(f"results say nothing about caches in revision {self.TABLE.revision}")

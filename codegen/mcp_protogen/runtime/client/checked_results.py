@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.models.base import declared
+from ..core.models.base import declared, has_failed
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
@@ -85,12 +85,12 @@ class _KnownTools:
 
     def _check(self, name: str, result: Any) -> None:
         check = self.checks.get(name)
-        if check is None or result.is_error:
+        if check is None or has_failed(result):
             return
         at = "/result/structuredContent"
         if "structured_content" not in result.model_fields_set:
             raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
-        found = check(result.structured_content)
+        found = check(result.data)
         if found:
             problems = [(at + pointer, message) for pointer, message in found]
             raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)

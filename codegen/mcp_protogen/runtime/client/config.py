@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from importlib import import_module
 from logging import getLogger
 from os import PathLike
 from pathlib import Path
@@ -25,16 +24,15 @@ from typing import (
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import ProtocolError
+from ..core.errors import ProtocolError, escaped
 from ..core.json import is_array, is_object
-from ..core.models.validation_errors import escaped, problems
+from ..core.models.validation_errors import problems
 from ..core.options import CallOptions, Options
 from ..core.tasks import together
 from ..transports.base import Opener, StandardError
 from .base import ClientBase
 from .config_text import read_commented, read_variables
-from .connect import USUAL
-from .targets import Connector
+from .connect import USUAL, Connector
 
 C = TypeVar("C", bound=ClientBase)
 C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
@@ -249,7 +247,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         options: Options = USUAL,
         auth: Any = None,
     ) -> AsyncGenerator[Servers[Any, Any, Any], None]:
-        revisions = import_module(self.package).REVISIONS
+        revisions = self.package.REVISIONS
         clients: dict[str, ClientBase] = {}
 
         async def start(name: str, found: _Found) -> None:

@@ -3,19 +3,19 @@
 import asyncio
 from asyncio import CancelledError
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from logging import getLogger
 from math import inf
 from time import monotonic
-from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import Disconnected, RequestTimeout, explained
+from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained
 from ..core.errors import (
     INVALID_REQUEST,
     InvalidAnswer,
@@ -24,16 +24,13 @@ from ..core.errors import (
     RequestId,
 )
 from ..core.json import is_object
-from ..core.losses import LossReport
 from ..core.options import Options
-from ..core.revision import Revision
-from ..core.strays import NO_STRAYS
+from ..core.revision import Revision, load_generated
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from ..messages.mending import lenient
-from ..rpc.endpoint import Endpoint
+from ..messages.reading import messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
 from ..rules.client_negotiation import NegotiatedRevision, Outcome
@@ -50,14 +47,18 @@ from ..transports.base import (
     Transport,
     Unanswered,
     WaitingTransport,
-    messages_in,
     read,
     separate_texts,
 )
 from .base import ClientBase, ClientConnection
 
+if TYPE_CHECKING:
+    from ..core.losses import LossReport
+
 C = TypeVar("C", bound=ClientBase)
 C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
+
+Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
 
 Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`, which gives the client."""
@@ -90,6 +91,52 @@ class ConnectOptions(TypedDict, total=False):
     negotiated: NegotiatedRevision | None
 
 
+class Connector(Generic[Newest]):
+    """What connects in a package: without a client, it takes the plain one of the newest revision.
+
+    Packages may share a runtime, so each has its own.
+    """
+
+    def __init__(self, package: str) -> None:
+        self.package: Final = load_generated(package)
+
+    def newest(self) -> RevisionModule[Any]:
+        """Return the module of the package's newest revision."""
+        *_, newest = self.package.REVISIONS
+        module: RevisionModule[Any] = newest.load()
+        return module
+
+    def through(
+        self,
+        open: Opener,
+        clients: Sequence[ClientBase],
+        as_: RevisionModule[ClientBase] | None = None,
+        revisions: Iterable[Revision] | None = None,
+        options: Options = USUAL,
+        negotiated: NegotiatedRevision | None = None,
+    ) -> Connecting[Any]:
+        """Connect through `open`; see `Connect` for the rest."""
+        if as_ is None and not clients:
+            as_ = self.newest()
+        if as_ is not None:
+            clients = (*clients, as_.Client())
+            if revisions is None:
+                revisions = load_generated(as_.__name__.rpartition(".")[0]).REVISIONS
+        for client in clients:
+            if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"clients follow the target, as objects, and {client!r} is none")
+        by_revision = {client.TABLE.revision: client for client in clients}
+        if len(by_revision) < len(clients):
+            raise ValueError("connect takes one client for a revision at most")
+        views = RevisionViews(by_revision, revisions, options.on_loss)
+        return connected(views, open, options, negotiated)
+
+    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
+        """Call what makes openers; the package says which part would bring it if it lacks it."""
+        opener: Opener = getattr(self.package, name)(*arguments, **options)
+        return opener
+
+
 @asynccontextmanager
 async def connected(
     views: RevisionViews[ClientBase],
@@ -102,6 +149,8 @@ async def connected(
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
         if negotiator.mended is not None:
+            from ..messages.mending import lenient
+
             view = replace(view, table=lenient(view.table, negotiator.mended))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
@@ -138,7 +187,7 @@ class Negotiator:
         self._silences = 0
         self._strays = NO_STRAYS
         self._log = Throttle(_log)
-        self.mended = LossReport("", "", options.on_loss) if options.lenient else None
+        self.mended = _loss_report(options)
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """What came after the last answer."""
@@ -252,7 +301,12 @@ class Negotiator:
             if received.id == id:
                 self._hold(received.held)
             return None
-        for message in messages_in(received, self._log, self.mended):
+        messages = messages_in(received, self._log)
+        if self.mended is not None and isinstance(received, bytes):
+            from ..messages.mending import mend_messages
+
+            messages = mend_messages(messages, received, self.mended)
+        for message in messages:
             if jsonrpc.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)
@@ -315,6 +369,14 @@ class Negotiator:
         self._limit.reschedule(None if held else now + self._within)
 
 
+def _loss_report(options: Options) -> "LossReport | None":
+    if not options.lenient:
+        return None
+    from ..core.losses import LossReport
+
+    return LossReport("", "", options.on_loss)
+
+
 def _connection(
     view: RevisionView[ClientBase],
     adopted: rules.Adopt,
@@ -358,7 +420,13 @@ async def _running(
     client: ClientConnection, negotiator: Negotiator, queue: SendQueue
 ) -> AsyncGenerator[None, None]:
     endpoint, connection = client.endpoint, client.endpoint.connection
-    writer = asyncio.create_task(_write(endpoint, queue))
+
+    def ended(_: asyncio.Task[None]) -> None:
+        if queue.broken is not None:
+            endpoint.abort(queue.broken)
+
+    writer = asyncio.create_task(queue.run())
+    writer.add_done_callback(ended)
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.enter(State.OPEN)
@@ -375,14 +443,6 @@ async def _running(
         await endpoint.close(0)
         await endpoint.tasks.cancel()
         await queue.close(writer, endpoint.options.drain)
-
-
-async def _write(endpoint: Endpoint, queue: SendQueue) -> None:
-    try:
-        await queue.run()
-    finally:
-        if queue.broken is not None:
-            endpoint.abort(queue.broken)
 
 
 async def _read(client: ClientConnection, negotiator: Negotiator) -> None:

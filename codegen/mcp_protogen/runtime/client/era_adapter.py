@@ -44,6 +44,7 @@ class ToHandshake(ClientConnection):
 
     def __init__(self, *agreed: Any) -> None:
         super().__init__(*agreed)
+        self.request = self._adapted
         self._declared = self.endpoint.connection.declared["server"]
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
@@ -52,7 +53,7 @@ class ToHandshake(ClientConnection):
         self._subscribed: set[str] = set()
         self._ids = count(1)
 
-    async def request(
+    async def _adapted(
         self,
         spec: AnyRequest,
         params: Any,
@@ -65,11 +66,11 @@ class ToHandshake(ClientConnection):
             return await self._listen(params)
         level: str | None = declared(declared(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared:
-            return await super().request(spec, params, options, meta)
+            return await self.endpoint.request(spec, params, options, meta)
         self._levels[level] += 1
         try:
             await self._set_level()
-            return await super().request(spec, params, options, meta)
+            return await self.endpoint.request(spec, params, options, meta)
         finally:
             self._levels[level] -= 1
 
@@ -172,6 +173,7 @@ class ToStateless(ClientConnection):
 
     def __init__(self, view: RevisionView[ClientBase], *others: Any) -> None:
         super().__init__(view, *others)
+        self.request = self._adapted
         assert isinstance(view.table, TranslatingTable)
         self._table = view.table
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
@@ -189,7 +191,7 @@ class ToStateless(ClientConnection):
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
-    async def request(
+    async def _adapted(
         self,
         spec: AnyRequest,
         params: Any,
@@ -204,7 +206,7 @@ class ToStateless(ClientConnection):
             elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).
                 await self.subscription(method, params.uri)
             return spec.results[0]()
-        result = await super().request(spec, params, options, meta)
+        result = await self.endpoint.request(spec, params, options, meta)
         plain: type[WireModel] = spec.results[0]
         table, endpoint = self._table, self.endpoint
         claims = table.claims(method)

@@ -4,74 +4,23 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar, Unpack, cast, overload
+from typing import Any, Final, TypeVar, Unpack, cast, overload
 
 from ..core.options import Options
-from ..core.revision import Revision
-from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers
-from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Program, Target
 from .base import ClientBase
-from .connect import USUAL, Connecting, ConnectOptions, RevisionModule, connected
+from .connect import USUAL, Connecting, ConnectOptions, Connector, Newest, RevisionModule
 
 C = TypeVar("C", bound=ClientBase)
 C1 = TypeVar("C1", bound=ClientBase)
 C2 = TypeVar("C2", bound=ClientBase)
 C3 = TypeVar("C3", bound=ClientBase)
-Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
 
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
-
-
-class Connector(Generic[Newest]):
-    """What connects in a package: without a client, it takes the plain one of the newest revision.
-
-    Packages may share a runtime, so each has its own.
-    """
-
-    def __init__(self, package: str) -> None:
-        self.package: Final = package
-
-    def newest(self) -> RevisionModule[Any]:
-        """Return the module of the package's newest revision."""
-        *_, newest = import_module(self.package).REVISIONS
-        module: RevisionModule[Any] = newest.load()
-        return module
-
-    def through(
-        self,
-        open: Opener,
-        clients: Sequence[ClientBase],
-        as_: RevisionModule[ClientBase] | None = None,
-        revisions: Iterable[Revision] | None = None,
-        options: Options = USUAL,
-        negotiated: NegotiatedRevision | None = None,
-    ) -> Connecting[Any]:
-        """Connect through `open`; see `Connect` for the rest."""
-        if as_ is None and not clients:
-            as_ = self.newest()
-        if as_ is not None:
-            clients = (*clients, as_.Client())
-            if revisions is None:
-                revisions = import_module(as_.__name__.rpartition(".")[0]).REVISIONS
-        for client in clients:
-            if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"clients follow the target, as objects, and {client!r} is none")
-        by_revision = {client.TABLE.revision: client for client in clients}
-        if len(by_revision) < len(clients):
-            raise ValueError("connect takes one client for a revision at most")
-        views = RevisionViews(by_revision, revisions, options.on_loss)
-        return connected(views, open, options, negotiated)
-
-    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Call what makes openers; the package says which part would bring it if it lacks it."""
-        opener: Opener = getattr(import_module(self.package), name)(*arguments, **options)
-        return opener
 
 
 class Connect(Connector[Newest]):

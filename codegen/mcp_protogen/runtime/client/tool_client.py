@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapp
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from copy import copy
-from importlib import import_module
 from threading import Thread
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
 
@@ -18,10 +17,9 @@ from ..rpc.peer import OMITTED as OMITTED
 from ..rpc.peer import Omitted as Omitted
 from ..rpc.peer import present
 from ..transports.base import Target
-from .base import ClientBase
+from .base import ClientBase, ReadAs
 from .connect import USUAL
 from .targets import Connect
-from .tool_results import ReadAs
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="_Calls")
@@ -81,7 +79,7 @@ class _Calls:
             return cast(AbstractAsyncContextManager[ClientBase], given)
         if cls.CLIENT is None:
             return cls.CONNECT(given, options=options)
-        every = import_module(cls.CONNECT.package).REVISIONS
+        every = cls.CONNECT.package.REVISIONS
         return cls.CONNECT(given, cls.CLIENT(), revisions=every, options=options)
 
 

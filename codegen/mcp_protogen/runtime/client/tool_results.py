@@ -2,22 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.json import is_object
+from ..core.json import is_object, read_json
 from ..core.many_errors import problems_within
-from ..core.models.base import declared
-from ..core.models.tool_result import ToolResult
+from ..core.models.base import ToolResult, has_failed
 from ..core.spec import AnyRequest
-
-T = TypeVar("T")
-
-ReadAs: TypeAlias = type[T] | TypeAdapter[T]
-"""A type that Pydantic can validate, or its adapter."""
 
 # Where the schema of a tool describes a value that is no object, servers wrap it.
 _WRAPPED: Final = "result"
@@ -32,15 +26,11 @@ class ToolFailed(ProtocolError):
 
 
 def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
-    """Return a function that reads a result as the type `as_`, if there is one.
-
-    It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer` for what does
-    not fit.
-    """
+    """Return a function that reads a result as the type `as_`; see `base.reader`."""
     adapter = None if as_ is None else _adapter(as_)
 
     def read(result: Any) -> Any:
-        failed = declared(result, "is_error")
+        failed = has_failed(result)
         if failed and check is not False:
             raise ToolFailed(spec.method, result)
         return result if failed or adapter is None else _read(spec.method, result, adapter)
@@ -100,6 +90,6 @@ def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
 
 def _parsed(text: str) -> tuple[str, Any]:
     try:
-        return "/result/content", from_json(text, allow_inf_nan=False)
+        return "/result/content", read_json(text)
     except ValueError:
         return "/result/content", text

@@ -5,7 +5,7 @@ answer: a handler raises it, and the client's request then raises it.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 RequestId: TypeAlias = str | int
 Meant: TypeAlias = Literal["answer", "call", "message", "text"]
@@ -19,6 +19,17 @@ INTERNAL_ERROR: Final = -32603
 HEADER_MISMATCH: Final = -32020
 MISSING_CLIENT_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a message."""
+
+    pointer: str
+    message: str
+
+
+def escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
 
 
 class ProtocolError(Exception):

@@ -5,13 +5,10 @@ Generated tables are made of this (2026-07-28, basic/versioning, "Extension Nego
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Final
+from types import MappingProxyType, ModuleType
+from typing import Any
 
-from .spec import AnyRequest, Capability, ErrorSpec, NotificationSpec, Role
-
-EXTENSIONS: Final = "extensions"
-"""The capability below which a side declares its extensions, by identifier."""
+from .spec import AnyRequest, ErrorSpec, NotificationSpec, Role
 
 
 def _nothing() -> Mapping[Any, Any]:
@@ -47,7 +44,7 @@ class Extension:
     """One extension in one revision: further methods, and what it adds to those that there are.
 
     `names` has the member of the params that the header field `Mcp-Name` repeats, by method.
-    `settings` is what a role declares, unless a class says something else.
+    `settings` is what a role declares, unless a class says something else. `items` is for toolkits.
     """
 
     identifier: str
@@ -59,7 +56,4 @@ class Extension:
     members: tuple[AddedMembers, ...] = ()
     names: Mapping[str, str] = field(default_factory=_nothing)
     settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_nothing)
-
-    def declared_by(self, role: Role) -> Capability:
-        """Return the capability that says that a role has the extension."""
-        return Capability(role, (EXTENSIONS, self.identifier))
+    items: Callable[[], ModuleType] | None = None

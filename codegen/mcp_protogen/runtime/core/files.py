@@ -1,9 +1,9 @@
 """Files that several processes share: one writes at a time, and readers see whole files."""
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Final
@@ -18,13 +18,15 @@ def locked(path: Path) -> Generator[None, None, None]:
     """Hold a lock that is of one thread of all processes; raise `OSError`."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
-        if os.name == "posix":
+        if sys.platform != "win32":
+            from fcntl import LOCK_EX, flock
+
             # It ends when the file is closed, or the process is gone.
-            fcntl = import_module("fcntl")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            flock(descriptor, LOCK_EX)
         else:
-            msvcrt = import_module("msvcrt")
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+            from msvcrt import LK_LOCK, locking
+
+            locking(descriptor, LK_LOCK, 1)
         yield
     finally:
         os.close(descriptor)

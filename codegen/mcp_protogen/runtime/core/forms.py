@@ -9,8 +9,8 @@ and are not checked. Members that the form does not list are removed, unless its
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from .errors import Problem, escaped
 from .json import JSONObject, is_array, is_object
-from .models.validation_errors import Problem, escaped
 
 Schema: TypeAlias = Mapping[str, Any]
 

@@ -8,7 +8,8 @@ from pydantic_core import from_json, to_json
 JSONObject: TypeAlias = dict[str, Any]
 
 OBJECT: Final[type[JSONObject]] = dict
-"""The exact type of a decoded object, for the tests that every message meets."""
+ARRAY: Final[type[list[Any]]] = list
+"""The exact types of decoded objects and arrays, for the tests that every message meets."""
 
 
 def is_object(value: object) -> TypeGuard[JSONObject]:
@@ -19,32 +20,16 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, where objects and arrays count too.
-
-    Stop counting above `most`.
-    """
-    left, seen = [value], 0
-    while left and seen <= most:
-        inner = left.pop()
-        seen += 1
-        if is_object(inner):
-            left += inner.values()
-        elif is_array(inner):
-            left += inner
-    return seen
-
-
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 """Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
 
-NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. If a member
-occurs twice, the last one counts, as in most readers (RFC 8259, section 4).
+NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a member
+that occurs twice, the last one counts.
 """
 
 json_text: Final = partial(to_json, inf_nan_mode="null")
 """Return a value as JSON text.
 
-NaN and infinities become null, as in JavaScript; a number that is too large becomes an infinity.
-Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+NaN and infinities become null, as in JavaScript.
+Raises `PydanticSerializationError` for a value without a JSON form.
 """

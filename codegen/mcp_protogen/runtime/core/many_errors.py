@@ -11,16 +11,14 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from .errors import Problem
 from .json import is_array, is_object
-from .models.validation_errors import ABSENT, Problem, problem_of, problems, steps_of, value_at
+from .models.validation_errors import ABSENT, problem_of, problems, steps_of, value_at
+from .options import MANY
 
-MANY: Final = 10_000
-"""The most errors that are built."""
 # The numbers of values that are tried where there are more errors.
 _PARTS: Final = (1_000, 2_000, 4_000, 8_000)
 TOO_MUCH: Final = "Too much is wrong to list it"
-# The size of all names in the errors, if each value were wrong.
-_PATHS: Final = 64 * 1024 * 1024
 
 Validate: TypeAlias = Callable[[Any], object]
 """Validates a JSON value; raises `pydantic.ValidationError`."""
@@ -92,16 +90,3 @@ def _is_cut(place: _Steps, value: Any, part: Any, end: _Steps) -> bool:
     """Return whether an error at a place may come from what is lacking in a part of the value."""
     is_around = place == end[: len(place)]
     return is_around or (value_at(part, place) is ABSENT and value_at(value, place) is not ABSENT)
-
-
-def has_long_paths(value: Any) -> bool:
-    """Return whether errors about all values in `value` would take far more memory than it."""
-    left, total = [(value, 0)], 0
-    while left and total <= _PATHS:
-        inner, length = left.pop()
-        total += len(inner) * length
-        items = inner.items() if is_object(inner) else (("", item) for item in inner)
-        left += [
-            (item, length + len(name)) for name, item in items if isinstance(item, dict | list)
-        ]
-    return total > _PATHS

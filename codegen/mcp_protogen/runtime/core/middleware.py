@@ -9,16 +9,18 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from pydantic import ValidationError
 
 from .connection_errors import CHOSEN
 from .errors import RequestId
-from .http_request import Principal, id_of
 from .json import is_object
-from .models.base import WireModel, declared, validator_of
+from .models.base import WireModel, declared, has_failed, validator_of
 from .spec import AnyRequest, NotificationSpec, Role
+
+if TYPE_CHECKING:
+    from .http_request import Principal
 
 _log: Final = getLogger(__name__)
 
@@ -54,7 +56,7 @@ class MethodCall:
     """The `Session` of a handler; of a client, the client."""
     meta: Mapping[str, Any]
     """The `_meta` of the params as it came, before any translation."""
-    principal: Principal | None = None
+    principal: "Principal | None" = None
     """Who makes the call, as the transport has authenticated them, if it does."""
     request_id: RequestId | None = None
     """The id of a request that is handled."""
@@ -67,7 +69,7 @@ class MethodCall:
 
     @property
     def principal_id(self) -> str | None:
-        return id_of(self.principal)
+        return None if self.principal is None else self.principal.id
 
     @property
     def network(self) -> Network | None:
@@ -194,7 +196,7 @@ def failure(outcome: object) -> str | None:
         return str(outcome.code)
     if isinstance(outcome, BaseException):
         return type(outcome).__qualname__
-    return "tool_error" if declared(outcome, "is_error") is True else None
+    return "tool_error" if has_failed(outcome) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict
 
-from .json import count_values, json_text
-from .losses import Loss
-from .models.validation_errors import Problem, escaped
+from .errors import Problem, escaped
+from .json import is_array, is_object, json_text
 from .spec import AnyRequest
+
+if TYPE_CHECKING:
+    from .losses import Loss
 
 _TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -18,6 +20,13 @@ _TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
         "elicitation/create": 300.0,  # a person answers these
     }
 )
+
+
+MANY: Final = 10_000
+"""The most errors about one value that are built, and so the most values that may all be wrong."""
+
+# The size of all names in the errors, if each value were wrong.
+_PATHS: Final = 64 * 1024 * 1024
 
 
 class Progress(NamedTuple):
@@ -63,6 +72,35 @@ class TaskLimits(Protocol):
     def max_tasks(self) -> int: ...
     @property
     def lease(self) -> float: ...
+
+
+def count_values(value: object, most: int) -> int:
+    """Return the number of JSON values in `value`, where objects and arrays count too.
+
+    Stop counting above `most`.
+    """
+    found = [value]
+    for inner in found:
+        if len(found) > most:
+            break
+        if is_object(inner):
+            found += inner.values()
+        elif is_array(inner):
+            found += inner
+    return len(found)
+
+
+def has_long_paths(value: Any) -> bool:
+    """Return whether errors about all values in `value` would take far more memory than it."""
+    left, total = [(value, 0)], 0
+    while left and total <= _PATHS:
+        inner, length = left.pop()
+        total += len(inner) * length
+        items = inner.items() if is_object(inner) else (("", item) for item in inner)
+        left += [
+            (item, length + len(name)) for name, item in items if isinstance(item, dict | list)
+        ]
+    return total > _PATHS
 
 
 class SizeLimit(NamedTuple):
@@ -155,7 +193,7 @@ class Options:
     """Lifetime of that state, in which the client has to come back."""
     tasks: TaskLimits | None = None
     """Limits of tasks, and what keeps them: `TaskOptions`."""
-    on_loss: Callable[[Loss], object] | None = None
+    on_loss: "Callable[[Loss], object] | None" = None
     """Callback for what a translation between revisions could not keep, once for each kind.
 
     It also gets what a `lenient` client has mended.

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
+def load_generated(module: str) -> ModuleType:
+    """Return a generated package or a revision."""
+    from importlib import import_module
+
+    return import_module(module)
+
+
 class Revision:
     """One revision of the protocol and the module that holds its code."""
 
@@ -26,9 +33,7 @@ class Revision:
 
     def load(self) -> ModuleType:
         """Import the revision's module; only the first call does any work."""
-        from importlib import import_module
-
-        return import_module(self.module)
+        return load_generated(self.module)
 
     def __repr__(self) -> str:
         return f"Revision({self.id!r}, era={self.era!r}, module={self.module!r})"

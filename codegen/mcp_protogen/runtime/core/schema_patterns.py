@@ -11,13 +11,13 @@ something else by the same text, they are written for it in another way, or are 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 from pydantic_core import SchemaError, SchemaValidator
 from pydantic_core import core_schema as cs
 
 from .json import is_object
+from .libraries import library
 
 Search: TypeAlias = Callable[[str], bool]
 """A function that returns whether a pattern matches somewhere in a text."""
@@ -187,7 +187,7 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
     def pattern(validator: Any, value: str, instance: Any, schema: Any) -> Iterator[Any]:
         if validator.is_type(instance, "string") and patterns.search(value, instance) is False:
             message = f"{instance!r} does not match {value!r}"
-            yield import_module("jsonschema").ValidationError(message)
+            yield library("jsonschema", "a pattern").ValidationError(message)
 
     def of_members(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         for one, inner in value.items() if is_object(instance) else ():

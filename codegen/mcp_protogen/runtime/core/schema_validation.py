@@ -6,12 +6,13 @@ Schema Usage"). All references have to lead into the schema: nothing is fetched 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from .errors import Problem
 from .json import JSONObject, is_array, is_object
-from .models.validation_errors import Problem, pointer_to
+from .libraries import library
+from .models.validation_errors import pointer_to
 from .schema_patterns import NotChecked, Patterns, Report, keywords
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
@@ -49,13 +50,13 @@ def checker(
     only if that takes linear time: it is told what is not checked. A check without an end is
     reported, and is a problem with the same message.
     """
-    validators = _jsonschema(what)
+    validators = library("jsonschema", what)
     dialect = _dialect(schema, what)
     if of_objects and schema.get("type") != "object":
         raise ValueError(f'{what} has to say "type": "object" at its root')
     cls: Any = getattr(validators, _DIALECTS[dialect])
     own: JSONObject = dict(schema)
-    registry = import_module("jsonschema_specifications").REGISTRY
+    registry = library("jsonschema_specifications", what).REGISTRY
     patterns = Patterns(report)
     _check_form(cls, own, what, patterns)
     for part in _parts_aside(own, dialect, registry, what):
@@ -91,14 +92,6 @@ def _dialect(schema: Mapping[str, Any], what: str) -> str:
     return dialect
 
 
-def _jsonschema(what: str) -> Any:
-    try:
-        return import_module("jsonschema")
-    except ImportError:
-        needs = "needs the package jsonschema: pip install jsonschema"
-        raise ImportError(f"{what} {needs}") from None
-
-
 def _problem(error: Any) -> Problem:
     # The message repeats the value, which may be of any length.
     brief = error.message if len(error.message) <= _LONGEST else error.message[:_LONGEST] + "…"
@@ -123,7 +116,7 @@ def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> 
     Raises `ValueError` for a reference that leads out of the schema, or to something that is not a
     schema. Raises it also for a dialect named below the root: other rules would apply there.
     """
-    specification = import_module("referencing.jsonschema").specification_with(dialect)
+    specification = library("referencing.jsonschema", what).specification_with(dialect)
     root = specification.create_resource(schema)
     left, targets = [(root, registry.resolver_with_root(root))], list[Any]()
     own, seen, aside = {id(one) for one in _objects_in(schema)}, set[int](), list[JSONObject]()
@@ -149,7 +142,7 @@ def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> 
 
 
 def _targets(contents: JSONObject, resolver: Any, what: str) -> Iterator[Any]:
-    unresolvable: Any = import_module("referencing.exceptions").Unresolvable
+    unresolvable: Any = library("referencing.exceptions", what).Unresolvable
     for reference in map(contents.get, _REFERENCES):
         if not isinstance(reference, str):
             continue

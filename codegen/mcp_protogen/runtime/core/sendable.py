@@ -15,8 +15,8 @@ from typing import Any, Final, cast
 from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 from pydantic_core import core_schema as cs
 
+from .errors import escaped
 from .json import is_array, is_object
-from .models.validation_errors import escaped
 from .throttle import Throttle
 
 _log: Final = Throttle(getLogger(__name__))

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 
 from .json import is_object
 
+EXTENSIONS: Final = "extensions"
+"""The capability below which a side declares its extensions, by identifier."""
+
 EraName: TypeAlias = Literal["handshake", "stateless"]
 Role: TypeAlias = Literal["client", "server"]
 Level: TypeAlias = Literal["MUST", "SHOULD"]

@@ -33,7 +33,6 @@ _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
     for feature in ("tools", "prompts", "resources")
 }
 _RESOURCES: Final = "resourceSubscriptions"
-_TASKS: Final = "taskIds"  # extension io.modelcontextprotocol/tasks, "Task Status Notifications"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
 
 
@@ -75,27 +74,31 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class Filter(NamedTuple):
-    """The content of a listen stream: changes of lists, by method, of resources, and of tasks."""
+    """The content of a listen stream: changes of lists, by method, of resources, and of more.
+
+    `ids` are of what a feature knows, in the member `ids_member`.
+    """
 
     lists: frozenset[str] = frozenset()
     uris: frozenset[str] = frozenset()
-    tasks: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
+    ids_member: str = ""
 
     @staticmethod
-    def of(wanted: Mapping[str, Any]) -> "Filter":
+    def of(wanted: Mapping[str, Any], ids_member: str = "") -> "Filter":
         """Return the filter that the `notifications` of a listen request describe."""
         lists = {method for member, (method, _) in _LISTS.items() if wanted.get(member) is True}
-        uris, tasks = (_strings(wanted.get(member)) for member in (_RESOURCES, _TASKS))
-        return Filter(frozenset(lists), uris, tasks)
+        uris, ids = (_strings(wanted.get(member)) for member in (_RESOURCES, ids_member))
+        return Filter(frozenset(lists), uris, ids, ids_member)
 
     def honoured(self, declared: Mapping[str, Any]) -> "Filter":
         """Return the part of the filter that a server with these capabilities fulfils.
 
-        Of which tasks a client may hear, capabilities do not say.
+        Of which `ids` a client may hear, capabilities do not say.
         """
         offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
         uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
-        return Filter(self.lists & offered, uris)
+        return self._replace(lists=self.lists & offered, uris=uris)
 
     def to_wire(self) -> JSONObject:
         wire: JSONObject = {
@@ -103,8 +106,8 @@ class Filter(NamedTuple):
         }
         if self.uris:
             wire[_RESOURCES] = sorted(self.uris)
-        if self.tasks:
-            wire[_TASKS] = sorted(self.tasks)
+        if self.ids:
+            wire[self.ids_member] = sorted(self.ids)
         return wire
 
     def wants(self, method: str, uri: str | None) -> bool:
@@ -123,8 +126,8 @@ class Listeners:
 
     def add(self, id: RequestId, wanted: Filter) -> None:
         """Register a listen stream; raise the error if there are too many, or it is too large."""
-        tasks = sum(len(one.tasks) for one in self._streams.values()) + len(wanted.tasks)
-        number = max(len(self._streams) + 1, len(self.uris | wanted.uris), tasks)
+        ids = sum(len(one.ids) for one in self._streams.values()) + len(wanted.ids)
+        number = max(len(self._streams) + 1, len(self.uris | wanted.uris), ids)
         self._check(number, wanted.uris, f"/params/notifications/{_RESOURCES}")
         self.narrow(id, wanted)
 

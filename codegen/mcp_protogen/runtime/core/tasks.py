@@ -5,12 +5,9 @@ This is no `TaskGroup`: a task that fails must not cancel the others, and what a
 """
 
 from asyncio import AbstractEventLoop, Future, Task, TaskGroup, gather, get_running_loop, shield
-from collections.abc import Callable, Coroutine, Generator, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from logging import getLogger
-from types import coroutine
-from typing import Any, Final, TypeVar, cast
-
-T = TypeVar("T")
+from typing import Any, Final
 
 _log: Final = getLogger(__name__)
 
@@ -18,27 +15,28 @@ _log: Final = getLogger(__name__)
 class Tasks:
     """The running tasks of one connection."""
 
-    __slots__ = ("_loop", "_running")
+    __slots__ = ("_loop", "running")
 
     def __init__(self) -> None:
         self._loop = get_running_loop()
-        self._running: set[Task[None]] = set()
+        self.running: set[Task[None]] = set()
+        """Those that run; who adds one takes it out."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
         """Run `work` in a task; log an exception that it does not handle."""
         task = self._loop.create_task(work)
-        self._running.add(task)
+        self.running.add(task)
         task.add_done_callback(self._ended)
         return task
 
     def _ended(self, task: Task[None]) -> None:
-        self._running.discard(task)
+        self.running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of a connection failed", exc_info=error)
 
     async def cancel(self) -> None:
         """Cancel the running tasks, and wait until they have ended."""
-        running = list(self._running)
+        running = list(self.running)
         for task in running:
             task.cancel()
         await gather(*running, return_exceptions=True)
@@ -90,22 +88,3 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
                 group.create_task(one)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
-
-
-@coroutine
-def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T]:
-    """Go on with a coroutine that has made its first step, and now waits for `waiting`.
-
-    Most end at that step, `send(None)`, and need no task, and nobody to watch the time. Awaitables
-    that are not written in Python may have no steps.
-    """
-    while True:
-        try:
-            try:
-                sent = yield waiting
-            except BaseException as error:
-                waiting = work.throw(error)
-            else:
-                waiting = work.send(sent)
-        except StopIteration as done:
-            return cast(T, done.value)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from .uri_encoding import encoded
+from .uri_templates import encoded, parse_uri_template
 
-_EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+_LENGTH: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
 class _Operator(NamedTuple):
@@ -27,13 +27,12 @@ _OPERATORS: Final[Mapping[str, _Operator]] = {
     "?": _Operator("?", "&", named=True),
     "&": _Operator("&", "&", named=True),
 }
-_LEFT_OUT: Final = frozenset("?&")
 
 
 class UriVariable(NamedTuple):
     """A variable of a template.
 
-    One in a query may be left out. One that is exploded (`{x*}`) may have several values; of one
+    One in a query may be left out. An exploded one (`{x*}`) may have several values; of one
     with a length (`{x:3}`) that many characters are taken.
     """
 
@@ -46,8 +45,8 @@ class UriVariable(NamedTuple):
 def uri_variables(template: str) -> dict[str, UriVariable]:
     """Return the variables of a template by name; one that is there twice as it is first."""
     found: dict[str, UriVariable] = {}
-    for expression in _EXPRESSION.finditer(template):
-        for one in _listed(expression):
+    for sign, names in parse_uri_template(template)[1]:
+        for one in _variables(sign, names):
             known = found.setdefault(one.name, one)
             found[one.name] = known._replace(required=known.required or one.required)
     return found
@@ -55,23 +54,22 @@ def uri_variables(template: str) -> dict[str, UriVariable]:
 
 def expanded_uri(template: str, values: Mapping[str, str | Sequence[str]]) -> str:
     """Return the URI of a template; raise `KeyError` for a variable that needs a value."""
-
-    def fill(expression: re.Match[str]) -> str:
-        operator = _OPERATORS[expression[1]]
+    (uri, *literals), expressions = parse_uri_template(template)
+    for (sign, names), literal in zip(expressions, literals, strict=True):
+        operator = _OPERATORS[sign]
         parts: list[str] = []
-        for one in _listed(expression):
+        for one in _variables(sign, names):
             if one.required or one.name in values:
                 parts += _parts(operator, one, values[one.name])
-        return operator.first + operator.between.join(parts) if parts else ""
+        uri += operator.first + operator.between.join(parts) + literal if parts else literal
+    return uri
 
-    return _EXPRESSION.sub(fill, template)
 
-
-def _listed(expression: re.Match[str]) -> Iterator[UriVariable]:
-    for text in filter(None, expression[2].split(",")):
+def _variables(sign: str, names: str) -> Iterator[UriVariable]:
+    for text in filter(None, names.split(",")):
         name, _, length = text.rstrip("*").partition(":")
-        most = int(length) if re.fullmatch("[1-9][0-9]{0,3}", length) else None
-        yield UriVariable(name, expression[1] not in _LEFT_OUT, text.endswith("*"), most)
+        most = int(length) if _LENGTH.fullmatch(length) else None
+        yield UriVariable(name, _OPERATORS[sign].between != "&", text.endswith("*"), most)
 
 
 def _parts(operator: _Operator, one: UriVariable, value: str | Sequence[str]) -> Iterator[str]:

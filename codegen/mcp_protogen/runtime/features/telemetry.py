@@ -8,13 +8,13 @@ says, a program gives as `attributes`.
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from time import monotonic
 from typing import Any, Final
 
 from ..core.connection_errors import CHOSEN
 from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS
 from ..core.json import json_text
+from ..core.libraries import library
 from ..core.middleware import CallNext, MethodCall, Network, SessionEnd, failure
 from ..core.models.base import declared
 from ..core.spec import Role
@@ -96,14 +96,10 @@ class Telemetry:
         arguments: bool = False,
         results: bool = False,
     ) -> None:
-        try:
-            names = ("context", "metrics", "propagate", "trace")
-            modules = [import_module(f"opentelemetry.{name}") for name in names]
-        except ModuleNotFoundError:
-            raise ImportError(
-                "Telemetry needs opentelemetry-api: pip install opentelemetry-api"
-            ) from None
-        self._context, metrics, self._propagate, self._trace = modules
+        self._context, metrics, self._propagate, self._trace = (
+            library(f"opentelemetry.{name}", "Telemetry", "opentelemetry-api")
+            for name in ("context", "metrics", "propagate", "trace")
+        )
         self._tracer: Any = self._trace.get_tracer(__name__, tracer_provider=tracer_provider)
         meter: Any = metrics.get_meter(__name__, meter_provider=meter_provider)
         self._durations = {

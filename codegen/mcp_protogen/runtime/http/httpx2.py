@@ -1,12 +1,9 @@
-"""What is used of the package httpx2.
-
-It is imported by name when it is needed: programs without HTTP need not have it, nor do type
-checkers.
-"""
+"""What is used of the package httpx2, which programs without HTTP need not have."""
 
 from functools import cache
-from importlib import import_module
 from typing import Any, Protocol
+
+from ..core.libraries import library
 
 
 class HttpClient(Protocol):
@@ -21,10 +18,7 @@ class HttpClient(Protocol):
 
 def httpx2() -> Any:
     """Return the package; raise `ImportError`, which says what to do, if it is not installed."""
-    try:
-        return import_module("httpx2")
-    except ImportError:
-        raise ImportError("HTTP needs the package httpx2: pip install httpx2") from None
+    return library("httpx2", "HTTP")
 
 
 @cache

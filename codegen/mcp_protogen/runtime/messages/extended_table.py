@@ -15,7 +15,7 @@ from ..core.extensions import AddedMembers, ClaimedResult, Extension
 from ..core.json import is_object
 from ..core.models.added_members import Added, plainly, with_members
 from ..core.models.base import Validate, validator_of
-from ..core.spec import AnyRequest, CallSpec, RequestSpec
+from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, Capability, RequestSpec
 from .jsonrpc import write_result
 from .method_table import MethodTable, SpecT
 from .writing import body_text
@@ -64,8 +64,8 @@ class ExtendedTable(MethodTable):
         for extension in self.extensions:
             for claim in extension.claims:
                 if claim.result_type == kind and isinstance(result, claim.load()):
-                    here = extension.declared_by("client").declared_in(declared())
-                    return None if here else extension.identifier
+                    needed = Capability("client", (EXTENSIONS, extension.identifier))
+                    return None if needed.declared_in(declared()) else extension.identifier
         return None
 
     def _added(self, method: str) -> Added:

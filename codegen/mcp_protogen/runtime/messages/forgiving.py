@@ -14,7 +14,7 @@ from ..core.json import JSONObject, is_object
 from ..core.models.validation_errors import steps_of, value_at
 from ..core.spec import Role
 from .jsonrpc import Call, message_of
-from .method_table import Message, MethodTable, Notification, Request
+from .method_table import MethodTable, Notification, Request, Understood
 
 _log: Final = getLogger(__name__)
 
@@ -24,7 +24,7 @@ _MOST_ROUNDS: Final = 8
 
 def reinterpret(
     table: MethodTable, call: Call, refused: InvalidParams, sender: Role
-) -> Message | RemoteError:
+) -> Understood | RemoteError:
     """Return what a call comes to once its params are mended; `refused` if it stays invalid."""
     problems = refused.problems
     # Only the first fault of a list is among the problems.
@@ -32,7 +32,7 @@ def reinterpret(
         mended = _mend_call(call, problems)
         if mended is None:
             break
-        again = table.interpret(mended, sender, lambda _: None)
+        again = table.interpret(mended, sender)
         if not isinstance(again, InvalidParams):
             return again if isinstance(again, (Request, Notification)) else refused
         call, problems = mended, again.problems

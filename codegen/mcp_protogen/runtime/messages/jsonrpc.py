@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError, RequestId
-from ..core.json import OBJECT, JSONObject, is_object
+from ..core.json import ARRAY, OBJECT, JSONObject, is_object, read_json
 from ..core.sendable import sendable_text
 
 VERSION: Final = "2.0"
@@ -25,8 +25,6 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 named: Final[Any] = vars(tuple)["__new__"]
 """Make a named tuple of a class and its fields, at half the price of calling it."""
-
-_ARRAY: Final[type[list[Any]]] = list
 
 
 class Call(NamedTuple):
@@ -79,9 +77,7 @@ class Batch:
 def parse(data: bytes | str) -> Any:
     """Read one JSON text; raise `ParseError`, which names the place, and none of the text."""
     try:
-        text = data.encode() if isinstance(data, str) else data
-        # `read_json`, but a partial is slower.
-        return from_json(text, allow_inf_nan=False, cache_strings="keys")
+        return read_json(data.encode() if isinstance(data, str) else data)
     except ValueError as error:
         raise ParseError(f"Parse error: {error}") from None
 
@@ -89,7 +85,7 @@ def parse(data: bytes | str) -> Any:
 def read(data: bytes | str) -> Parsed | Batch:
     """Read one message, or a batch of them; raise `ParseError`."""
     value = parse(data)
-    return Batch(value) if type(value) is _ARRAY else message_of(value)
+    return Batch(value) if type(value) is ARRAY else message_of(value)
 
 
 def message_of(value: Any) -> Parsed:

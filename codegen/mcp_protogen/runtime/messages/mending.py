@@ -16,10 +16,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pydantic import ValidationError
 
 from ..core.errors import ParseError
-from ..core.json import count_values, is_array, is_object
+from ..core.json import is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
 from ..core.models.validation_errors import pointer_to, problems, steps_of, value_at
+from ..core.options import count_values
 from ..core.spec import AnyRequest
 from .envelope import SERVER_INFO
 from .jsonrpc import Batch, Malformed, Parsed, Response, message_of

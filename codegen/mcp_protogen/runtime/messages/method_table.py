@@ -7,6 +7,7 @@ it comes to the error that would answer it.
 
 from collections.abc import Callable, Mapping
 from typing import (
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
@@ -19,7 +20,7 @@ from typing import (
 )
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from ..core.errors import (
     InvalidAnswer,
@@ -27,14 +28,13 @@ from ..core.errors import (
     InvalidRequest,
     LocalError,
     MethodNotFound,
+    Problem,
     RemoteError,
     RequestId,
     Untranslatable,
 )
-from ..core.extensions import Extension
 from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
-from ..core.models.validation_errors import Problem, problems
 from ..core.sendable import Unsendable
 from ..core.spec import (
     ERAS,
@@ -58,7 +58,10 @@ from .jsonrpc import (
     write_result,
 )
 from .results import UnknownResultType, result_reader
-from .writing import body_text, method_text, params_text
+from .writing import body_text, params_text
+
+if TYPE_CHECKING:
+    from ..core.extensions import Extension
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -104,7 +107,8 @@ class Error(NamedTuple):
     data: Any = None
 
 
-Message: TypeAlias = Request[Any] | Notification[Any] | Result[Any] | Error
+Understood: TypeAlias = Request[Any] | Notification[Any]
+Message: TypeAlias = Understood | Result[Any] | Error
 
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
 
@@ -225,20 +229,9 @@ class MethodTable:
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
         return _allowed(self.notifications.get(method), sender)
 
-    def interpret(
-        self, message: Call | Response, sender: Role, pending: Pending
-    ) -> Message | RemoteError:
-        """Return what a message of `sender` comes to; `pending` finds what an answer is for.
-
-        Never raises.
-        """
-        if not isinstance(message, Call):
-            asked = None if message.id is None else pending(message.id)
-            try:
-                return self.read_answer(message, asked)
-            except InvalidAnswer as error:
-                return error
-        id, method, params, meta, whole = message
+    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+        """Return what a call of `sender` comes to. Never raises."""
+        id, method, params, meta, whole = call
         calls: MethodSpecs[Any] = (self._notifications if id is None else self._requests)[sender]
         known = calls.known.get(method) or calls.find(method)
         if known is None:
@@ -279,8 +272,11 @@ class MethodTable:
         raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
-        """Read one message, as `interpret` does; raise `RemoteError`."""
-        return understood(self.interpret(single(data), sender, pending))
+        """Read one message; `pending` finds what is answered. Raise `RemoteError`."""
+        message = single(data)
+        if isinstance(message, Call):
+            return understood(self.interpret(message, sender))
+        return self.read_answer(message, None if message.id is None else pending(message.id))
 
     def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
         """Read a request sent by `sender`; raise `RemoteError`."""
@@ -294,7 +290,7 @@ class MethodTable:
         message = single(data)
         if not isinstance(message, Call) or (message.id is None) is (kind is Request):
             raise InvalidRequest(f"not a {kind.__name__.lower()}")
-        outcome = understood(self.interpret(message, sender, lambda _: None))
+        outcome = understood(self.interpret(message, sender))
         assert isinstance(outcome, kind)
         return outcome
 
@@ -331,14 +327,14 @@ class MethodTable:
         of their `_meta`, as JSON text.
         """
         text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, method_text(spec), text)
+        return write_call(id, to_json(spec.method), text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, method_text(spec), text)
+        return write_call(None, to_json(spec.method), text)
 
     def _params_text(
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
@@ -415,6 +411,8 @@ def _allowed(spec: SpecT | None, sender: Role) -> SpecT | None:
 def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> list[Problem]:
     if isinstance(error, Untranslatable):
         return [Problem(error.pointer, error.why)]
+    from ..core.models.validation_errors import problems
+
     return problems(error, value, at)
 
 

@@ -3,86 +3,28 @@
 Strict JSON is read at once. Other text is repaired if its meaning is clear, and each repair is
 reported. Else a `ParseError` has the reason, its place, and what is known of the message.
 
-A message is JSON in UTF-8 (2025-11-25, basic/transports). RFC 8259, section 8.1, lets a reader
-ignore a byte order mark. Half of a surrogate pair is valid in its grammar (section 8.2), and
-JavaScript writes it whenever a text was cut inside an emoji.
+A message is JSON in UTF-8 (2025-11-25, basic/transports).
 """
 
-import re
 from collections.abc import Sequence
-from enum import Enum
-from json import JSONDecoder
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
 
-from ..core.errors import Meant, ParseError, RequestId
-from ..core.json import is_array, json_text, read_json
+from ..core.errors import ParseError, RemoteError
+from ..core.json import ARRAY, is_array, json_text, read_json
 from ..core.throttle import Throttle
-from .jsonrpc import Batch, Malformed, Parsed, id_of, message_of
+from .jsonrpc import Batch, Malformed, Parsed, message_of
 
-TAIL: Final = 1024
-"""The size of the end of a broken text that is searched for its id, in bytes."""
-
-# The size of the start of a broken text that is searched for its id, in bytes.
-_HEAD: Final = 16 * 1024
-
-# More values in one line are refused: each of them may need an answer.
-_MOST_VALUES: Final = 100
-
-_MARK: Final = b"\xef\xbb\xbf"
-_UTF_32_MARKS: Final = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
-_MARKS_16: Final = (b"\xff\xfe", b"\xfe\xff")
-
-# A pair of surrogates, half of one (which is the group), or any other escape.
-_ESCAPE: Final = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-_REPLACEMENT: Final = rb"\ufffd"
-
-_STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
-_NUMBER_WORD: Final = re.compile(
-    rb'(?:[^"NI]++|' + _STRING + rb"|(?!NaN|Infinity)[NI])*+(NaN|Infinity)", re.DOTALL
-)
-
-# Names of members, and the beginnings and ends of objects.
-_TOKEN: Final = re.compile(_STRING + rb"?+(\s*+:\s*+)?+|[{}\[\]]", re.DOTALL)
-_ID: Final = re.compile(rb"(?:" + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)(?=\s*+[,}])", re.DOTALL)
-_LAST_ID: Final = re.compile(
-    rb'[,{]\s*+"id"\s*+:\s*+(' + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)"
-    rb'\s*+(?:,\s*+"jsonrpc"\s*+:\s*+"2\.0"\s*+)?+\}\s*+\Z',
-    re.DOTALL,
-)
-_BATCH: Final = re.compile(rb"\[\s*+\{")
-
-_decoder: Final = JSONDecoder()
-
-
-class RepairKind(Enum):
-    """A fault of a text that leaves its meaning clear."""
-
-    BYTE_ORDER_MARK = "a byte order mark, which is skipped"
-    LONE_SURROGATE = "half of a surrogate pair, which is read as U+FFFD"
-    SEVERAL_VALUES = "a further message in the same line"
-
-
-class Repair(NamedTuple):
-    """A fault that was repaired, and its first place in the text, in bytes from the start."""
-
-    kind: RepairKind
-    at: int
-
-    def __str__(self) -> str:
-        return f"{self.kind.value} (at byte {self.at})"
+if TYPE_CHECKING:
+    from .repairing import Repair
 
 
 class Reading(NamedTuple):
     """The values in one text, in order: one, unless several stand in one line."""
 
     values: tuple[Any, ...]
-    repairs: tuple[Repair, ...] = ()
+    repairs: "tuple[Repair, ...]" = ()
 
 
 def read_values(data: bytes) -> Reading:
@@ -91,10 +33,11 @@ def read_values(data: bytes) -> Reading:
     An empty text is an error; a byte order mark alone is a text without a value.
     """
     try:
-        # `read_json`, but a partial is slower.
-        return Reading((from_json(data, allow_inf_nan=False, cache_strings="keys"),))
+        return Reading((read_json(data),))
     except ValueError as error:
-        return _repair(data, str(error))
+        from .repairing import repaired
+
+        return Reading(*repaired(data, str(error)))
 
 
 def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed | Batch]:
@@ -103,16 +46,29 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
     A text that cannot be read is `Malformed`, with a `ParseError`.
     """
     try:
+        # `read_json`, but a partial is slower.
         value = from_json(data, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
+        from .repairing import repaired
+
         try:
-            values, repairs = _repair(data, str(error))
+            values, repairs = repaired(data, str(error))
         except ParseError as unread:
             return (Malformed(unread.with_traceback(None)),)
         if log is not None:
             log_repairs(repairs, log)
         return tuple(map(_message, values))
-    return (_message(value),)
+    return (Batch(value) if type(value) is ARRAY else message_of(value),)
+
+
+def messages_in(received: object, log: Throttle) -> Sequence[Parsed | Batch]:
+    """Return the messages in what a transport has received; what it could not read is `Malformed`.
+
+    What it says besides has none.
+    """
+    if isinstance(received, bytes):
+        return read_messages(received, log)
+    return (Malformed(received),) if isinstance(received, RemoteError) else ()
 
 
 def read_message(data: bytes, log: Throttle) -> Parsed | Batch:
@@ -140,139 +96,10 @@ def separate(data: bytes, log: Throttle) -> Sequence[bytes]:
     return tuple(map(json_text, values)) if repairs else (data,)
 
 
-def log_repairs(repairs: Sequence[Repair], log: Throttle) -> None:
+def log_repairs(repairs: "Sequence[Repair]", log: Throttle) -> None:
     for repair in repairs:
         log.warning("repaired a message that is not strict JSON: %s", repair)
 
 
-def unreadable(reason: str, data: bytes) -> ParseError:
-    """Return the error for a text, or for the beginning and end of one that is too long."""
-    text = data.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
-    # UTF-16 and UTF-32 put zeros between the characters of ASCII.
-    head, tail = text[:_HEAD].replace(b"\0", b""), text[-TAIL:].replace(b"\0", b"")
-    id, members = _members(head)
-    last = _LAST_ID.search(tail) if id is None and head.startswith(b"{") else None
-    if last is not None:
-        id = _id(last[1])
-    return ParseError(f"Parse error: {reason}", id=id, meant=_purpose(members, head, tail))
-
-
 def _message(value: Any) -> Parsed | Batch:
     return Batch(value) if is_array(value) else message_of(value)
-
-
-def _repair(data: bytes, reason: str) -> Reading:
-    _check_encoding(data)
-    repairs: tuple[Repair, ...] = ()
-    text = data
-    if data.startswith(_MARK):
-        repairs = (Repair(RepairKind.BYTE_ORDER_MARK, 0),)
-        text = data[len(_MARK) :]
-    text, at = _without_lone_surrogates(text)
-    if at >= 0:
-        repairs += (Repair(RepairKind.LONE_SURROGATE, at + len(data) - len(text)),)
-    if not text.strip():
-        if repairs:
-            return Reading((), repairs)
-        raise unreadable(reason, data)
-    try:
-        return Reading((read_json(text),), repairs)
-    except ValueError as error:
-        reason = str(error)
-    try:
-        values, at = _read_several(text.decode())
-    except (ValueError, RecursionError):
-        word = _NUMBER_WORD.match(text)
-        if word is not None:
-            place = word.start(1) + len(data) - len(text)
-            reason = f"{word[1].decode()} is not JSON (at byte {place})"
-        raise unreadable(reason, data) from None
-    further = Repair(RepairKind.SEVERAL_VALUES, at + len(data) - len(text))
-    return Reading(tuple(values), (*repairs, further))
-
-
-def _check_encoding(data: bytes) -> None:
-    start = data[:4]
-    if b"\0" in start or start.startswith(_MARKS_16):
-        wide = start.count(0) == 3 or start in _UTF_32_MARKS
-        raise unreadable(f"UTF-{32 if wide else 16}; messages must be UTF-8", data)
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise unreadable(f"invalid UTF-8 at byte {error.start}", data) from None
-
-
-def _without_lone_surrogates(text: bytes) -> tuple[bytes, int]:
-    """Return a text of the same length with U+FFFD in place of them, and the first place or -1."""
-    first = -1
-
-    def replace(escape: re.Match[bytes]) -> bytes:
-        nonlocal first
-        if escape[1] is None:
-            return escape[0]
-        first = escape.start() if first < 0 else first
-        return _REPLACEMENT
-
-    return _ESCAPE.sub(replace, text), first
-
-
-def _read_several(text: str) -> tuple[list[Any], int]:
-    """Return the objects and arrays of a text, and where the second begins; raise `ValueError`."""
-    values: list[Any] = []
-    at, second = _after_space(text, 0), 0
-    while at < len(text):
-        if text[at] not in "{[" or len(values) == _MOST_VALUES:
-            raise ValueError
-        second = len(text[:at].encode()) if len(values) == 1 else second
-        _, end = _decoder.raw_decode(text, at)
-        values.append(read_json(text[at:end].encode()))
-        at = _after_space(text, end)
-    return values, second
-
-
-def _after_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    return at
-
-
-def _members(head: bytes) -> tuple[RequestId | None, frozenset[bytes]]:
-    """Return the id of the object at the start of a broken text, and the names of its members."""
-    if not head.startswith(b"{"):
-        return None, frozenset()
-    names: set[bytes] = set()
-    id, depth = None, 0
-    for token in _TOKEN.finditer(head):
-        mark = token[0][:1]
-        if mark == b'"':
-            if depth == 1 and token[1] is not None:
-                name = token[0][1 : -len(token[1]) - 1]
-                names.add(name)
-                given = _ID.match(head, token.end()) if name == b"id" else None
-                id = _id(given[0]) if given is not None else id
-        elif mark in b"{[":
-            depth += 1
-        elif depth == 1:
-            break
-        else:
-            depth -= 1
-    return id, frozenset(names)
-
-
-def _id(text: bytes) -> RequestId | None:
-    try:
-        return id_of({"id": read_json(_without_lone_surrogates(text)[0])})
-    except ValueError:
-        return None
-
-
-def _purpose(members: frozenset[bytes], head: bytes, tail: bytes) -> Meant:
-    # Programs also write lines for people here, and those may be objects or begin with a bracket.
-    is_message = b'"jsonrpc"' in head or b'"jsonrpc"' in tail
-    if not is_message and b"result" not in members:
-        return "text"
-    if not head.startswith(b"{"):
-        return "message" if _BATCH.match(head) else "text"
-    if b"method" in members:
-        return "call"
-    return "answer" if members & {b"result", b"error"} else "message"

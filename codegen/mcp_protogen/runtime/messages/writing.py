@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final, get_args
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError
 
 from ..core.errors import LocalError
 from ..core.json import OBJECT, JSONObject, json_text, read_json
@@ -24,10 +24,6 @@ _META: Final = {"meta"}
 # Members that a class does not declare: one is the `_meta` itself, the other is called in the JSON
 # what ours is called in Python, and would be left out with it.
 _CLASHING: Final = ("_meta", "meta")
-
-
-def method_text(spec: CallSpec[Any]) -> bytes:
-    return to_json(spec.method)
 
 
 @cache

@@ -9,7 +9,7 @@ task of the caller. Notifications are handled in order, before the answers that 
 
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..connection import (
     Cancellation,
@@ -23,9 +23,8 @@ from ..connection import (
 )
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, ParseError, RemoteError, RequestId, Untranslatable
-from ..core.http_request import Principal
-from ..core.options import CallOptions, Options
-from ..core.spec import NotificationSpec, RequestSpec
+from ..core.options import Options
+from ..core.spec import NotificationSpec
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Parsed, answered
@@ -42,8 +41,11 @@ from .jobs import (
     Work,
     deliver,
 )
-from .outgoing import OnBegin, PendingCalls
+from .outgoing import PendingCalls
 from .send_queue import MessageSink
+
+if TYPE_CHECKING:
+    from ..core.http_request import Principal
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -67,6 +69,7 @@ class Endpoint:
         "log",
         "options",
         "principal",
+        "request",
         "sink",
         "tasks",
     )
@@ -89,27 +92,15 @@ class Endpoint:
         self.principal: Principal | None = None
         """Who made the latest request, as the transport has authenticated them, if it does."""
         self._on_notification = on_notification
-        self._calls = PendingCalls(connection, options, tasks)
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
         """The requests of the peer that are worked on."""
+        # From a request of ours on, reading may be what a handler waits for.
+        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.ring)
+        self.request = self._calls.request
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
 
     # What is sent.
-
-    async def request(
-        self,
-        spec: RequestSpec[P, Any, R],
-        params: P | None,
-        options: CallOptions,
-        via: MessageSink | None = None,
-        meta: bytes | None = None,
-        begun: OnBegin | None = None,
-    ) -> R:
-        # From now on reading may be what a handler waits for.
-        self.jobs.changed.ring()
-        sink = self.sink if via is None else via
-        return await self._calls.request(spec, params, options, sink, meta, begun)
 
     async def notify(
         self,
@@ -144,7 +135,9 @@ class Endpoint:
         reply = self._single if reply is None else reply
         event = self.connection.take(message, self.jobs.loop.time())
         if not isinstance(event, Request):
-            self._answer_soon(self._take_note(event), reply)
+            data = self._take_note(event)
+            if data is not None or reply is not self._single:
+                self._answer_soon(data, reply)
         elif self.jobs.ended:
             reply.skip()
         elif self.jobs.waiting >= self.options.max_waiting:

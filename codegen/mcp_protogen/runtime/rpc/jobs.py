@@ -20,8 +20,7 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass
 from logging import getLogger
-from sys import getrefcount
-from typing import Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from ..connection import Connection
 from ..core.connection_errors import CHOSEN, Disconnected, MissingClientCapability
@@ -34,14 +33,16 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
-from ..core.http_request import HttpRequest, Principal
 from ..core.sendable import Unsendable
 from ..core.spec import Capability
-from ..core.tasks import Signal, Tasks, resumed, together
+from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.method_table import Request
 from ..rules import capabilities
 from .send_queue import MessageSink, SendQueue
+
+if TYPE_CHECKING:
+    from ..core.http_request import HttpRequest, Principal
 
 _log: Final = getLogger(__name__)
 
@@ -71,12 +72,12 @@ class Reply(Protocol):
         ...
 
     @property
-    def principal(self) -> Principal | None:
+    def principal(self) -> "Principal | None":
         """The sender of the request, where each request has a token of its own."""
         ...
 
     @property
-    def http_request(self) -> HttpRequest | None:
+    def http_request(self) -> "HttpRequest | None":
         """The HTTP request that carried it, if one did."""
         ...
 
@@ -119,7 +120,6 @@ class Jobs:
     __slots__ = (
         "_connection",
         "_limit",
-        "_line",
         "_log",
         "_serve",
         "_tasks",
@@ -148,9 +148,7 @@ class Jobs:
         self._log = log
         self.loop = get_running_loop()
         # Seldom used and never long, and there may be many connections.
-        self._turns: list[Job] = []
-        # The jobs that the task started last will run.
-        self._line: list[Job] | None = None
+        self._turns: list[tuple[Job, Context]] = []
         self.changed = Signal()
         """Rings when fewer wait, or there is another reason to look whether to read on."""
         self.ended = False
@@ -170,61 +168,17 @@ class Jobs:
         return self.ended or self.working >= self._limit
 
     def start(self, job: Job) -> None:
-        """Run a job beside the caller, now or in its turn."""
-        if "long_lived" not in job.request.spec.traits:
-            if self.working >= self._limit:
-                self._turns.append(job)
-                self.waiting += 1
-                return
-            self.working += 1
-        self.running[job] = None
-        if self._line is None:
-            # A task may begin at once (Python 3.12, "eager tasks").
-            self._line = [job]
-            self._tasks.start(self._work(self._line))
+        """Run a job in a task of its own, now or in its turn."""
+        if self.working < self._limit or "long_lived" in job.request.spec.traits:
+            self.running[job] = None
+            self.working += "long_lived" not in job.request.spec.traits
+            task = self.loop.create_task(self._work(job))
+            # It may be over already (Python 3.12, "eager tasks").
+            if not task.done():
+                self._tasks.running.add(task)
         else:
-            self._line.append(job)
-
-    async def _work(self, line: list[Job]) -> None:
-        """Run jobs, one after the other, until one waits, or changes what belongs to its task.
-
-        Most do neither. From then on, each job has a task of its own.
-        """
-        self._line = None
-        task, context = current_task(self.loop), copy_context()
-        assert task is not None
-        while line:
-            job = line.pop(0)
-            try:
-                if job.cancelled:
-                    continue
-                job.task, work = task, self._handle(job)
-                references = getrefcount(task)
-                try:
-                    waiting = work.send(None)
-                except StopIteration:
-                    # Whoever has kept the task may cancel it later, and means this job alone.
-                    kept = getrefcount(task) > references or task.cancelling()
-                    if kept or copy_context() != context or (context and _changed(context)):
-                        self._hand_on(line, context)
-                    continue
-                self._hand_on(line, context)
-                await resumed(work, waiting)
-            except BaseException:
-                self._hand_on(line, context)
-                if job.open:
-                    job.reply.skip()
-                # The task keeps the error, and that this frame.
-                job.task = None
-                del task
-                raise
-            finally:
-                # Whose turn it is now gets nothing of this job either.
-                context.run(self._end, job)
-
-    def _hand_on(self, line: list[Job], context: Context) -> None:
-        while line:
-            context.run(self._tasks.start, self._work([line.pop(0)]))
+            self._turns.append((job, copy_context()))
+            self.waiting += 1
 
     async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job, and what comes `before` it, in the task of the caller.
@@ -232,35 +186,46 @@ class Jobs:
         One too many is refused. The caller goes on when the job was cancelled, and gets the
         exceptions of `before`.
         """
-        if self.busy:
+        if self.ended or self.working >= self._limit:
             if before is not None:
                 before.close()
             await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
-            return
-        task = job.task = current_task(self.loop)
-        assert task is not None
-        self.working += "long_lived" not in job.request.spec.traits
-        self.running[job] = None
+        else:
+            self.running[job] = None
+            self.working += "long_lived" not in job.request.spec.traits
+            await self._work(job, before)
+
+    async def _work(self, job: Job, before: Work | None = None) -> None:
+        job.task = current_task(self.loop)
+        assert job.task is not None
         try:
-            if before is not None:
-                await before
-            await self._handle(job)
+            if not job.cancelled:
+                if before is not None:
+                    await before
+                await self._handle(job)
         except BaseException as error:
-            ended = isinstance(error, CancelledError) and job.cancelled and task.cancelling() <= 1
-            if not ended:
-                self._connection.discard(job.request.id)
+            ended = isinstance(error, CancelledError) and job.cancelled
+            if not ended or job.task.cancelling() > 1:
+                if job.open:
+                    self._connection.discard(job.request.id)
+                    job.reply.skip()
                 raise
         finally:
-            self._end(job)
             if job.cancelled:
-                task.uncancel()
+                job.task.uncancel()
+            self._tasks.running.discard(job.task)
+            # The task may keep an error, and that this frame.
+            job.task = None
+            self._end(job)
 
     def _end(self, job: Job) -> None:
         del self.running[job]
         self.working -= "long_lived" not in job.request.spec.traits
         if self._turns and self.working < self._limit:
             self.waiting -= 1
-            self.start(self._turns.pop(0))
+            following, context = self._turns.pop(0)
+            # It gets nothing of this job.
+            context.run(self.start, following)
             self.changed.ring()
 
     async def _handle(self, job: Job) -> None:
@@ -316,14 +281,19 @@ class Jobs:
 
     async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            await deliver(job.reply, data, error)
+            if data is None:
+                job.reply.skip()
+            else:
+                await job.reply.answer(data, error)
         except Disconnected:
             method = job.request.spec.method
             self._log.info("nobody is left to read the answer to %.100r", method)
 
     def find(self, id: RequestId) -> Job | None:
-        jobs = (*self.running, *self._turns)
-        return next((job for job in jobs if job.request.id == id), None)
+        return next((job for job in self._unfinished() if job.request.id == id), None)
+
+    def _unfinished(self) -> list[Job]:
+        return [*self.running, *(job for job, _ in self._turns)]
 
     def cancel(self, job: Job | None) -> None:
         """End the handler of a job, if there is one, whose answer nobody waits for any more."""
@@ -340,15 +310,14 @@ class Jobs:
             job.cancelled = True
             if job.task is not None:
                 job.task.cancel()
-        elif job in self._turns:
-            self._turns.remove(job)
-            self.waiting -= 1
+        else:
+            left = [turn for turn in self._turns if turn[0] is not job]
+            self.waiting -= len(self._turns) - len(left)
+            self._turns = left
             self.changed.ring()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
         """Run the handler of a notification, `work`, beside the requests."""
-        # The requests that follow begin after it.
-        self._line = None
         task = self._tasks.start(_notified(work, method))
         task.add_done_callback(self._ended_beside)
         self.notification_tasks |= {task}
@@ -369,7 +338,7 @@ class Jobs:
             else:
                 await sleep(0)
         # The answer to one that is not open is on its way already.
-        unfinished = [job for job in (*self.running, *self._turns) if job.open]
+        unfinished = [job for job in self._unfinished() if job.open]
         self.waiting -= len(self._turns)
         self._turns.clear()
         answers: list[Work] = []
@@ -386,11 +355,6 @@ class Jobs:
                     await together(answers)
         for job in unfinished:
             self.abort(job)
-
-
-def _changed(context: Context) -> bool:
-    # An equal object is another, which its owner may change.
-    return any(one.get() is not value for one, value in context.items())
 
 
 async def _notified(work: Awaitable[None], method: str) -> None:

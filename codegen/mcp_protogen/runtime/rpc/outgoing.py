@@ -17,8 +17,8 @@ from ..connection import Connection, Ended, Failure, Progressed
 from ..core.connection_errors import Disconnected, RequestTimeout, explained
 from ..core.errors import McpError, RequestId
 from ..core.models.base import declared
-from ..core.options import CallOptions, Options, Progress
-from ..core.spec import RequestSpec
+from ..core.options import CallOptions, Options, Patience, Progress
+from ..core.spec import AnyRequest, RequestSpec
 from ..core.tasks import Tasks
 from ..messages.method_table import Error, Result
 from .send_queue import MessageSink
@@ -55,21 +55,34 @@ class PendingCalls:
     """Our requests that wait for an answer of the peer."""
 
     __slots__ = (
+        "_announce",
         "_calls",
         "_connection",
         "_loop",
         "_options",
         "_reports",
+        "_sink",
         "_tasks",
         "_timer",
         "_timer_at",
+        "_usual",
         "broken",
     )
 
-    def __init__(self, connection: Connection, options: Options, tasks: Tasks) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        sink: MessageSink,
+        options: Options,
+        tasks: Tasks,
+        announce: Callable[[], object],
+    ) -> None:
         self._connection = connection
+        self._sink = sink
         self._options = options
+        self._usual: dict[AnyRequest, Patience] = {}
         self._tasks = tasks
+        self._announce = announce
         self._loop = get_running_loop()
         self._calls: dict[RequestId, _Call] = {}
         self._reports: OrderedDict[RequestId, OnProgress] | None = None
@@ -83,37 +96,45 @@ class PendingCalls:
         spec: RequestSpec[P, Any, R],
         params: P | None,
         options: CallOptions,
-        sink: MessageSink,
         meta: bytes | None = None,
+        via: MessageSink | None = None,
         begun: OnBegin | None = None,
     ) -> R:
-        """Send a request and wait; see `Peer.request_once`. A late answer is dropped."""
+        """Send a request and wait; see `Peer.request_once`. A late answer is dropped.
+
+        `meta` is as for `Connection.request`.
+        """
         if self.broken is not None:
             raise Disconnected(self._connection.strays.explain(str(self.broken)))
+        self._announce()
         on_progress = options.get("on_progress")
+        patience = None if options else self._usual.get(spec)
+        if patience is None:
+            patience = self._options.patience(spec, options)
+            if not options:
+                self._usual[spec] = patience
+        progress, now = on_progress is not None, self._loop.time()
         id, data = self._connection.request(
-            spec,
-            params,
-            self._options.patience(spec, options),
-            self._loop.time(),
-            progress=on_progress is not None,
-            meta=meta,
+            spec, params, patience, now, progress=progress, meta=meta
         )
         if begun is not None:
             begun(id)
         answer: Future[R] = self._loop.create_future()
+        sink = self._sink if via is None else via
         call = self._calls[id] = _Call(answer, on_progress, sink)
         try:
-            self._watch(self._connection.latest_due)
+            if self._connection.latest_due < self._timer_at:
+                self._watch(self._connection.latest_due)
             await sink.send(data, unless=answer)
             call.sent = True
             return await answer
-        except CancelledError:
-            self._cancel(id, "cancelled by the caller")
+        except BaseException as error:
+            if isinstance(error, CancelledError):
+                self._cancel(id, "cancelled by the caller")
+            self._connection.forget(id)
             raise
         finally:
             del self._calls[id]
-            self._connection.forget(id)
             # The traceback of an error holds on to this frame.
             del call, answer
 

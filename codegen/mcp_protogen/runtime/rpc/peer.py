@@ -17,14 +17,12 @@ which waits for no answer any more, and `Endpoint.cancel_all` all of them, as wh
 deleted; `Endpoint.fail` ends one of our own, where a transport knows that no answer will come.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol, TypeVar, Unpack, cast
 
 from ..core.errors import InvalidAnswer, LocalError
-from ..core.models.base import declared
 from ..core.options import CallOptions
-from ..core.pagination import items
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..messages.method_table import MethodTable
 from .endpoint import Endpoint
@@ -63,9 +61,9 @@ class PeerRuntime(Protocol):
 
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions, /) -> Any: ...
 
-    async def request(
+    def request(
         self, spec: RequestSpec[P, Any, A], params: P | None, options: CallOptions, /
-    ) -> A: ...
+    ) -> Awaitable[A]: ...
 
     async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None: ...
 
@@ -91,7 +89,7 @@ class Peer:
         What the peer asks back before is answered by the handlers. Raise what `request_once`
         raises, and `RemoteError` for an answer that is no result.
         """
-        if "task_augmentable" in spec.traits and declared(params, "task") is not None:
+        if "task_augmentable" in spec.traits and getattr(params, "task", None) is not None:
             raise LocalError(f"{spec.method} with `task` has a task as answer: use request_once")
         answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
         results = spec.results
@@ -127,6 +125,8 @@ def all_items(
     options: Any,
 ) -> AsyncIterator[T]:
     """Return what a paginated method lists, one by one, over all pages."""
+
+    from ..core.pagination import items
 
     async def page(cursor: str | None) -> R:
         if cursor is None:

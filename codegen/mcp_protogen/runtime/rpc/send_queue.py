@@ -72,9 +72,9 @@ class SendQueue:
         self.flooded = False
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        if self.full and unless is not None:
+        if len(self._messages) >= self._limit and unless is not None:
             unless.add_done_callback(lambda _: self._room.ring())
-        while self.full and self.broken is None:
+        while len(self._messages) >= self._limit and self.broken is None:
             if unless is not None and unless.done():
                 return
             await self._room.heard()

@@ -89,20 +89,28 @@ def _is_passed_over(need: Requirement) -> bool:
     return any(one.member == _TASK for one in need.when)
 
 
-def without_ignored_task(spec: CallSpec[Any], sender: Role, params: P, declared: Declared) -> P:
-    """Return `params` without `task` if the receiver has not declared tasks for such requests.
+def open_needs(spec: CallSpec[Any], sender: Role, declared: Declared) -> tuple[Requirement, ...]:
+    """Return the needs that are not declared; see `admitted`."""
+    return tuple(
+        need
+        for need in spec.requires
+        if need.sender == sender
+        and (need.level == "MUST" or _is_passed_over(need))
+        and not need.capability.declared_in(declared[need.capability.role])
+    )
 
-    (2025-11-25, basic/utilities/tasks, "Capability Negotiation")
+
+def admitted(
+    method: str, needs: Iterable[Requirement], sender: Role, params: P, declared: Declared
+) -> P:
+    """Return `params` without a `task` that the receiver would ignore.
+
+    (2025-11-25, basic/utilities/tasks, "Capability Negotiation") Raise as `require` does.
     """
-    for need in spec.requires:
-        if (
-            isinstance(params, WireModel)
-            and need.sender == sender
-            and _is_passed_over(need)
-            and applies(need.when, params)
-            and not need.capability.declared_in(declared[need.capability.role])
-        ):
-            return params.model_copy(update={_TASK: None})
+    require(method, needs, sender, params, declared)
+    for need in needs:
+        if need.level != "MUST" and isinstance(params, WireModel) and applies(need.when, params):
+            params = params.model_copy(update={_TASK: None})
     return params
 
 

@@ -5,20 +5,29 @@ handles what it overrides, and from that follows what it has to declare.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 
-from ..core.extensions import EXTENSIONS, Extension
 from ..core.json import JSONObject, is_object
 from ..core.middleware import CallNext, MethodCall, Middleware, check
 from ..core.models.base import WireModel
-from ..core.spec import AnyRequest, NotificationSpec, Role
-from ..messages.extended_table import ExtendedTable
+from ..core.spec import EXTENSIONS, AnyRequest, NotificationSpec, Role
 from ..messages.method_table import MethodTable
 from . import capabilities
 
+if TYPE_CHECKING:
+    from ..core.extensions import Extension
+    from ..messages.extended_table import ExtendedTable
+    from .wire_features import WireFeature
+
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
+
+if TYPE_CHECKING:
+    made_once = property
+else:
+    # Found in the dictionary of the object from then on, which is no property of a protocol.
+    made_once = cached_property
 
 MARKS: Final = "__mcp_marks__"
 """The attribute of a function that says what it is to clients; only a toolkit reads it."""
@@ -79,19 +88,9 @@ class HandlerSet:
         """Return the part of the declaration for peers of another revision."""
         return self.declaration()
 
-    def has_tasks(self) -> bool:
-        """Return whether tool calls may become tasks: at this server, or made by this client."""
-        return False
-
-    def task_support(self, tool: str) -> str | None:
-        """Return how a tool stands to tasks, in the words of 2025-11-25; None for "forbidden".
-
-        (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation")
-        """
+    def wire_feature(self) -> "WireFeature | None":
+        """Return what the object has besides on the wire of any revision."""
         return None
-
-    def note_tools(self, tools: Sequence[Any]) -> None:
-        """Take note of what a server of another revision lists, as it came."""
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
@@ -132,7 +131,7 @@ class Handlers:
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = {}
     INPUT_REQUESTS: ClassVar[RequestHandlers] = {}
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
-    EXTENSION: ClassVar[Extension | None] = None
+    EXTENSION: "ClassVar[Extension | None]" = None
     """The extension that a generated base brings along; a subclass has those of all its bases."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
@@ -157,9 +156,10 @@ class Handlers:
         if not cls.__mcp_reads_marks__:
             _refuse_marked(cls)
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> HandlerSet:
-        return runtime_of(self, HandlerSet)
+        # A user's __init__ need not call ours.
+        return HandlerSet(self)
 
     async def around(self, call: MethodCall, next: CallNext, /) -> Any:
         """Return the result of a message: override it to do something around `await next(call)`.
@@ -228,11 +228,13 @@ def _extend(cls: type[Handlers]) -> None:
 
 
 @cache
-def _extended_table(core: MethodTable, extensions: tuple[Extension, ...]) -> ExtendedTable:
+def _extended_table(core: MethodTable, extensions: "tuple[Extension, ...]") -> "ExtendedTable":
+    from ..messages.extended_table import ExtendedTable
+
     return ExtendedTable(core, extensions)
 
 
-def _answered_by(role: Role, extension: Extension) -> Iterator[str]:
+def _answered_by(role: Role, extension: "Extension") -> Iterator[str]:
     """Yield the requests of an extension that a role answers."""
     for method, spec in extension.requests.items():
         if spec.senders - {role}:

@@ -7,8 +7,8 @@ basic/transports/streamable-http, "Custom Headers from Tool Parameters").
 import re
 from typing import Any, Final, NamedTuple
 
+from ..core.errors import escaped
 from ..core.json import is_array, is_object
-from ..core.models.validation_errors import escaped
 
 ANNOTATION: Final = "x-mcp-header"
 _PREFIX: Final = "mcp-param-"
@@ -65,6 +65,14 @@ def mirrors_of(schema: object) -> tuple[Mirror, ...]:
             found[mirror.header] = mirror
         left += reversed(_below(place))
     return tuple(found.values())
+
+
+def check_mirrors(schema: object, where: str) -> None:
+    """Raise `ValueError` for a tool that clients over HTTP would have to leave out of the list."""
+    try:
+        mirrors_of(schema)
+    except BadAnnotation as error:
+        raise ValueError(f"{where}: the input schema at {error}") from error
 
 
 class _Place(NamedTuple):

@@ -21,8 +21,8 @@ from ..core.errors import (
     MethodNotFound,
     RemoteError,
     RequestId,
+    escaped,
 )
-from ..core.models.validation_errors import escaped
 from ..core.spec import HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from ..messages.jsonrpc import Call

@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from ..core.connection_errors import MissingClientCapability
-from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
-from ..core.spec import Role
+from ..core.spec import EXTENSIONS, Role
 from ..messages.envelope import client_capabilities
 from ..messages.method_table import MethodTable
 
@@ -22,6 +21,9 @@ TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 """The member of `_meta` that names the task of a message (2025-11-25, basic/utilities/tasks)."""
+
+TASK_IDS: Final = "taskIds"
+"""The member of the filter of a listen stream (extension, "Task Status Notifications")."""
 
 _CORE: Final = "tasks"
 

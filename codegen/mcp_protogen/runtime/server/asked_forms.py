@@ -9,31 +9,23 @@ nothing is said here: `ask` itself refuses the type.
 import ast
 import builtins
 from collections.abc import Collection, Iterator, Mapping
-from inspect import getsource, unwrap
-from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, Final, cast, get_args, get_origin, get_type_hints
+from inspect import getsource
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from ..rpc.peer import Peer
 from .questions import form
 
-_ASKING: Final = ("ask", "elicit")
-_HOLDERS: Final = (MethodType, classmethod, staticmethod)
 # Where parameters, imports, variables, definitions and patterns have the name that they bind.
 _BINDING: Final = ("arg", "asname", "id", "name", "rest")
 _NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
 
 
-def check_forms(function: object) -> None:
-    """Raise `TypeError` if a function asks for a type that no form can show, with the member."""
-    # Some objects say of any attribute that they have it.
-    if type(function) in _HOLDERS:
-        function = cast(Any, function).__func__
-    inner = unwrap(function) if type(function) is FunctionType else None
-    if type(inner) is not FunctionType:
-        return
-    codes = [*_codes(inner.__code__)]
-    if not any(name in code.co_names for code in codes for name in _ASKING):
-        return
+def check_asked(inner: FunctionType, codes: Collection[CodeType]) -> None:
+    """Raise `TypeError` if a function asks for a type that no form can show, with the member.
+
+    `codes` are its own, and those of the functions in it.
+    """
     tree = _parsed(inner)
     if tree is None:
         return
@@ -59,13 +51,6 @@ def _check(where: str, kind: Any) -> None:
         if isinstance(cause, NameError) or getattr(cause, "code", "") == "class-not-fully-defined":
             return
         raise TypeError(f"{where}: {error}") from error
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _codes(one)
 
 
 def _parsed(function: FunctionType) -> ast.AST | None:

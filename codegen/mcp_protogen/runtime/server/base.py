@@ -4,30 +4,39 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
+from inspect import unwrap
 from logging import getLogger
-from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast, overload
+from warnings import warn
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import LocalError, RequestId
-from ..core.http_request import HttpRequest, Principal
-from ..core.oauth_scopes import NO_SCOPES
-from ..core.revision import Revision
-from ..core.spec import Role
-from ..core.subscriptions import Level, PublishedChange
+from ..core.json import JSONObject
+from ..core.models.base import WireModel, validator_of
+from ..core.options import CallOptions
+from ..core.revision import Revision, load_generated
+from ..core.spec import AnyRequest, Role
 from ..core.tasks import call_in
 from ..messages.method_table import MethodTable
 from ..rpc.peer import Peer
-from ..rules.handlers import Handlers, HandlerSet, extended_by, generated_class, runtime_of
-from .asked_forms import check_forms
+from ..rules.handlers import Handlers, HandlerSet, extended_by, generated_class, made_once
 from .context import OpenConnection, Relay, RequestContext, SessionSwitches
-from .lifespan import Lifespan
-from .rounds import Inputs
-from .task_serving import TaskMode, TaskRequests
+from .layers import Layer
+
+if TYPE_CHECKING:
+    from ..core.http_request import HttpRequest, Principal
+    from ..core.subscriptions import Level, PublishedChange
+    from .lifespan import Lifespan
+    from .rounds import Inputs
 
 T = TypeVar("T")
 SessionT = TypeVar("SessionT")
 
 _log: Final = getLogger(__name__)
+
+_ASKING: Final = ("ask", "elicit")
+_HOLDERS: Final = (MethodType, classmethod, staticmethod)
 
 
 class ServerRuntime(HandlerSet):
@@ -44,9 +53,12 @@ class ServerRuntime(HandlerSet):
         self.lifespan: Lifespan | None = None
         self.routes: list[Any] | tuple[Any, ...] = []
         """What is served beside the endpoint over HTTP; a tuple once it is."""
-        self.wants_scopes = False
-        """Whether something that it offers needs scopes."""
         self._warned: set[str] = set()
+
+    @property
+    def wants_scopes(self) -> bool:
+        """Return whether something that it offers needs scopes."""
+        return False
 
     async def scopes_of(
         self, method: str, params: Mapping[str, Any], session: "SessionBase"
@@ -55,7 +67,7 @@ class ServerRuntime(HandlerSet):
 
         `params` are as they came.
         """
-        return NO_SCOPES
+        return frozenset()
 
     @property
     def state(self) -> Any:
@@ -65,23 +77,19 @@ class ServerRuntime(HandlerSet):
             raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
         return self.lifespan.state
 
-    def task_requests(self, table: MethodTable) -> TaskRequests | None:
-        """Return what makes tasks of requests of clients of a revision, if anything may be one."""
+    def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
+        """Return what stands around requests of clients of a revision.
+
+        `tells_apart` says whether requests come from one client, or say who sends them.
+        """
         return None
 
     def begin(self, state: Any) -> None:
-        """Begin to serve, and to run tasks if there may be any.
+        """Begin to serve, and what works beside requests.
 
         `state` is what the connections of the application share. Raise `TypeError` or `ValueError`
         for what cannot be served.
         """
-
-    async def task_mode(self, params: Mapping[str, Any], session: "SessionBase") -> TaskMode | None:
-        """Return how the tool that a call names becomes a task; None if the session has no such.
-
-        `params` are as they came.
-        """
-        return None
 
     def parts(self) -> Iterator["ServerBase[Any]"]:
         """Yield the server, and all that is mounted in it."""
@@ -150,8 +158,12 @@ class ServerRuntime(HandlerSet):
 
     def _carried(
         self, relays: Mapping[Relay, str | None], method: str, uri: str | None = None
-    ) -> Iterator[tuple[Relay, PublishedChange]]:
+    ) -> "Iterator[tuple[Relay, PublishedChange]]":
         """Yield one relay for all that lead to the same processes, and what it is to carry."""
+        if not relays:
+            return
+        from ..core.subscriptions import PublishedChange
+
         alive = {id(one.engine): one for one in relays if not one.loop.is_closed()}
         for relay in alive.values():
             session = relays[relay]
@@ -220,9 +232,9 @@ class ServerBase(Handlers, Generic[SessionT]):
         """
         return nullcontext()
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> ServerRuntime:
-        return runtime_of(self, ServerRuntime)
+        return ServerRuntime(self)
 
     @property
     def sessions(self) -> tuple[SessionT, ...]:
@@ -250,9 +262,57 @@ class ServerBase(Handlers, Generic[SessionT]):
         await self.__mcp_runtime__.publish("notifications/resources/updated", uri)
 
 
-def package_of(server: type[Any]) -> str:
-    """Return the name of the generated package that the class of a server is made with."""
-    return generated_class(server).__module__.rsplit(".", 2)[0]
+def check_forms(function: object) -> None:
+    """Raise `TypeError` if a function asks for a type that no form can show, with the member."""
+    # Some objects say of any attribute that they have it.
+    if type(function) in _HOLDERS:
+        function = cast(Any, function).__func__
+    inner = unwrap(function) if type(function) is FunctionType else None
+    codes = [*_codes(inner.__code__)] if type(inner) is FunctionType else []
+    if any(name in code.co_names for code in codes for name in _ASKING):
+        from .asked_forms import check_asked
+
+        check_asked(cast(FunctionType, inner), codes)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _codes(one)
+
+
+def package_of(server: type[Any]) -> ModuleType:
+    """Return the generated package that the class of a server is made with."""
+    return load_generated(generated_class(server).__module__.rsplit(".", 2)[0])
+
+
+def is_question(given: object) -> bool:
+    """Return whether `elicit` gets a type in place of a schema, and warn of it: that is `ask`."""
+    if isinstance(given, (WireModel, dict)):
+        return False
+    warn("elicit(message, Type) is ask(message, Type)", DeprecationWarning, stacklevel=3)
+    return True
+
+
+async def ask_form(
+    session: Peer,
+    spec: AnyRequest,
+    message: str,
+    kind: Any,
+    options: CallOptions,
+) -> Any:
+    """Ask the user for a value of a type; return the `Answer`.
+
+    Raise what a request raises, `TypeError` for a type that no form can show, and `InvalidParams`
+    for an answer that does not fit.
+    """
+    from ..core.forms import FORM
+    from .questions import form
+
+    asked = form(kind)
+    wire: JSONObject = {"message": message, FORM: asked.fitted(spec, session.TABLE.revision)}
+    return asked.read(await session.request(spec, validator_of(spec.params)(wire), **options))
 
 
 class SessionBase(Peer):
@@ -283,7 +343,7 @@ class SessionBase(Peer):
         return self._context.request_id
 
     @property
-    def principal(self) -> Principal | None:
+    def principal(self) -> "Principal | None":
         """The sender of the request, as the transport has authenticated it, if it does.
 
         Outside of a request, it is that of the latest one.
@@ -291,7 +351,7 @@ class SessionBase(Peer):
         return self._context.principal
 
     @property
-    def http_request(self) -> HttpRequest | None:
+    def http_request(self) -> "HttpRequest | None":
         """The HTTP request of the request that is handled; None over HTTP+SSE, and without HTTP."""
         return self._context.http_request
 
@@ -309,7 +369,7 @@ class SessionBase(Peer):
         return self._context.connection.server.__mcp_runtime__.state
 
     @property
-    def inputs(self) -> Inputs | None:
+    def inputs(self) -> "Inputs | None":
         """The client's answers to the questions of the round before; None in the first one.
 
         If a client sends answers without a state, the handler runs again once it has asked for
@@ -329,7 +389,7 @@ class SessionBase(Peer):
         """
         await self._context.progress(done, total, message)
 
-    async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+    async def log(self, level: "Level", data: Any, logger: str | None = None) -> None:
         """Send a log entry, if the client wants entries of that level.
 
         Wanted is, in the handshake revisions, what `logging/setLevel` asked for, and everything

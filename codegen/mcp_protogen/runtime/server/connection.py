@@ -4,20 +4,19 @@ Some methods the runtime answers itself, unless the server does. The log level a
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
 """
 
-from asyncio import Future, Task, current_task, get_running_loop
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from asyncio import current_task
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from time import monotonic
-from types import SimpleNamespace
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
-from ..core.json import JSONObject, is_object, json_text
+from ..core.errors import InvalidParams, InvalidRequest, MethodNotFound, RequestId
+from ..core.json import JSONObject, json_text
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -31,23 +30,25 @@ from ..core.middleware import (
 from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
-from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter, Listeners
 from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
-from ..messages.method_table import Notification, Request
+from ..messages.method_table import MethodTable, Notification, Request
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
-from ..rules import task_methods
 from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
 from .context import Relay, RequestContext, SessionSwitches
-from .sealed_state import StateSeal
-from .strategies import Strategy, strategies
-from .task_serving import FollowedTask, TaskHost, TaskRequests
+from .layers import Host, Layer
+
+if TYPE_CHECKING:
+    from ..core.subscriptions import Listeners
+    from .listen_streams import ListenStreams
+    from .sealed_state import StateSeal
+    from .strategies import Strategy
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
@@ -56,8 +57,8 @@ class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
 
     __slots__ = (
-        *("audience", "changes", "declared", "handlers", "middleware", "needs"),
-        *("runtime", "server", "session_hooks", "signature", "strategies", "tasks", "view"),
+        *("audience", "changes", "declared", "handlers", "layer", "middleware", "needs"),
+        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
     )
 
     def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
@@ -68,21 +69,16 @@ class BoundServer:
         self.runtime: Final = own
         self.handlers: Mapping[str, Handler] = own.bound(revision)
         """By wire name."""
-        self.tasks: TaskRequests | None = own.task_requests(view.table)
-        """What makes tasks of requests, if something on the server may be one."""
-        if self.tasks is not None:
-            hidden = frozenset[str]() if tells_apart else frozenset({task_methods.LIST})
-            self.handlers = _Layered(self.handlers, self.tasks.handlers, hidden)
         declaration = view.declaration()
-        if self.tasks is not None and not tells_apart:
-            # Who cannot be told from others is not shown what there is (2025-11-25,
-            # basic/utilities/tasks, "Task Isolation and Access Control").
-            self.view = replace(view, declared=_without_list(view.declared))
-            declaration = _without_list(declaration)
+        self.layer: Layer | None = own.layer(view.table, tells_apart)
+        if self.layer is not None:
+            self.handlers = _Layered(self.handlers, self.layer)
+            self.view = replace(view, declared=self.layer.declared(view.declared))
+            declaration = self.layer.declared(declaration)
         self.middleware = own.middleware()
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
-        self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
+        self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         self.declared: Mapping[Role, Mapping[str, Any]] = {
@@ -141,15 +137,13 @@ class BoundServer:
 
 
 class _Layered(Mapping[str, Handler]):
-    """Handlers with others above them, and some `hidden`.
+    """Handlers with those of a layer above them, which hides some.
 
     Those of a bridge are not copied: they also handle methods that they do not list.
     """
 
-    def __init__(
-        self, below: Mapping[str, Handler], above: Mapping[str, Handler], hidden: frozenset[str]
-    ) -> None:
-        self._below, self._above, self._hidden = below, above, hidden
+    def __init__(self, below: Mapping[str, Handler], layer: Layer) -> None:
+        self._below, self._above, self._hidden = below, layer.handlers, layer.hidden
 
     def __getitem__(self, method: str) -> Handler:
         if method in self._hidden:
@@ -157,25 +151,26 @@ class _Layered(Mapping[str, Handler]):
         return (self._above if method in self._above else self._below)[method]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({*self._below, *self._above} - self._hidden)
+        return iter({*self._below, *self._above} - {*self._hidden})
 
     def __len__(self) -> int:
         return len([*self])
 
 
-def _without_list(declared: JSONObject) -> JSONObject:
-    tasks = declared.get("tasks")
-    if not is_object(tasks):
-        return declared
-    return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
+def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
+    if own is table and not any("may_require_input" in one.traits for one in own.requests.values()):
+        return {}
+    from .strategies import strategies
+
+    return strategies(own, table)
 
 
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
     __slots__ = (
-        *("_bound_servers", "_views", "ids", "network", "offer", "options"),
-        *("relay", "seal", "task_host", "tasks", "tells_apart"),
+        *("_bound_servers", "_seal", "_views", "host", "ids", "network", "offer", "options"),
+        *("relay", "tasks", "tells_apart"),
     )
 
     def __init__(
@@ -189,12 +184,20 @@ class ServerState:
         """What connections go over, if their transport says."""
         self.relay: Relay | None = None
         """What carries changes to connections, if other processes have some of them."""
-        self.task_host = TaskHost()
+        self.host = Host()
         self.tells_apart = True
         """Whether requests come from one client, or say who sends them."""
-        self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
+        self._seal: StateSeal | None = None
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
+
+    @property
+    def seal(self) -> "StateSeal":
+        if self._seal is None:
+            from .sealed_state import StateSeal
+
+            self._seal = StateSeal(self.options.state_keys, lifetime=self.options.state_lifetime)
+        return self._seal
 
     def bound_server(self, revision: str) -> BoundServer:
         """Return the server of a revision, which is made when it is first needed."""
@@ -223,7 +226,6 @@ class ServerConnection:
         "handlers",
         "is_owner",
         "level",
-        "seal",
         "server",
         "settle",
         "state",
@@ -240,12 +242,11 @@ class ServerConnection:
         self.server = bound_server.server
         self.bound_server = bound_server
         self.state = state
-        self.seal = state.seal
         self.audience = bound_server.audience
         connection.ids = state.ids
         self.strategies = bound_server.strategies
         self.answer_to: Serve = self.serve
-        """Gives the result of a request that is no task."""
+        """Gives the result of a request, within the layer."""
         notified: OnNotification = self._on_notification
         if bound_server.middleware:
             self.answer_to, notified = self._serve_through, self._notify_through
@@ -267,8 +268,8 @@ class ServerConnection:
 
     def outermost(self) -> Serve:
         """Return what gives the result of any request."""
-        tasks = self.bound_server.tasks
-        return self.answer_to if tasks is None else partial(tasks.serve, self)
+        layer = self.bound_server.layer
+        return self.answer_to if layer is None else partial(layer.serve, self)
 
     def context(self, request: Request[Any], reply: Reply) -> RequestContext:
         return RequestContext(self, request, reply)
@@ -287,14 +288,18 @@ class ServerConnection:
         )
 
     @property
-    def listeners(self) -> Listeners:
+    def listeners(self) -> "Listeners":
         if self._listeners is None:
+            from ..core.subscriptions import Listeners
+
             self._listeners = Listeners(self.state.options)
         return self._listeners
 
     @property
     def streams(self) -> "ListenStreams":
         if self._streams is None:
+            from .listen_streams import ListenStreams
+
             self._streams = ListenStreams(self)
         return self._streams
 
@@ -317,6 +322,10 @@ class ServerConnection:
     @property
     def relay(self) -> Relay | None:
         return self.state.relay
+
+    @property
+    def seal(self) -> "StateSeal":
+        return self.state.seal
 
     def session(self) -> Any:
         return RequestContext(self).session()
@@ -443,6 +452,8 @@ class ServerConnection:
 
     async def cue(self) -> None:
         """Tell the client that all may have changed of what it wants to know."""
+        from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter
+
         declared = self.endpoint.connection.declared["server"]
         wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).honoured(declared)
         with suppress(Disconnected):
@@ -465,120 +476,6 @@ class ServerConnection:
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()
-
-
-_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-_SUBSCRIBE: Final = "resources/subscribe"
-_UNSUBSCRIBE: Final = "resources/unsubscribe"
-
-
-async def subscription(
-    handlers: Mapping[str, Handler], method: str, session: Any, uri: str
-) -> None:
-    """Subscribe to a resource, or unsubscribe from it, as `method` says, if it is handled."""
-    handler = handlers.get(method)
-    if handler is not None:
-        spec = session.__mcp_runtime__.table.requests.get(method)
-        # The server's revision may have no params that name a resource.
-        params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
-        await handler(session, params(uri=uri))
-
-
-class ListenStreams:
-    """The open listen streams of a connection, and the resources that they stand for.
-
-    A stream is acknowledged first, with what of its filter is honoured; its answer comes when it
-    ends (2026-07-28, basic/patterns/subscriptions). A server of single subscriptions hears of
-    each resource, and what it refuses is left out.
-    """
-
-    __slots__ = ("_connection", "_ends", "_watched")
-
-    def __init__(self, connection: ServerConnection) -> None:
-        self._connection = connection
-        self._watched: set[str] = set()
-        self._ends: dict[RequestId, Future[None]] = {}
-
-    async def serve(self, request: Request[Any]) -> Any:
-        """Keep a stream open until the server or the client ends it, and return its result.
-
-        Raise `McpError` or `InvalidParams` for one too many, or too large.
-        """
-        connection = self._connection
-        connection.register()
-        context = RequestContext(connection, meta=request.meta)
-        with connection.server.__mcp_runtime__.listening(context):
-            await self._keep_open(request)
-        result: type[WireModel] = request.spec.results[0]
-        meta = {SUBSCRIPTION_ID: request.id}
-        return result.from_wire({"resultType": "complete", "_meta": meta})
-
-    async def _keep_open(self, request: Request[Any]) -> None:
-        id, endpoint = request.id, self._connection.endpoint
-        listeners = self._connection.listeners
-        declared = endpoint.connection.declared["server"]
-        asked = Filter.of(request.params.notifications.to_wire())
-        wanted = asked.honoured(declared)
-        listeners.add(id, wanted._replace(tasks=asked.tasks))
-        end = self._ends[id] = get_running_loop().create_future()
-        following = list[Task[None]]()
-        try:
-            tasks = await self._followed(request, asked.tasks)
-            wanted = await self._watch(wanted)
-            wanted = wanted._replace(tasks=frozenset(one.id for one in tasks))
-            listeners.narrow(id, wanted)
-            await self._acknowledge(id, wanted)
-            following += [endpoint.tasks.start(one.follow()) for one in tasks]
-            await end
-        finally:
-            for one in following:
-                one.cancel()
-            listeners.remove(id)
-            del self._ends[id]
-            if self._watched:
-                endpoint.tasks.start(self._unwatch())
-
-    async def _followed(self, request: Request[Any], ids: frozenset[str]) -> Sequence[FollowedTask]:
-        tasks = self._connection.bound_server.tasks
-        if tasks is None or not ids:
-            return ()
-        return await tasks.followed(self._connection, request, ids)
-
-    async def _acknowledge(self, id: RequestId, honoured: Filter) -> None:
-        endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}
-        spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
-        said = {"notifications": honoured.to_wire(), "_meta": meta}
-        await endpoint.notify(spec, spec.params.model_validate(said), meta=members(meta))
-
-    async def _watch(self, wanted: Filter) -> Filter:
-        handled = _SUBSCRIBE in self._connection.handlers
-        refused: set[str] = set()
-        for uri in sorted(wanted.uris - self._watched) if handled else ():
-            self._watched.add(uri)
-            try:
-                await self._call(_SUBSCRIBE, uri)
-            except McpError:
-                self._watched.discard(uri)
-                refused.add(uri)
-        return wanted._replace(uris=wanted.uris - refused)
-
-    async def _unwatch(self) -> None:
-        for uri in sorted(self._watched - self._connection.listeners.uris):
-            self._watched.discard(uri)
-            await self._call(_UNSUBSCRIBE, uri)
-
-    async def _call(self, method: str, uri: str) -> None:
-        connection = self._connection
-        await subscription(connection.handlers, method, connection.session(), uri)
-
-    def close(self) -> None:
-        endpoint = self._connection.endpoint
-        for id, end in self._ends.items():
-            data = endpoint.connection.end(id, "the server is shutting down")
-            if data is not None:
-                endpoint.sink.put(data)
-            if not end.done():
-                end.set_result(None)
 
 
 # The methods that the runtime answers.

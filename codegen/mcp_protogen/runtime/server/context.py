@@ -15,12 +15,11 @@ from asyncio import (
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
 from ..connection import PROGRESS
-from ..core import forms
 from ..core.connection_errors import Disconnected
 from ..core.errors import (
     METHOD_NOT_FOUND,
@@ -30,7 +29,6 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
-from ..core.http_request import HttpRequest, Principal, id_of
 from ..core.json import JSONObject, is_object
 from ..core.middleware import (
     OVER_HTTP,
@@ -41,10 +39,8 @@ from ..core.middleware import (
     undeclared_meta,
 )
 from ..core.models.base import WireModel
-from ..core.oauth_scopes import InsufficientScope
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..core.subscriptions import Level, PublishedChange, passes
 from ..core.tasks import is_running
 from ..messages.envelope import (
     CLIENT_INFO,
@@ -59,8 +55,12 @@ from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Reply
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
-from .rounds import Asking, Inputs, Once, Rounds, ask
-from .sealed_state import StateSeal, binding
+
+if TYPE_CHECKING:
+    from ..core.http_request import HttpRequest, Principal
+    from ..core.subscriptions import Level, PublishedChange
+    from .rounds import Asking, Inputs, Once, Rounds
+    from .sealed_state import StateSeal
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -68,6 +68,7 @@ T = TypeVar("T")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _NO_TASKS: Final = frozenset[Task[Any]]()
+_ELICIT: Final = "elicitation/create"
 _MESSAGE: Final = "notifications/message"
 
 
@@ -107,20 +108,22 @@ class Relay(Protocol):
         """Return what the processes share: with the same one, two relays lead to the same."""
         ...
 
-    async def publish(self, change: PublishedChange, /) -> None: ...
-    def announce(self, change: PublishedChange, /) -> None: ...
+    async def publish(self, change: "PublishedChange", /) -> None: ...
+    def announce(self, change: "PublishedChange", /) -> None: ...
 
 
 class OpenConnection(Protocol):
     """A connection as its server, and the contexts of its requests, see it."""
 
     endpoint: Endpoint
-    seal: StateSeal
     audience: str
     """The server that a state is sealed for."""
 
     @property
     def server(self) -> _Server: ...
+
+    @property
+    def seal(self) -> "StateSeal": ...
 
     @property
     def relay(self) -> Relay | None:
@@ -231,16 +234,17 @@ class RequestContext:
         return None if self._request is None else self._request.id
 
     @property
-    def principal(self) -> Principal | None:
+    def principal(self) -> "Principal | None":
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
 
     @property
     def principal_id(self) -> str | None:
-        return id_of(self.principal)
+        principal = self.principal
+        return None if principal is None else principal.id
 
     @property
-    def http_request(self) -> HttpRequest | None:
+    def http_request(self) -> "HttpRequest | None":
         return None if self._reply is None else self._reply.http_request
 
     def require_scopes(self, scopes: Collection[str]) -> None:
@@ -251,6 +255,8 @@ class RequestContext:
             # Requirements").
             return
         if principal is None or not principal.scopes.issuperset(scopes):
+            from ..core.oauth_scopes import InsufficientScope
+
             raise InsufficientScope(scopes)
 
     @property
@@ -316,7 +322,9 @@ class RequestContext:
         reports.at = get_running_loop().time()
         await self.notify(self.table.notifications[PROGRESS], params)
 
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+    async def log(self, level: "Level", data: Any, logger: str | None) -> None:
+        from ..core.subscriptions import passes
+
         threshold: object = self.connection.level
         if not self.spoken.era.remembers_client:
             threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
@@ -390,9 +398,11 @@ class RequestContext:
     # What the client is asked.
 
     @property
-    def rounds(self) -> Rounds | None:
+    def rounds(self) -> "Rounds | None":
         task, endpoint = self.handled_by, self.endpoint
         if self.begun is None and task is not None:
+            from .rounds import Rounds
+
             self.begun = Rounds(task, endpoint.options.max_rounds, endpoint.tasks)
         return self.begun
 
@@ -402,8 +412,10 @@ class RequestContext:
         """Ask the client, and hold the answer to a form to it; see `Peer.request_once`."""
         answer: Any = await self.put(spec, params, options)
         plain: type[WireModel] = spec.results[0]
-        if spec.method != forms.ELICIT or not isinstance(answer, plain):
+        if spec.method != _ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # a task, too, in which the form is still to be filled in
+        from ..core import forms
+
         asked: JSONObject = cast(Any, params).to_wire()
         shown = self.shown(spec.method, asked)
         kept = forms.as_asked(answer.to_wire(), asked, shown)
@@ -425,7 +437,7 @@ class RequestContext:
         if spoken.rules.server_requests:
             middleware, via = self.connection.middleware, self.beside
             if not middleware:
-                return await self.endpoint.request(spec, params, options, via)
+                return await self.endpoint.request(spec, params, options, via=via)
 
             async def send(changed: Any) -> R:
                 added, meta = undeclared_meta(changed), None
@@ -433,7 +445,7 @@ class RequestContext:
                     # Beside the others, because translation would drop what no class declares.
                     meta, changed = members(added), changed.model_copy()
                     del changed.model_extra["_meta"]
-                return await self.endpoint.request(spec, changed, options, via, meta)
+                return await self.endpoint.request(spec, changed, options, meta, via)
 
             answered: R = await send_through(middleware, send, spec, params, self.call)
             return answered
@@ -462,17 +474,22 @@ class RequestContext:
         return await self.done_once.do(key, work)
 
     @property
-    def done_once(self) -> Once:
+    def done_once(self) -> "Once":
         if self._once is None:
             rounds = self.rounds
+            from .rounds import Once
+
             self._once = Once(self.endpoint.tasks) if rounds is None else rounds.once
         return self._once
 
-    def asking(self) -> Asking:
+    def asking(self) -> "Asking":
         """Return who asks, for which request; raise `LocalError` without one."""
         request, spoken, connection = self._request, self.spoken, self.connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
+        from .rounds import Asking
+        from .sealed_state import binding
+
         bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
@@ -490,6 +507,8 @@ class RequestContext:
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""
+        from .rounds import ask
+
         questions = {key: one.to_wire() for key, one in requests.items()}
         memo = None if self.rounds is None else self.rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)

@@ -11,15 +11,12 @@ fields of the revision and their keywords.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Generic, Never, TypeAlias, TypeGuard, TypeVar, overload
-from warnings import warn
+from typing import Any, Final, Never, TypeGuard, TypeVar, overload
 
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
-from pydantic_core import CoreSchema, PydanticSerializationError, SchemaError
+from pydantic_core import SchemaError
 
 from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
@@ -27,18 +24,15 @@ from ..core.forms import FORM, as_asked, faults_of, problems_of
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
-from ..core.options import CallOptions
-from ..core.sendable import Unsendable, check_finite
 from ..core.spec import AnyRequest
-from ..rpc.peer import Peer
+from ..core.untitled_schema import UntitledJsonSchema
+from .answers import Accepted, Answer, Cancelled, Declined, Form
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 _DEFS: Final = "#/$defs/"
 _ONLY: Final = "value"  # the member of a form for a type that is no object
 _FORMATS: Final = ("email", "uri", "date", "date-time")
-_IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializable-default"}
 _NO_SCHEMA: Final = (
     *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),
     *(NameError, TypeError, ValueError),
@@ -54,28 +48,8 @@ _KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted(Generic[T_co]):
-    """The user has sent the form; `value` is what it says."""
-
-    value: T_co
-
-
-@dataclass(frozen=True, slots=True)
-class Declined:
-    """The user has refused to answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cancelled:
-    """The user has closed the form without a decision."""
-
-
-Answer: TypeAlias = Accepted[T_co] | Declined | Cancelled
-
-
-class Form(Generic[T_co]):
-    """A type that a user can be asked for; `form` makes it."""
+class _TypedForm(Form[T]):
+    """The form of a type, made with what Pydantic says of it."""
 
     def __init__(self, kind: Any) -> None:
         what = kind.__qualname__ if isinstance(kind, type) else repr(kind)
@@ -104,10 +78,6 @@ class Form(Generic[T_co]):
         self._fitted: Final[dict[AnyRequest, JSONObject]] = {}
 
     def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
-        """Return the form in the words of a revision, whose request for it is `spec`.
-
-        Raise `LocalError` for a member that the revision cannot show.
-        """
         if spec not in self._fitted:
             form: JSONObject = self._asked[FORM]
             fields = {
@@ -117,11 +87,7 @@ class Form(Generic[T_co]):
             self._fitted[spec] = {**form, "properties": fields}
         return self._fitted[spec]
 
-    def read(self, result: WireModel) -> Answer[T_co]:
-        """Return what the user answered: an `ElicitResult`, or the payload of a task with one.
-
-        Raise `InvalidParams` if it does not fit the form or the type.
-        """
+    def read(self, result: WireModel) -> Answer[T]:
         # A revision without multiple choice gives a text, with commas between the choices.
         answer = as_asked(result.to_wire(), self._asked, self._as_text)
         if answer.get("action") != "accept":
@@ -152,7 +118,7 @@ def form(kind: object) -> Form[Any]:
     if _is_form(kind):
         return kind
     # Expressions may be equal and have their choices in another order.
-    return _of_class(kind) if isinstance(kind, type) else Form(kind)
+    return _of_class(kind) if isinstance(kind, type) else _TypedForm(kind)
 
 
 def _is_form(kind: object) -> TypeGuard[Form[Any]]:
@@ -161,50 +127,7 @@ def _is_form(kind: object) -> TypeGuard[Form[Any]]:
 
 @lru_cache(maxsize=256)
 def _of_class(kind: type[T]) -> Form[T]:
-    return Form(kind)
-
-
-def is_question(given: object) -> bool:
-    """Return whether `elicit` gets a type in place of a schema, and warn of it: that is `ask`."""
-    if isinstance(given, (WireModel, dict)):
-        return False
-    warn("elicit(message, Type) is ask(message, Type)", DeprecationWarning, stacklevel=3)
-    return True
-
-
-async def ask_form(
-    session: Peer,
-    spec: AnyRequest,
-    message: str,
-    kind: Any,
-    options: CallOptions,
-) -> Any:
-    """Ask the user for a value of a type; return the `Answer`.
-
-    Raise what a request raises, `TypeError` for a type that no form can show, and `InvalidParams`
-    for an answer that does not fit.
-    """
-    asked = form(kind)
-    wire: JSONObject = {"message": message, FORM: asked.fitted(spec, session.TABLE.revision)}
-    return asked.read(await session.request(spec, validator_of(spec.params)(wire), **options))
-
-
-class UntitledJsonSchema(GenerateJsonSchema):
-    """Pydantic's generator, without titles that only repeat a name."""
-
-    # A default without a JSON form is left out of the schema; the type still has it.
-    ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
-
-    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
-        return False
-
-    def encode_default(self, dft: Any) -> Any:
-        encoded = super().encode_default(dft)
-        try:
-            check_finite(encoded)
-        except Unsendable as error:
-            raise PydanticSerializationError(str(error)) from error
-        return encoded
+    return _TypedForm(kind)
 
 
 def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:

@@ -19,14 +19,14 @@ from json import dumps
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import PydanticSerializationError
 
 from ..core import forms
 from ..core.connection_errors import MissingClientCapability
-from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError
-from ..core.json import JSONObject, json_text
+from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escaped
+from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import WireModel, validator_of
-from ..core.models.validation_errors import Problem, escaped, problems
+from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest, Capability
 from ..core.tasks import Tasks
 from ..rules import capabilities
@@ -204,7 +204,7 @@ class Once:
             if isawaitable(value):
                 value = await value
             # Later rounds get it as it comes out of JSON, so the first one does, too.
-            value = from_json(json_text(value))
+            value = read_json(json_text(value))
             if self.keep is not None:
                 await self.keep(key, value)
             self.done[key] = value

@@ -18,11 +18,11 @@ from struct import Struct
 from time import time
 from typing import Any, Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from ..core.base64url import base64url
 from ..core.errors import InvalidParams, LocalError
-from ..core.json import json_text
+from ..core.json import json_text, read_json
 
 # The version of the format, then the time of expiry in whole seconds.
 _HEAD: Final = Struct(">BQ")
@@ -101,7 +101,7 @@ class StateSeal:
         version, lapses = _HEAD.unpack_from(body)
         if version != _VERSION or self._clock() > lapses:
             raise _refused()
-        return from_json(body[_HEAD.size :])
+        return read_json(body[_HEAD.size :])
 
 
 def _mac(key: bytes, body: bytes, bound: bytes) -> bytes:

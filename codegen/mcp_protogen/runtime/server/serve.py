@@ -5,25 +5,27 @@ from asyncio import CancelledError, Task, get_running_loop
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import getLogger
-from typing import Any, Final, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, cast
 
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidRequest, RemoteError
-from ..core.http_request import Principal
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.jsonrpc import Batch, Call, Malformed, Response
+from ..messages.reading import messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
-from ..transports.base import Received, Transport, messages_in, read
+from ..transports.base import Received, Transport, read
 from .base import ServerBase
 from .connection import BoundServer, ServerConnection, ServerState
-from .lifespan import Lifespan
+
+if TYPE_CHECKING:
+    from ..core.http_request import Principal
 
 _log: Final = getLogger(__name__)
 
@@ -107,6 +109,8 @@ async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, No
             if _has_own_lifespan(server):
                 runtime = server.__mcp_runtime__
                 known = runtime.lifespan
+                from .lifespan import Lifespan
+
                 # What another event loop has left behind cannot be used in this one.
                 if known is None or not known.users or known.loop is not get_running_loop():
                     name = runtime.identity()["name"]
@@ -161,7 +165,7 @@ async def _close(
         drain = state.options.drain
         await together(
             [connection.endpoint.close(drain) for connection in router.connections]
-            + [state.task_host.close(drain)]
+            + [state.host.close(drain)]
         )
         within = drain
     finally:
@@ -192,7 +196,7 @@ class Router:
         """The connection that began with a handshake, once there was one."""
         return self._handshaken
 
-    def authenticated(self, principal: Principal | None) -> None:
+    def authenticated(self, principal: "Principal | None") -> None:
         """Take note of who has sent what comes now."""
         self._principal = principal
         for connection in self.connections:

@@ -11,11 +11,10 @@ app.run()
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from importlib import import_module
 from typing import Any, ClassVar, Unpack, overload
 
 from ..core.models.base import WireModel
-from ..server.lifespan import check_lifespan
+from ..server.base import package_of
 from .decorators import FunctionT, PromptOptions, ResourceOptions, ToolOptions
 from .revision_models import fields_of
 from .server import Toolkit
@@ -53,6 +52,8 @@ class AppBase(Toolkit):
         # The generated class says of which types they are.
         vars(self).update(info=info, instructions=instructions)
         if lifespan is not None:
+            from ..server.lifespan import check_lifespan
+
             check_lifespan(lifespan)
             vars(self)["lifespan"] = partial(lifespan, self)
 
@@ -96,11 +97,9 @@ def _added(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -
     return add if function is None else add(function)
 
 
-def add_route(
-    module: str, app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]
-) -> Any:
-    """Add a route to an app of the package of `module`, or return what adds a function as one."""
-    make = of_package(module, "Route")
+def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]) -> Any:
+    """Add a route to an app, or return what adds a function as one."""
+    make = package_of(type(app)).Route
 
     def add(endpoint: Any) -> Any:
         make(path, endpoint, server=app, **options).add_to(app)
@@ -109,13 +108,8 @@ def add_route(
     return add if endpoint is None else add(endpoint)
 
 
-def of_package(module: str, name: str) -> Any:
-    """Return a name of the package of a module; raise `ImportError` if it was made without it."""
-    return getattr(import_module(module.rpartition(".")[0]), name)
-
-
-def run(module: str, app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
-    """Run an app of the package of `module`; raise `ValueError` for an unknown transport."""
+def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
+    """Run an app; raise `ValueError` for an unknown transport."""
     if transport not in ("stdio", "http"):
         raise ValueError(f'there is app.run("stdio") and app.run("http"), but not {transport!r}')
-    of_package(module, f"run_{transport}")(app, **options)
+    getattr(package_of(type(app)), f"run_{transport}")(app, **options)

@@ -3,16 +3,30 @@
 A function can be decorated before there is a server, and more than once.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from inspect import getattr_static
-from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from typing import (
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 from ..core.models.base import WireModel
 from ..rules.handlers import MARKS
-from ..server.task_serving import TaskChoice
-from .visibility import Enabled
+
+TaskChoice: TypeAlias = bool | Literal["required", "deferred"]
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+Enabled: TypeAlias = bool | Callable[[Any], bool | Awaitable[bool]]
+"""Whether an item is enabled, or a function of the session that decides it."""
 
 # Two separate forms, or type checkers would not infer the parameters of a lambda.
 _Function: TypeAlias = Callable[[str], object] | Callable[[str, Any], object]

@@ -8,7 +8,7 @@ plain tool and the plain functions that it needs have one thread for the whole c
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter as Kind
 from inspect import (
@@ -19,26 +19,12 @@ from inspect import (
     unwrap,
 )
 from itertools import groupby
-from typing import Annotated, Any, Final, Protocol, get_args, get_origin
+from typing import Any, Final, Protocol
 
-from .functions import Function, Parameter, Signature, named, signature_of
+from .functions import Depends, Function, Signature, named, signature_of, split
 from .scopes import Scope, Step, Steps
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
-
-
-@dataclass(frozen=True, slots=True)
-class Depends:
-    """A function that gives a parameter its value: `db: Annotated[Db, Depends(open_db)]`.
-
-    It may be a coroutine function or a generator, which goes on after the call, and have such
-    parameters itself, or one that takes the session.
-    """
-
-    function: Function
-    _: KW_ONLY
-    thread: bool | None = None
-    """Whether it runs in a thread, as plain functions do; false for one that never waits."""
 
 
 class _Run(Protocol):
@@ -52,26 +38,6 @@ class _Run(Protocol):
     ) -> Awaitable[Any]:
         """Return what a function returns, or the one that `around` makes of it in its place."""
         ...
-
-
-def split(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
-    """Return the signature without the parameters that functions fill, and these functions."""
-    filled = {one.name: found for one in signature.parameters if (found := _filled(signature, one))}
-    if not filled:
-        return signature, filled
-    parameters = tuple(one for one in signature.parameters if one.name not in filled)
-    return replace(signature, parameters=parameters), filled
-
-
-def _filled(signature: Signature, parameter: Parameter) -> Depends | None:
-    if isinstance(parameter.default, Depends):
-        name = named(parameter.default.function)
-        advice = f"{parameter.name}: Annotated[…, Depends({name})]"
-        raise TypeError(f"{signature.where}: Depends belongs to the annotation: {advice}")
-    # A type alias has its value in a member.
-    annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
-    found = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((one for one in found if isinstance(one, Depends)), None)
 
 
 def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: bool) -> _Run:

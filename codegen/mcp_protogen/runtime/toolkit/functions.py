@@ -9,35 +9,23 @@ one.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from itertools import islice
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
+from pydantic_core import CoreSchema, SchemaError
 
-from ..core.errors import InvalidParams
-from ..core.json import JSONObject, count_values, is_object, json_text, read_json
-from ..core.many_errors import MANY, TOO_MUCH, first_problems, has_long_paths, problems_within
+from ..core.json import JSONObject, is_object, json_text
 from ..core.models.base import BUILDING
-from ..core.models.validation_errors import (
-    ABSENT,
-    Problem,
-    escaped,
-    message_of,
-    steps_of,
-    unescaped,
-    value_at,
-)
+from ..core.options import MANY, count_values, has_long_paths
 from ..core.sendable import Unsendable, check_finite
-from ..server.asked_forms import check_forms
-from ..server.base import SessionBase
-from ..server.questions import UntitledJsonSchema
+from ..core.untitled_schema import UntitledJsonSchema
+from ..server.base import SessionBase, check_forms
 from .docstrings import docstring_of
 
 Function: TypeAlias = Callable[..., Any]
@@ -53,10 +41,11 @@ _UNFIT: Final[Mapping[Any, str]] = {
 _BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
+_SCALARS: Final = frozenset((str, int, float, bool, NoneType))
 # What Pydantic raises for types that it does not support, and for constraints that it cannot apply.
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
-_LONGEST: Final = 80
-_MOST: Final = 20
+# Values that hold others; most arguments are none.
+_HOLDING: Final = frozenset({dict, list})
 _DEFS: Final = "#/$defs/"
 
 
@@ -97,6 +86,20 @@ class Signature:
     """The return annotation; `EMPTY` if there is none."""
     description: str | None
     """The docstring, without what it says of parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """A function that gives a parameter its value: `db: Annotated[Db, Depends(open_db)]`.
+
+    It may be a coroutine function or a generator, which goes on after the call, and have such
+    parameters itself, or one that takes the session.
+    """
+
+    function: Function
+    _: KW_ONLY
+    thread: bool | None = None
+    """Whether it runs in a thread, as plain functions do; false for one that never waits."""
 
 
 def named(function: Function) -> str:
@@ -202,6 +205,26 @@ def _is_session(annotation: Any) -> bool:
     )
 
 
+def split(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
+    """Return the signature without the parameters that functions fill, and these functions."""
+    filled = {one.name: found for one in signature.parameters if (found := _filled(signature, one))}
+    if not filled:
+        return signature, filled
+    parameters = tuple(one for one in signature.parameters if one.name not in filled)
+    return replace(signature, parameters=parameters), filled
+
+
+def _filled(signature: Signature, parameter: Parameter) -> Depends | None:
+    if isinstance(parameter.default, Depends):
+        name = named(parameter.default.function)
+        advice = f"{parameter.name}: Annotated[…, Depends({name})]"
+        raise TypeError(f"{signature.where}: Depends belongs to the annotation: {advice}")
+    # A type alias has its value in a member.
+    annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
+    found = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((one for one in found if isinstance(one, Depends)), None)
+
+
 def arms(annotation: Any) -> list[Any]:
     annotation = getattr(annotation, "__value__", annotation)  # the value of a type alias
     origin = get_origin(annotation)
@@ -210,53 +233,6 @@ def arms(annotation: Any) -> list[Any]:
     if origin in (Union, UnionType):
         return [inner for arm in get_args(annotation) for inner in arms(arm)]
     return [annotation]
-
-
-def closest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """Return a suggestion to put after a message about an unknown name, or nothing."""
-    from difflib import get_close_matches  # only needed on the way to an error
-
-    # A client may send a name of any length, and comparing takes the product of both.
-    near = get_close_matches(name, names, 1, likeness) if len(name) <= _LONGEST else []
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-class BadArguments(Exception):
-    """Arguments that do not fit: the first problems, with a pointer and a message for each."""
-
-    def __init__(
-        self, problems: Sequence[Problem], arguments: Any, names: Collection[str] = ()
-    ) -> None:
-        """`names` are those of the arguments that there are."""
-        listed = [
-            f"{at or '/'}: {message}{_got(at, arguments)}{_meant(at, arguments, names)}"
-            for at, message in problems[:_MOST]
-        ]
-        if len(problems) > _MOST:
-            listed.append("and more")
-        super().__init__("\n".join(listed))
-        self._problems = [(f"/params/arguments{at}", text) for at, text in problems[:_MOST]]
-
-    def refusal(self, key: str) -> InvalidParams:
-        return InvalidParams(f"Invalid arguments for {key}:\n{self}", self._problems)
-
-
-def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
-    name = unescaped(pointer[1:])
-    if "/" in pointer[1:] or name in names:
-        return ""
-    # An argument that the client has given as well was not meant by this one.
-    return closest(name, [one for one in names if one not in arguments])
-
-
-def _got(pointer: str, arguments: Any) -> str:
-    if not pointer:
-        return ""
-    value = value_at(arguments, steps_of(pointer, arguments))
-    if value is ABSENT:
-        return ""
-    text = json_text(value).decode()
-    return f", got {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
 
 
 class Arguments:
@@ -281,12 +257,8 @@ class Arguments:
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments for the call; raise `BadArguments`."""
-        if has_long_paths(arguments):
-            raise BadArguments([Problem("", "The names around values are too long")], arguments)
-        if count_values(arguments, MANY) > MANY:
-            found = first_problems(arguments, self._validate, certain=True)
-            if found:
-                raise BadArguments(found, arguments, self._wires)
+        if len(arguments) > MANY or not _SCALARS.issuperset(map(type, arguments.values())):
+            self._check_size(arguments)
         try:
             values = self._validator.validate_python(arguments)
         except ValidationError:
@@ -298,12 +270,19 @@ class Arguments:
             given = given | self._always
         return {names[field]: read[field] for field in given}
 
+    def _check_size(self, arguments: Mapping[str, Any]) -> None:
+        if count_values(arguments, MANY) > MANY or has_long_paths(arguments):
+            from .failures import refuse_large
+
+            refuse_large(arguments, self._validate, self._wires)
+
     def _from_json(self, arguments: Mapping[str, Any]) -> BaseModel:
         try:
             return self._validate(arguments)
         except ValidationError as error:
-            found = problems_within(error, arguments, "", self._validate)
-            raise BadArguments(found, arguments, self._wires) from None
+            from .failures import bad_arguments
+
+            raise bad_arguments(error, arguments, self._validate, self._wires) from None
 
     def _validate(self, arguments: Mapping[str, Any]) -> BaseModel:
         # From JSON text, strict types also take a date or a set.
@@ -326,54 +305,13 @@ def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
             model.model_rebuild()
         except _NO_FORM as error:
             for one in parameters.values():
-                _adapter(where, one)
+                adapter_for(where, one)
             raise TypeError(f"{where}: {_reason(error)}") from error
     return model
 
 
-class Texts:
-    """Values that come as text: variables of URIs, and arguments of prompts.
-
-    For a type that text cannot express, such as a list, the text may be JSON.
-    """
-
-    def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
-        self.parameters = {one.wire: one for one in parameters}
-        """The parameters, by the name that clients use."""
-        self._adapters = {one.wire: _adapter(where, one) for one in parameters}
-
-    def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        unknown = (name for name in texts if name not in self.parameters)
-        found = [
-            Problem(f"/{escaped(name)}", "There is no such argument")
-            for name in islice(unknown, _MOST + 1)
-        ]
-        read: dict[str, Any] = {}
-        for name, parameter in self.parameters.items():
-            try:
-                read |= self._read(parameter, texts)
-            except ValidationError as error:
-                few = error.error_count() <= MANY
-                lines = error.errors(include_url=False) if few else []
-                texts_of = [message_of(line) for line in lines] or [TOO_MUCH]
-                found += [Problem(f"/{escaped(name)}", text) for text in texts_of]
-        if found:
-            raise BadArguments(list(dict.fromkeys(found)), dict(texts), self.parameters)
-        return read
-
-    def _read(self, parameter: Parameter, texts: Mapping[str, str]) -> dict[str, Any]:
-        text, default = texts.get(parameter.wire), parameter.default
-        if text is not None:
-            return {parameter.name: _from_text(self._adapters[parameter.wire], text)}
-        if parameter.required:
-            missing = InitErrorDetails(type="missing", loc=(), input=None)
-            raise ValidationError.from_exception_data(parameter.wire, [missing])
-        if isinstance(default, FieldInfo):
-            return {parameter.name: default.get_default(call_default_factory=True)}
-        return {}
-
-
-def _adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
+def adapter_for(where: str, parameter: Parameter) -> TypeAdapter[Any]:
+    """Return an adapter for the values of a parameter; raise `TypeError` if there can be none."""
     # Names and descriptions beside a type belong to fields of models, and there are none here.
     info = FieldInfo.from_annotation(parameter.annotation)
     more = list(info.metadata)
@@ -397,22 +335,6 @@ def adapter_of(annotation: Any, what: str) -> TypeAdapter[Any]:
 
 def _reason(error: Exception) -> str:
     return str(error).split("\n", 1)[0]
-
-
-def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
-    try:
-        return adapter.validate_strings(text)
-    except ValidationError:
-        try:
-            decoded = read_json(text)
-        except ValueError:
-            decoded = text
-        has_values = isinstance(decoded, dict | list)
-        if isinstance(decoded, str | bool) or (has_values and has_long_paths(decoded)):
-            # A typed text has no quotes, and `true` would be the member 1 of an enumeration.
-            raise
-        # For a member of an enumeration, or null: strict, or 1.0 would be read as true.
-        return adapter.validate_json(to_json(decoded), strict=None if has_values else True)
 
 
 class _PlainJsonSchema(UntitledJsonSchema):

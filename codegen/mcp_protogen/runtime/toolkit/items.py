@@ -1,50 +1,33 @@
-"""Tools, prompts and resources: decorated functions as items of a list, and their calls.
-
-What a class defines is built once for all instances. An instance that adds or removes something
-gets lists of its own.
-"""
+"""Decorated functions as items of a list, and tools with their calls."""
 
 import re
 from abc import ABC, abstractmethod
-from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from inspect import getattr_static, getdoc, isawaitable, iscoroutinefunction, isroutine, unwrap
+from collections.abc import Callable, Mapping
+from inspect import getdoc, isawaitable, iscoroutinefunction, unwrap
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError
-from ..core.json import JSONObject, json_text
+from ..core.errors import ProtocolError
+from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared
-from ..core.models.validation_errors import problems
-from ..core.oauth_scopes import checked_scopes
-from ..core.schema_validation import checker
-from ..core.sendable import Unsendable, sendable_text
-from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
-from .completions import Completer, completers
-from .decorators import Mark, Marked, ToolOptions, function_of, marks_of
-from .dependencies import split, with_dependencies
+from .decorators import Marked, ToolOptions
 from .functions import (
     Arguments,
-    BadArguments,
     Function,
     Signature,
-    Texts,
-    check_shape,
-    closest,
-    named,
     signature_of,
+    split,
 )
-from .media import Media
-from .results import NotJsonResult, UnfitResult, output_of
-from .revision_models import RevisionModels, fields_of, models_in, several, text_block
-from .task_options import task_mode, task_support
-from .uri_templates import UriTemplate
+from .results import output_of
+from .revision_models import RevisionModels, fields_of
+
+if TYPE_CHECKING:
+    from .task_options import TaskMode
 
 _log: Final = getLogger(__name__)
 
@@ -54,19 +37,35 @@ _NOT_ALLOWED: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 COMPLETE: Final = "completion/complete"
 
+# What marks a property of a schema; see `rules.param_headers`.
+_HEADER: Final = b'"x-mcp-header"'
+
 _PLAIN: Final = (str, dict, list, int)  # `isawaitable` takes longer than most functions
 
 
-class ToolError(Exception):
-    """A failure whose text becomes the result of the tool, so that the model knows of it.
+def is_private(uri: str) -> bool:
+    """Return whether a URI is one that only its server can read.
 
-    Of a prompt or a resource, which have no such results, it becomes the message of an error. The
-    text of any other exception goes to the log only, because it may hold secrets.
+    Others a client fetches by itself (2025-11-25, server/resources, "Common URI Schemes").
     """
+    return not uri.startswith(("http:", "https:"))
 
 
-class ResourceNotFound(Exception):
-    """The requested resource does not exist; for functions of resource templates."""
+def name_of(server: Any) -> str:
+    """Return the name of a server, or of a class."""
+    info: WireModel | None = getattr(server, "info", None)
+    if isinstance(server, type):
+        return server.__name__
+    return getattr(info, "name", None) or type(server).__name__
+
+
+def asked(method: str, params: Any) -> tuple[str, str]:
+    """Return the kind of the item that a request is about, and its name or URI."""
+    about = params.ref if method == COMPLETE else params
+    uri: str | None = declared(about, "uri")
+    if uri is not None:
+        return "resources", uri
+    return "tools" if method == "tools/call" else "prompts", about.name
 
 
 class Item(ABC):
@@ -91,8 +90,12 @@ class Item(ABC):
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
             raise TypeError(f"{where}: enabled is True, False or a function of the session")
         self.tags = frozenset(tags)
-        self.task = task_mode(self.options, where)
-        self.scopes = checked_scopes(self.options.get("scopes", ()), where)
+        self.task: TaskMode | None = None
+        if "task" in self.options:
+            from .task_options import task_mode
+
+            self.task = task_mode(self.options, where)
+        self.scopes = _scopes(self.options, where)
         # Where arguments have no descriptions of their own, the docstring is left as it is.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
         documented = getdoc(marked.function) if is_whole else self.signature.description
@@ -102,6 +105,8 @@ class Item(ABC):
         is_plain = not iscoroutinefunction(unwrap(marked.function))
         self._threaded: bool = self.options.get("thread", is_plain)
         if filled:
+            from .dependencies import with_dependencies
+
             # Decided here, so that no other call takes a further step.
             vars(self)["run"] = with_dependencies(self.run, filled, threaded=self._threaded)
         if self.scopes:
@@ -130,7 +135,7 @@ class Item(ABC):
             "_meta": None if meta is None else dict(meta),
         }
         model = self.models.entry(self.field)
-        kept = _known(model, members)
+        kept = known_members(model, members)
         try:
             made = model.from_wire(kept)
             # An entry that cannot be written has to fail here, not when a client asks for the list.
@@ -139,6 +144,8 @@ class Item(ABC):
         except PydanticSerializationError as error:
             raise TypeError(f"{where}: {error}") from error
         except ValidationError as error:
+            from ..core.models.validation_errors import problems
+
             wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
             raise TypeError(f"{where}: {wrong}") from error
 
@@ -158,11 +165,19 @@ class Item(ABC):
         if around is not None:
             function = around(function)
         if self._threaded:
-            returned = await server.__mcp_runtime__.threads.run_for(session, function, given)
+            returned = await server.__mcp_runtime__.threads.run(function, given, session)
         else:
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)
         return await returned if may_wait else returned
+
+
+def _scopes(options: Mapping[str, Any], where: str) -> frozenset[str]:
+    if "scopes" not in options:
+        return frozenset()
+    from ..core.oauth_scopes import checked_scopes
+
+    return checked_scopes(options["scopes"], where)
 
 
 def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,7 +193,8 @@ def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[...,
     return checked
 
 
-def _known(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
+def known_members(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
+    """Return the members, by wire name, that have a value and that a model of a revision has."""
     known = {field.alias or name for name, field in fields_of(model).items()}
     return {key: value for key, value in members.items() if value is not None and key in known}
 
@@ -191,16 +207,15 @@ class Tool(Item):
         super().__init__(marked, models, tool_name(marked.function, options), "tools")
         schema, self._read = _arguments(self.signature, options)
         self._output = output_of(self.signature, options, models)
-        try:
-            mirrors_of(schema)
-        except BadAnnotation as error:
-            # Over HTTP, clients would have to leave such a tool out of the list.
-            raise ValueError(f"{self.signature.where}: the input schema at {error}") from error
         output = self._output.schema
-        support = task_support(self.task)
+        execution = None if self.task is None else {"taskSupport": self.task.support()}
         self.listed = self.entry(
-            name=self.key, inputSchema=schema, outputSchema=output, execution=support
+            name=self.key, inputSchema=schema, outputSchema=output, execution=execution
         )
+        if _HEADER in self.listed.to_json():
+            from ..rules.param_headers import check_mirrors
+
+            check_mirrors(schema, self.signature.where)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a call, which may be `Written`.
@@ -210,26 +225,12 @@ class Tool(Item):
         try:
             given = self._read(params.arguments or {})
             return self._output.result(await self.run(server, session, given))
-        except BadArguments as error:
-            refusal = error.refusal(self.key)
-            if session.__mcp_runtime__.spoken.rules.bad_arguments != "result":
-                raise refusal from None
-            text = refusal.message
         except (ProtocolError, Disconnected):
             raise
-        except ToolError as error:
-            text = str(error)
-        except NotJsonResult as error:
-            text = f"{self.key} returned a value that is not JSON: {error}."
-            _log.error("%s", text)
-        except UnfitResult as error:
-            _log.error(
-                "the tool %s returned a value that its schema does not allow: %s", self.key, error
-            )
-            text = f"{self.key} returned a value that its output schema does not allow."
-        except Exception:
-            _log.exception("the tool %s failed", self.key)
-            text = f"{self.key} failed."
+        except Exception as error:
+            from .failures import said_of
+
+            text = said_of(self.key, error, session.__mcp_runtime__.spoken.rules)
         return self.models.tool_result(text, isError=True)
 
 
@@ -243,6 +244,9 @@ def _arguments(
     if len(signature.parameters) != 1:
         wants = "one parameter for all arguments, and optionally one for the session"
         raise TypeError(f"{signature.where}: with a handwritten schema it takes {wants}")
+    from ..core.schema_validation import checker
+    from .failures import BadArguments
+
     (parameter,) = signature.parameters
     check = checker(schema, f"{signature.where}: the input schema", of_objects=True)
 
@@ -274,249 +278,3 @@ def check_name(name: str) -> None:
     if wrong is not None:
         allowed = "ASCII letters and digits, underscores, hyphens and dots"
         raise ValueError(f"the tool name {name!r} contains {wrong[0]!r}; allowed are {allowed}")
-
-
-class _Completed(Item):
-    """An item whose arguments have completions, and whose failures are errors of the protocol."""
-
-    texts: Texts
-    completers: Mapping[str, Completer]
-
-    async def value(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
-        try:
-            return await self.run(server, session, given)
-        except ToolError as error:
-            # 2025-11-25, server/prompts and server/resources, "Error Handling".
-            raise McpError(INTERNAL_ERROR, str(error)) from error
-
-    async def complete(self, server: object, params: Any) -> Any:
-        """Return suggestions for an argument; raise `InvalidParams` if there is no such one."""
-        argument, parameters = params.argument, self.texts.parameters
-        if argument.name not in parameters:
-            meant = closest(argument.name, parameters)
-            raise InvalidParams(f"{self.key} has no argument {argument.name}{meant}")
-        completer = self.completers.get(argument.name) or Completer(())
-        # The arguments that are already known come with the request from 2025-06-18 on.
-        context = declared(params, "context")
-        known: dict[str, str] = (context and context.arguments) or {}
-        result = self.models.result(COMPLETE)
-        (model,) = models_in(result, "completion")
-        return result(completion=model(**await completer(server, argument.value, known)))
-
-
-class Prompt(_Completed):
-    def __init__(self, marked: Marked, models: RevisionModels) -> None:
-        name = marked.mark.options.get("name") or marked.function.__name__
-        super().__init__(marked, models, name, "prompts")
-        where = self.signature.where
-        self.texts = Texts(where, self.signature.parameters)
-        parameters = self.texts.parameters
-        completions = self.options.get("completions")
-        self.completers = completers(where, parameters, completions, marked.cls)
-        (model,) = models_in(models.entry(self.field), "arguments")
-        arguments = [
-            _known(
-                model,
-                {
-                    "name": wire,
-                    "description": one.description,
-                    "title": one.info.title,
-                    "required": one.required,
-                },
-            )
-            for wire, one in parameters.items()
-        ]
-        self.listed = self.entry(name=self.key, arguments=arguments or None)
-
-    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return messages or suggestions; raise `InvalidParams` for arguments that do not fit."""
-        if method == COMPLETE:
-            return await self.complete(server, params)
-        try:
-            given = self.texts.read(params.arguments or {})
-        except BadArguments as error:
-            raise error.refusal(self.key) from None
-        value = await self.value(server, session, given)
-        if isinstance(value, self.models.results("prompts/get")):
-            return value
-        messages = [self._message(one) for one in several(value)]
-        return self.models.result("prompts/get")(messages=messages, description=self.description)
-
-    def _message(self, value: Any) -> Any:
-        models = self.models
-        if isinstance(value, models.message):
-            return value
-        if isinstance(value, str):
-            value = text_block(value)
-        elif isinstance(value, Media):
-            value = value.block(models.message_kinds)
-        elif not isinstance(value, tuple(models.message_blocks)):
-            raise TypeError(f"{self.key} returned {type(value).__name__}, which is not a message")
-        return models.message(role="user", content=value)
-
-
-class Resource(_Completed):
-    """A resource, or a template."""
-
-    def __init__(self, marked: Marked, models: RevisionModels) -> None:
-        options = marked.mark.options
-        uri: str = options["uri"]
-        self.template = UriTemplate.parse(uri)
-        field, member = "resources", "uri"
-        if self.template.variables:
-            field, member = "resource_templates", "uriTemplate"
-        super().__init__(marked, models, uri, field)
-        where, given = self.signature.where, self.signature.parameters
-        for one in given:
-            if one.name not in self.template.names:
-                advice = f"write {{{one.name}}} into the URI, or Depends(…) into its annotation"
-                wrong = f"the parameter {one.name} is not a variable of {uri}: {advice}"
-                raise TypeError(f"{where}: {wrong}")
-        # Variables have the names of the parameters in Python, not their aliases.
-        self.texts = Texts(where, [replace(one, wire=one.name) for one in given])
-        parameters, completions = self.texts.parameters, options.get("completions")
-        self.completers = completers(where, parameters, completions, marked.cls)
-        self._mime_type = options.get("mime_type")
-        self.listed = self.entry(
-            **{member: uri},
-            name=options.get("name") or marked.function.__name__,
-            mimeType=self._mime_type,
-            size=options.get("size"),
-        )
-
-    def values(self, uri: str) -> dict[str, Any] | None:
-        """Return the keyword arguments for a URI, or None if the URI is not of this resource."""
-        texts = self.template.match(uri)
-        try:
-            return None if texts is None else self.texts.read(texts)
-        except BadArguments:
-            # A variable that its parameter's type cannot read means that there is no such resource.
-            return None
-
-    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        if method == COMPLETE:
-            return await self.complete(server, params)
-        return await self.read(server, session, params.uri, self.values(params.uri) or {})
-
-    async def read(
-        self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
-    ) -> Any:
-        """Return the result of reading a URI; raise `McpError` if there is no such resource."""
-        models = self.models
-        try:
-            value = await self.value(server, session, given)
-        except ResourceNotFound:
-            raise not_found(uri, models) from None
-        if isinstance(value, models.results("resources/read")):
-            return value
-        classes, contents = tuple(models.contents.values()), several(value)
-        # Any other list is one value, and its JSON is the contents.
-        if not contents or not all(isinstance(one, classes) for one in contents):
-            contents = [self._contents(value, uri)]
-        return models.result("resources/read")(contents=contents)
-
-    def _contents(self, value: Any, uri: str) -> Any:
-        models, mime_type = self.models, self._mime_type
-        if isinstance(value, Media):
-            return value.contents(uri)
-        if isinstance(value, (bytes, bytearray)):
-            blob = b64encode(value).decode("ascii")
-            return models.contents["blob"](uri=uri, blob=blob, mime_type=mime_type)
-        if not isinstance(value, str):
-            value, mime_type = self._json(value), mime_type or "application/json"
-        return models.contents["text"](uri=uri, text=value, mime_type=mime_type)
-
-    def _json(self, value: Any) -> str:
-        try:
-            return sendable_text(value, self.key).decode()
-        except Unsendable as error:
-            _log.warning("%s has null in place of a number: %s", self.key, error)
-            return json_text(value).decode()
-
-
-def not_found(uri: str, models: RevisionModels, meant: str = "") -> McpError:
-    """Return the error for a URI without a resource, with the code of the server's revision."""
-    return McpError(models.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
-
-
-_ITEMS: Final[Mapping[str, Callable[[Marked, RevisionModels], Item]]] = {
-    "tools": Tool,
-    "prompts": Prompt,
-    "resources": Resource,
-}
-
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "tools": ("tools",),
-    "prompts": ("prompts",),
-    "resources": ("resources", "resource_templates"),
-}
-"""The lists of each kind of items, which change together."""
-
-
-Lists: TypeAlias = dict[str, dict[str, Any]]
-"""What a server offers: the items of each list by name or URI, in the order of registration."""
-
-
-def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
-    """Add a function to a list, as its decorator says; raise `TypeError` and `ValueError`."""
-    item = _item(marked, models)
-    items = lists[item.field]
-    if item.key in items:
-        what = item.field.removesuffix("s").replace("_", " ")
-        where, advice = named(marked.function), "give one of them another"
-        wanted = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
-        raise ValueError(f"{where}: there is already a {what} {item.key}: {wanted}")
-    items[item.key] = item
-
-
-def _item(marked: Marked, models: RevisionModels) -> Item:
-    kind = marked.mark.kind
-    if models.ui is not None and models.ui.concerns(marked):
-        made: Item = models.ui.MAKERS[kind](marked, models)
-        return made
-    if "ui" in marked.mark.options:
-        advice = "generate the package with --extension apps, and write AppsServer before Toolkit"
-        wrong = "ui=… needs a server with the extension apps"
-        raise TypeError(f"{named(marked.function)}: {wrong}: {advice}")
-    return _ITEMS[kind](marked, models)
-
-
-def marked_in(cls: type[Any]) -> Iterator[Marked]:
-    """Yield the decorated functions of a class.
-
-    A function that overrides a decorated one is registered in its place; None in its place removes
-    it.
-    """
-    marks: dict[str, tuple[Mark, ...]] = {}
-    for base in reversed(cls.__mro__):
-        for attribute, value in base.__dict__.items():
-            marks[attribute] = marks_of(value) or marks.get(attribute, ())
-    for attribute, listed in marks.items():
-        found = getattr_static(cls, attribute, None) if listed else None
-        if found is not None:
-            yield from (Marked(function_of(found), mark, cls, attribute) for mark in listed)
-
-
-def check(marked: Marked) -> None:
-    """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
-    function, mark, _, attribute = marked
-    where = named(function)
-    if not isroutine(function):
-        if attribute:
-            raise TypeError(f"{attribute}: {where} has a decorator, but is not a function")
-        raise TypeError(f"{where} is not a function: write a function that calls it")
-    if mark.options.get("thread") and iscoroutinefunction(function):
-        raise TypeError(f"{where}: a coroutine function cannot run in a thread")
-    names = check_shape(function, method=marked.is_method)
-    try:
-        if mark.kind == "tools":
-            tool_name(function, mark.options)
-        elif mark.kind == "resources":
-            uri: str = mark.options["uri"]
-            for variable in UriTemplate.parse(uri).names:
-                # Further parameters may be there: one of them may take the request context.
-                if variable not in names:
-                    wrong = f"{uri} has {{{variable}}}, which is not a parameter"
-                    raise TypeError(f"{where}: {wrong}: add {variable}: str")
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error

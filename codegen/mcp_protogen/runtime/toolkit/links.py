@@ -21,6 +21,7 @@ from ..rpc.jobs import Job
 from ..server.base import ServerBase
 from ..server.context import OpenConnection, Relay, RequestContext
 from ..server.rounds import Rounds, read_round
+from ..server.sealed_state import StateSeal
 from ..server.strategies import Strategy
 
 P = TypeVar("P")
@@ -43,9 +44,13 @@ class MountedConnection:
         self.table = table
         """The messages of the mounted server, as the server above writes them."""
         self.endpoint = outer.endpoint
-        self.seal, self.audience = outer.seal, outer.audience
+        self.audience = outer.audience
         self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
         self._full_uri = full_uri
+
+    @property
+    def seal(self) -> StateSeal:
+        return self.outer.seal
 
     @property
     def relay(self) -> Relay | None:

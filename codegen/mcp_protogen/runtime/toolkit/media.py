@@ -5,7 +5,7 @@ models and no base64.
 """
 
 from base64 import b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from mimetypes import guess_type
 from os import PathLike
@@ -14,6 +14,7 @@ from typing import ClassVar, Final
 from urllib.parse import quote
 
 from ..core.json import JSONObject
+from .revision_models import Kinds, Media
 
 # What Python does not know, or knows by another name in some versions.
 _TYPES: Final[Mapping[str, str]] = {"md": "text/markdown", "wav": "audio/wav", "webp": "image/webp"}
@@ -21,7 +22,7 @@ _TYPES: Final[Mapping[str, str]] = {"md": "text/markdown", "wav": "audio/wav", "
 _TEXTS: Final = ("application/json", "application/xml", "application/javascript")
 
 
-class Media:
+class _Bytes(Media):
     """Base of `Image`, `Audio` and `File`."""
 
     _KIND: ClassVar[str]
@@ -59,15 +60,13 @@ class Media:
             return f"{group}/{known}" if format or group == self._KIND else self._USUAL
         return found
 
-    def block(self, kinds: Collection[str]) -> JSONObject:
-        """Return the block of content, as JSON, in a revision that has these `kinds` of blocks."""
+    def block(self, kinds: Kinds) -> JSONObject:
         if self._KIND not in kinds:
             return {"type": "resource", "resource": self.contents(self._uri())}
         data = b64encode(self.data).decode("ascii")
         return {"type": self._KIND, "data": data, "mimeType": self.mime_type}
 
     def contents(self, uri: str) -> JSONObject:
-        """Return the contents of a resource of this URI, as JSON."""
         blob = b64encode(self.data).decode("ascii")
         return {"uri": uri, "mimeType": self.mime_type, "blob": blob}
 
@@ -78,21 +77,21 @@ class Media:
         return f"{self._KIND}:{sha256(self.data).hexdigest()[:16]}"
 
 
-class Image(Media):
+class Image(_Bytes):
     """An image: `Image("plot.png")`, or `Image(data=b"…", format="png")`."""
 
     _KIND = "image"
     _USUAL = "image/png"
 
 
-class Audio(Media):
+class Audio(_Bytes):
     """A sound; an embedded resource in the first revision, which has no blocks of audio."""
 
     _KIND = "audio"
     _USUAL = "audio/wav"
 
 
-class File(Media):
+class File(_Bytes):
     """A file of any type, as an embedded resource: text if its type and its bytes are text."""
 
     _KIND = "file"

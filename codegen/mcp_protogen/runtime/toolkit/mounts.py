@@ -2,86 +2,30 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Collection, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
-from ..core.json import is_array, is_object
-from ..core.losses import LossReport
+from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel, declared
 from ..core.oauth_scopes import NO_SCOPES
-from ..core.options import Options
 from ..core.pagination import items
-from ..messages.method_table import MethodTable
-from ..server.base import ServerBase, SessionBase, package_of
-from ..server.connection import subscription
+from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
-from ..server.serve import has_lifespan
-from ..server.strategies import Strategy, strategies
-from ..server.task_serving import NO_TASK, TaskMode
-from ..translation.revision_view import adapters_of
-from .items import COMPLETE, Item
-from .links import Link, MountedConnection, MountedContext
+from ..server.listen_streams import subscription
+from .items import asked, is_private
+from .links import Link, MountedContext
 from .revision_models import LISTS
 
-SUBSCRIPTIONS: Final = ("resources/subscribe", "resources/unsubscribe")
-
-_LISTEN: Final = "subscriptions/listen"
-_RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "tools/call": {"name": "tools"},
-    "prompts/get": {"name": "prompts"},
-    "resources/read": {"uri": "resources"},
-    "resources/subscribe": {"uri": "resources"},
-    COMPLETE: {"uri": "resources", "name": "prompts"},
-}
-"""The member that names an item, and the kind of that, by method."""
+if TYPE_CHECKING:
+    from .task_options import TaskMode
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://)?)?")
 _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
-
-
-def is_private(uri: str) -> bool:
-    """Return whether a URI is one that only its server can read.
-
-    Others a client fetches by itself (2025-11-25, server/resources, "Common URI Schemes").
-    """
-    return not uri.startswith(("http:", "https:"))
-
-
-def name_of(server: Any) -> str:
-    """Return the name of a server, or of a class."""
-    info: WireModel | None = getattr(server, "info", None)
-    if isinstance(server, type):
-        return server.__name__
-    return getattr(info, "name", None) or type(server).__name__
-
-
-def named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name or URI of each item that a request is about, as it came."""
-    about = params.get("ref") if method == COMPLETE else params
-    if method == _LISTEN:
-        wanted = params.get("notifications")
-        uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
-        listed: list[Any] = uris if is_array(uris) else []
-        yield from (("resources", uri) for uri in listed if isinstance(uri, str))
-    elif is_object(about):
-        kinds = _RAW_KINDS.get(method, {})
-        for member, kind in kinds.items():
-            if isinstance(key := about.get(member), str):
-                yield kind, key
-
-
-def asked(method: str, params: Any) -> tuple[str, str]:
-    """Return the kind of the item that a request is about, and its name or URI."""
-    about = params.ref if method == COMPLETE else params
-    uri: str | None = declared(about, "uri")
-    if uri is not None:
-        return "resources", uri
-    return "tools" if method == "tools/call" else "prompts", about.name
 
 
 class Prefix(NamedTuple):
@@ -145,7 +89,7 @@ class Offered:
     tags: Collection[str] = ()
     enabled: bool = True
     scopes: frozenset[str] = NO_SCOPES
-    task: TaskMode = NO_TASK
+    task: "TaskMode | None" = None
 
     async def answer(self, _: object, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a request that is about it."""
@@ -184,6 +128,10 @@ class Mount(ABC):
 
     def parts(self) -> Iterable[ServerBase[Any]]:
         """Return the servers whose lifespans belong to the server above."""
+        return ()
+
+    def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
+        """Return its tools as plain JSON, where that is known without a connection."""
         return ()
 
     def offers(self, field: str) -> bool:
@@ -238,8 +186,8 @@ class Mount(ABC):
         """Return the item that it has for a request of a session; None if there is none."""
         return Offered(self, key) if self.may_have(kind, key) else None
 
-    async def keys(self, field: str, session: SessionBase) -> list[str]:
-        """Return the names of its items for a session that are known without asking it."""
+    async def known(self, field: str, session: SessionBase) -> list[Offered]:
+        """Return its items for a session that are known without asking it."""
         return []
 
     async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
@@ -324,142 +272,3 @@ class Mount(ABC):
         async with self.link(outer) as link:
             inner = MountedContext(link.connection, outer).session()
             await subscription(link.handlers, method, inner, own)
-
-
-class LocalMount(Mount):
-    """A toolkit of the same package, in the same process.
-
-    Handlers of its own class may know further items of the kinds in `open`.
-    """
-
-    def __init__(
-        self,
-        above: ServerBase[Any],
-        prefix: Prefix,
-        server: ServerBase[Any],
-        open: Collection[str],
-    ) -> None:
-        super().__init__(above, prefix)
-        self.server = server
-        self._open = open
-        self.runtime: Any = server.__mcp_runtime__
-        self._links: dict[OpenConnection, Link] = {}
-        self._handlers: dict[str, Mapping[str, Callable[..., Awaitable[Any]]]] = {}
-        self._translating: MethodTable | None = None
-
-    def parts(self) -> Iterable[ServerBase[Any]]:
-        return cast(Iterable[ServerBase[Any]], self.runtime.parts())
-
-    def offers(self, field: str) -> bool:
-        kind = "resources" if field.startswith("resource") else field
-        return kind in self._open or bool(self.runtime.offers(field))
-
-    def completes(self) -> bool:
-        return bool(self.runtime.completes())
-
-    def owns(self, uri: str) -> bool:
-        return bool(self.runtime.owns(uri))
-
-    def has_tasks(self) -> bool:
-        return bool(self.runtime.has_tasks())
-
-    def tags(self, field: str, own: str) -> Collection[str]:
-        return cast(Collection[str], self.runtime.tags(field, own))
-
-    @property
-    def subscribes(self) -> bool:
-        handled: Collection[str] = self.runtime.handled()
-        mounts: Iterable[Mount] = self.runtime.mounts
-        return any(one in handled for one in SUBSCRIPTIONS) or any(
-            mount.subscribes for mount in mounts
-        )
-
-    @property
-    def only_before_serving(self) -> bool:
-        return self.subscribes or has_lifespan(self.server)
-
-    def names(self, field: str) -> Mapping[str, str]:
-        own: Mapping[str, str] = self.runtime.names(field)
-        return {self.prefix.key(field, key): whose for key, whose in own.items()}
-
-    def may_have(self, kind: str, key: str) -> bool:
-        own, mounts = self.prefix.own(kind, key), cast(Iterable[Mount], self.runtime.mounts)
-        return own is not None and (
-            kind in self._open or any(mount.may_have(kind, own) for mount in mounts)
-        )
-
-    def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
-        return nullcontext(self._link(outer.connection))
-
-    def _link(self, outer: OpenConnection) -> Link:
-        link = self._links.get(outer)
-        if link is None:
-            revision = outer.endpoint.connection.table.revision
-            if revision not in self._handlers:
-                handled = self.runtime.handled(revision)
-                self._handlers[revision] = self.runtime.handlers(revision, handled)
-            table, own = self._spoken(outer.endpoint.options), self.server.TABLE
-            connection = MountedConnection(self.server, outer, self.full_uri, table)
-            how: Mapping[str, Strategy] | None = None
-            if table is not own:
-                how = strategies(own, table) if table.rules.server_requests else {}
-            link = Link(connection, self._handlers[revision], how)
-            self._links[outer] = link
-        return link
-
-    def _spoken(self, options: Options) -> MethodTable:
-        own, above = self.server.TABLE, self.above.TABLE
-        if own.revision == above.revision:
-            return own
-        table = self._translating
-        if table is None:
-            package = package_of(type(self.server))
-            losses = LossReport(own.revision, above.revision, options.on_loss)
-            adapters = adapters_of(package, own.revision, above.revision)
-            table = self._translating = adapters.TranslatingTable(own, above, package, losses)
-        return table
-
-    def connected(self, connection: OpenConnection) -> None:
-        self.runtime.connected(self._link(connection).connection)
-
-    def switched(self, connection: OpenConnection) -> SessionSwitches:
-        link, start = self._links.get(connection), f"{self.prefix.text}/"
-        inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
-        return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
-
-    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
-        own, start = self._link(connection).connection, f"{self.prefix.text}/"
-        inner = tuple(
-            (place.removeprefix(start), text, is_tag, on)
-            for place, text, is_tag, on in switched
-            if place.startswith(start)
-        )
-        if inner != self.runtime.switched(own):
-            self.runtime.switch_all(own, inner)
-
-    def disconnected(self, connection: OpenConnection) -> None:
-        link = self._links.pop(connection, None)
-        if link is not None:
-            self.runtime.disconnected(link.connection)
-
-    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
-        return cast(AbstractContextManager[object], self.runtime.listening(self._inner(context)))
-
-    def _inner(self, outer: RequestContext) -> MountedContext:
-        return MountedContext(self._link(outer.connection).connection, outer)
-
-    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
-        own = self.prefix.own(kind, key)
-        if own is None:
-            return None
-        inner = self._inner(session.__mcp_runtime__).session()
-        found: Item | Offered | None = await self.runtime.find(method, kind, own, inner)
-        if found is None:
-            return Offered(self, key) if kind in self._open else None
-        key = self.prefix.key(kind, found.key)
-        return Offered(self, key, found.tags, scopes=found.scopes, task=found.task)
-
-    async def keys(self, field: str, session: SessionBase) -> list[str]:
-        inner = self._inner(session.__mcp_runtime__).session()
-        own: list[str] = await self.runtime.keys(field, inner)
-        return [self.prefix.key(field, one) for one in own]

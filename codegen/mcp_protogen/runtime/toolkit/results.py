@@ -9,16 +9,15 @@ goes into a text block, for clients that do not know structured content (2025-11
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from types import UnionType
-from typing import Any, Final, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_origin
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import PydanticSerializationError
 
 from ..connection import Written
-from ..core.json import JSONObject, is_object, json_text
-from ..core.many_errors import problems_within
-from ..core.models.validation_errors import Problem
-from ..core.schema_validation import Check, checker
+from ..core.errors import Problem
+from ..core.json import JSONObject, is_object, json_text, read_json
+from ..core.models.base import has_failed
 from ..core.sendable import (
     Unsendable,
     check_finite,
@@ -29,8 +28,13 @@ from ..core.sendable import (
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
-from .media import Media
-from .revision_models import Models, RevisionModels, several, text_block
+from .revision_models import Media, Models, RevisionModels, several, text_block
+
+if TYPE_CHECKING:
+    from ..core.schema_validation import Check
+
+if TYPE_CHECKING:
+    from ..core.schema_validation import Check
 
 RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
@@ -38,28 +42,19 @@ RESULT: Final = "result"
 _PLAIN: Final = (bool, int, str)
 
 
-class UnfitResult(Exception):
-    """A return value that does not fit its schema or type."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))
-
-
-class NotJsonResult(UnfitResult):
-    """A return value with a number that JSON does not have; its text may be shown to clients."""
-
-
 def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
     """Return the conversion for a function; raise `TypeError` and `ValueError`."""
     given = options.get("output_schema")
     if given is not None:
+        from ..core.schema_validation import checker
+
         what = f"{signature.where}: the output schema"
         schema = dict(given)
         check = checker(schema, what, of_objects=not models.has_any_structured)
 
         def write(value: Any) -> bytes:
             text = _written(value, signature.where)
-            _refuse(check(from_json(text)))
+            _refuse(check(read_json(text)))
             return text
 
         return StructuredOutput(models, schema, write, check)
@@ -139,7 +134,7 @@ class UnstructuredOutput:
         if content is not None:
             return models.call_result(content=content)
         text = _written(value, self._where)
-        wire = from_json(text) if self._structured else None
+        wire = read_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
             return models.tool_result(text.decode(), structuredContent=wire)
         return models.tool_result(text.decode())
@@ -168,17 +163,19 @@ def _written(value: Any, where: str) -> bytes:
     try:
         return sendable_text(value, where)
     except (PydanticSerializationError, Unsendable) as error:
-        raise _without_form(error) from error
+        raise _unfit(error, value) from None
 
 
-def _without_form(error: PydanticSerializationError | Unsendable) -> UnfitResult:
-    if isinstance(error, Unsendable):
-        return NotJsonResult([Problem(error.pointer, error.why)])
-    return UnfitResult([Problem("", str(error))])
+def _unfit(error: Exception, value: Any, validate: Callable[[Any], object] = id) -> Exception:
+    from .failures import unfit
+
+    return unfit(error, value, validate)
 
 
 def _refuse(found: list[Problem]) -> None:
     if found:
+        from .failures import UnfitResult
+
         raise UnfitResult(found)
 
 
@@ -194,7 +191,7 @@ class StructuredOutput:
         models: RevisionModels,
         schema: JSONObject,
         write: Callable[[Any], bytes],
-        check: Check,
+        check: "Check",
         *,
         plain: bool = False,
     ) -> None:
@@ -230,13 +227,13 @@ class StructuredOutput:
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)
-        if self.schema is None or not is_plain or result.is_error:
+        if self.schema is None or not is_plain or has_failed(result):
             return result
         # An absent member and null differ where a value may be anything: look for the member.
         found = result.to_wire()
         for member in ("structuredContent", RESULT) if self._wraps else ("structuredContent",):
             if not is_object(found) or member not in found:
-                raise UnfitResult([Problem(f"/{member}", "Field required")])
+                _refuse([Problem(f"/{member}", "Field required")])
             found = found[member]
         _refuse(self._check(found))
         return result
@@ -272,17 +269,16 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
                 if b"null" in text:
                     # Pydantic writes infinities as null.
                     check_finite(to_python(valid))
-        except ValidationError as error:
-            read_python = validator.validate_python
-            raise UnfitResult(problems_within(error, value, "", read_python)) from None
-        except (PydanticSerializationError, Unsendable) as error:
-            raise _without_form(error) from error
+        except (ValidationError, PydanticSerializationError, Unsendable) as error:
+            raise _unfit(error, value, validator.validate_python) from None
         return text
 
     def check(wire: Any) -> list[Problem]:
         try:
             read(json_text(wire))
         except ValidationError as error:
+            from ..core.many_errors import problems_within
+
             return problems_within(error, wire, "", lambda part: read(json_text(part)))
         return []
 

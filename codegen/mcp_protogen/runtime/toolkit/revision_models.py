@@ -3,15 +3,14 @@
 What a revision has no member for is left out, such as structured content in the first revisions.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, TypeAlias, get_args
 
-from pydantic_core import from_json
-
-from ..core.json import JSONObject
+from ..core.errors import McpError
+from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, validator_of
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
@@ -20,7 +19,6 @@ Models: TypeAlias = frozenset[type[WireModel]]
 Kinds: TypeAlias = frozenset[str]
 
 _CALL: Final = "tools/call"
-APPS: Final = "io.modelcontextprotocol/ui"
 
 LISTS: Final[Mapping[str, str]] = {
     "tools": "tools/list",
@@ -29,6 +27,18 @@ LISTS: Final[Mapping[str, str]] = {
     "resource_templates": "resources/templates/list",
 }
 """The methods that list what is on offer, by the field of the result that has the entries."""
+
+
+class Media(ABC):
+    """Content that a function returns whatever the revision is: an image, a sound or a file."""
+
+    @abstractmethod
+    def block(self, kinds: Kinds) -> JSONObject:
+        """Return the block of content, as JSON, in a revision that has these `kinds` of blocks."""
+
+    @abstractmethod
+    def contents(self, uri: str) -> JSONObject:
+        """Return the contents of a resource of this URI, as JSON."""
 
 
 class RevisionModels:
@@ -40,12 +50,8 @@ class RevisionModels:
 
     @cached_property
     def ui(self) -> ModuleType | None:
-        """Return what makes items with user interfaces; None without the extension for those.
-
-        Only packages with the extension have the module.
-        """
-        has = any(one.identifier == APPS for one in self._table.extensions)
-        return import_module("..features.ui.items", __package__) if has else None
+        """Return what makes items with user interfaces; None without the extension for those."""
+        return next((one.items() for one in self._table.extensions if one.items), None)
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]
@@ -115,9 +121,13 @@ class RevisionModels:
         read, empty = self._empty_result
         return read({**empty, "content": [text_block(text)], **members})
 
+    def not_found(self, uri: str, meant: str = "") -> McpError:
+        """Return the error for a URI without a resource, with the code of the revision."""
+        return McpError(self.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
+
     def read_result(self, members: bytes) -> Any:
         """Return the result of a tool whose members are JSON text."""
-        return self._empty_result[0](from_json(b"{%b}" % members))
+        return self._empty_result[0](read_json(b"{%b}" % members))
 
 
 @cache

@@ -63,7 +63,8 @@ class Scope:
     async def enter(self, steps: Steps) -> None:
         """Run functions, either all in a thread or all on the event loop."""
         if steps[0].threaded:
-            await self._threads.run_for(self._session, self._turn_of(partial(self._enter, steps)))
+            turn = self._turn_of(partial(self._enter, steps))
+            await self._threads.run(turn, session=self._session)
             self._carry_back()
             return
         entered: list[Any] = []

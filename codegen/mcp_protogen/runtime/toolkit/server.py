@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
 from ..connection import Written
 from ..core.json import JSONObject
-from ..rules.handlers import Handlers, extended_by, generated_class, runtime_of
+from ..rules.handlers import Handlers, extended_by, generated_class, made_once
 from ..server.base import ServerBase, SessionBase
 from ..transports.base import Target
+from .catalogue import Lists, check, marked_in, register
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
-from .items import COMPLETE, Lists, check, marked_in, register
-from .mounts import Prefix
+from .items import COMPLETE
 from .offers import OFFERED, THREADS, ToolkitRuntime
 from .revision_models import LISTS, revision_models
 from .threads import Threads
-from .visibility import Selection
 
 SEPARATOR: Final = "_"
 
@@ -118,7 +117,9 @@ class Toolkit:
         Those of mounted servers are among them, if these are not remote. Without a revision, it is
         that of the server. Raise `LookupError` for one that the package does not have.
         """
-        return self.__mcp_runtime__.tool_schemas(revision)
+        from .lookup import tool_schemas
+
+        return tool_schemas(self.__mcp_runtime__.catalogue, revision)
 
     @overload
     def mount(self, other: "Toolkit", /) -> None: ...
@@ -142,8 +143,11 @@ class Toolkit:
         if len(others) + (connect_to is not None) != 1 or (connect_to is not None and not prefix):
             advice = "mount(prefix, server), mount(server) or mount(prefix, connect_to=…)"
             raise TypeError(f"{type(self).__name__}.mount: write {advice}")
+        from .mounting import mount
+        from .mounts import Prefix
+
         where = Prefix(prefix, separator)
-        self.__mcp_runtime__.mount(where, next(iter(others), None), connect_to)
+        mount(self.__mcp_runtime__, where, next(iter(others), None), connect_to)
 
     def enable(
         self,
@@ -162,7 +166,7 @@ class Toolkit:
         Raise `LookupError` for a name that nothing has, `TypeError` for a `principal_id` that is
         None, and `LocalError` for a request of 2026-07-28 over HTTP, which belongs to no session.
         """
-        self.__mcp_runtime__.switch(True, Selection(names, tags, session, principal_id))
+        _switch(self, True, names, tags, session, principal_id)
 
     def disable(
         self,
@@ -175,11 +179,12 @@ class Toolkit:
 
         To call one is then like calling an unknown name.
         """
-        self.__mcp_runtime__.switch(False, Selection(names, tags, session, principal_id))
+        _switch(self, False, names, tags, session, principal_id)
 
-    @property
+    @made_once
     def __mcp_runtime__(self) -> "ToolkitRuntime":
-        return runtime_of(self, ToolkitRuntime)
+        owner: Any = self
+        return ToolkitRuntime(owner)
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("tools", session, params)
@@ -187,7 +192,9 @@ class Toolkit:
     async def on_call_tool(self, session: Any, params: Any) -> Any:
         runtime = self.__mcp_runtime__
         result = await runtime.call(session, params)
-        return runtime.models.read_result(result) if isinstance(result, Written) else result
+        return (
+            runtime.catalogue.models.read_result(result) if isinstance(result, Written) else result
+        )
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("prompts", session, params)
@@ -203,8 +210,8 @@ class Toolkit:
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
         uri, runtime = params.uri, self.__mcp_runtime__
-        fixed = runtime.lists["resources"].get(uri)
-        templates = runtime.lists["resource_templates"].values()
+        lists = runtime.catalogue.lists
+        fixed, templates = lists["resources"].get(uri), lists["resource_templates"].values()
         for resource in templates if fixed is None else (fixed,):
             given = resource.values(uri)
             if given is not None:
@@ -213,3 +220,9 @@ class Toolkit:
 
     async def on_complete(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.answer(COMPLETE, session, params)
+
+
+def _switch(server: Toolkit, on: bool, *selected: Any) -> None:
+    from .switching import switch
+
+    switch(server.__mcp_runtime__, on, *selected)

@@ -1,44 +1,38 @@
-"""What tools say of tasks, and the way to what makes tasks of their calls.
-
-That is a part of its own, which a package may be without: it is imported when a tool needs it.
-"""
+"""What the options of a tool say of tasks."""
 
 from collections.abc import Mapping
-from importlib import import_module
-from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared
-from ..server.base import package_of
-from ..server.task_serving import NO_TASK, TaskMode
+from .decorators import TaskChoice
 
 _FURTHER_CHOICES: Final = ("required", "deferred")
 
 
-def task_mode(options: Mapping[str, Any], where: str) -> TaskMode:
-    """Return how a tool becomes a task; raise `TypeError` for what is no choice."""
-    choice = options.get("task", False)
+class TaskMode(NamedTuple):
+    """How a tool becomes a task; `again` says that it may run again if its worker is gone.
+
+    `immediate_response` is what a model may be told while it works.
+    """
+
+    choice: TaskChoice
+    again: bool = False
+    immediate_response: str | None = None
+
+    def support(self) -> str:
+        """Return what its entry says of tasks (2025-11-25, "Tool-Level Negotiation")."""
+        return "required" if self.choice == "required" else "optional"
+
+
+def task_mode(options: Mapping[str, Any], where: str) -> TaskMode | None:
+    """Return how a tool becomes a task, if it does; raise `TypeError` for what is no choice."""
+    choice = options["task"]
     if not isinstance(choice, bool) and choice not in _FURTHER_CHOICES:
         raise TypeError(f'{where}: task is True, False, "required" or "deferred"')
+    if not choice:
+        return None
     again = options.get("idempotent")
     if again is None:
         annotations: WireModel | None = options.get("annotations")
         again = annotations is not None and declared(annotations, "idempotent_hint") is True
-    if not choice:
-        return NO_TASK
     return TaskMode(choice, bool(again), options.get("immediate_response"))
-
-
-def task_support(mode: TaskMode) -> JSONObject | None:
-    """Return what the entry of a tool says of tasks (2025-11-25, "Tool-Level Negotiation")."""
-    if not mode.choice:
-        return None
-    return {"taskSupport": "required" if mode.choice == "required" else "optional"}
-
-
-def tasks_module(owner: object, name: str) -> ModuleType:
-    """Return a module of what runs tasks; raise `ImportError` in a package without them."""
-    # Where the package was made without the part, this says so.
-    _ = import_module(package_of(type(owner))).TaskOptions
-    return import_module(f"{__name__.rpartition('.toolkit.')[0]}.server.tasks.{name}")

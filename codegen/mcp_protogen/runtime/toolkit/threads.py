@@ -86,25 +86,22 @@ class Threads:
         self._busy = 0
         self._let_go = 0
 
-    async def run(self, function: Function, given: Mapping[str, Any]) -> Any:
-        """Return what a function returns for keyword arguments, or raise what it raises."""
+    async def run(
+        self, function: Function, given: Mapping[str, Any] = _NOTHING, session: Any = None
+    ) -> Any:
+        """Return what a function returns for keyword arguments, or raise what it raises.
+
+        The end of the request of a session also ends what the function waits for.
+        """
         call = _Call(function, given)
         try:
             self._take(call)
             return await call.outcome
-        except (CancelledError, RuntimeError):
+        except (CancelledError, RuntimeError) as error:
             # Cancelled, or there can be no more threads: otherwise the call has ended.
             self._forget(call)
-            raise
-
-    async def run_for(
-        self, session: Any, function: Function, given: Mapping[str, Any] = _NOTHING
-    ) -> Any:
-        """Do as `run` for the request of a session, whose end ends what the function waits for."""
-        try:
-            return await self.run(function, given)
-        except CancelledError:
-            session.__mcp_runtime__.let_go_of_threads()
+            if session is not None and isinstance(error, CancelledError):
+                session.__mcp_runtime__.let_go_of_threads()
             raise
 
     async def run_anyway(self, function: Function) -> Any:

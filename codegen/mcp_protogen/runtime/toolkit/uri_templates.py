@@ -10,30 +10,22 @@ variable ends where the text after it first occurs.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from ..core.uri_encoding import encoded
+from ..core.uri_templates import BROKEN, encoded, parse_uri_template
 
-_EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 # Never in a URI, encoded or not: RFC 6570, section 2.1, and RFC 3986, appendix A.
 _NEVER: Final = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
-_BROKEN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
-_LEVEL_3: Final = {
-    ".": "labels",
-    "/": "path segments",
-    ";": "path parameters",
-    "?": "a query",
-    "&": "a continued query",
-}
+_QUERIES: Final = {"?": "a query", "&": "a continued query"}
+_LEVEL_3: Final = {".": "labels", "/": "path segments", ";": "path parameters"} | _QUERIES
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One variable, and the literal text up to the next one."""
 
     name: str
@@ -53,18 +45,13 @@ class UriTemplate:
     @classmethod
     def parse(cls, text: str) -> "UriTemplate":
         """Parse a template; raise `ValueError`, which says what is wrong with it."""
-        # Literals and expressions alternate, and a literal comes first.
-        parts = _EXPRESSION.split(text)
-        literals, expressions = parts[::2], parts[1::2]
-        found: list[tuple[str, bool]] = []
-        for number, expression in enumerate(expressions):
-            operator = expression[:1] if expression[:1] in {"+", "#"} else ""
-            found.append((_name(text, expression, operator), operator != ""))
-            if operator == "#":
-                literals[number] += "#"
-        _check(text, literals, [name for name, _ in found])
-        after = literals[1:]
-        variables = [Variable(*pair, after[at]) for at, pair in enumerate(found)]
+        literals, expressions = parse_uri_template(text)
+        for number, (operator, name) in enumerate(expressions):
+            _check_name(text, operator, name)
+            literals[number] += "#" * (operator == "#")
+        _check(text, literals, [name for _, name in expressions])
+        found = zip(expressions, literals[1:], strict=True)
+        variables = [Variable(name, sign != "", after) for (sign, name), after in found]
         return cls(text, literals[0], tuple(variables))
 
     @property
@@ -101,26 +88,25 @@ class UriTemplate:
         return "".join(parts)
 
 
-def _name(text: str, expression: str, operator: str) -> str:
-    name = expression.removeprefix(operator)
-    if _VARIABLE.fullmatch(name):
-        return name
-    higher = _LEVEL_3.get(expression[:1], "several variables" if "," in name else None)
-    if higher is not None:
-        higher = f"{higher}, of level 3"
-    elif expression[:1] in {*"=!@|"}:
+def _check_name(text: str, operator: str, name: str) -> None:
+    if operator not in _LEVEL_3 and _VARIABLE.fullmatch(name):
+        return
+    higher = _LEVEL_3.get(operator, "several variables" * ("," in name))
+    if higher:
+        higher += ", of level 3"
+    elif name[:1] in {*"=!@|"}:
         higher = "an operator that is reserved"
     elif re.search(r"\*$|:[0-9]+$", name):
         higher = "a modifier, of level 4"
-    reason = f"needs {higher} of RFC 6570; supported are {{x}}, {{+x}} and {{#x}}"
-    if higher is None:
-        reason = "is not the name of a parameter"
-    raise ValueError(f"the URI template {text!r}: {{{expression}}} {reason}")
+    reason = "is not the name of a parameter"
+    if higher:
+        reason = f"needs {higher} of RFC 6570; supported are {{x}}, {{+x}} and {{#x}}"
+    raise ValueError(f"the URI template {text!r}: {{{operator}{name}}} {reason}")
 
 
 def _check(text: str, literals: list[str], names: list[str]) -> None:
     joined = "".join(literals)
-    wrong = _NEVER.search(joined) or _BROKEN.search(joined)
+    wrong = _NEVER.search(joined) or BROKEN.search(joined)
     if wrong is not None or not joined.isascii():
         what = "non-ASCII text" if wrong is None else repr(wrong[0])
         raise ValueError(f"the URI template {text!r} contains {what}, which has to be encoded")
@@ -134,7 +120,7 @@ def _check(text: str, literals: list[str], names: list[str]) -> None:
 
 
 def _decoded(raw: str, reserved: bool) -> str | None:
-    if _BROKEN.search(raw) or (not reserved and not _SEGMENT_ENDS.isdisjoint(raw)):
+    if BROKEN.search(raw) or (not reserved and not _SEGMENT_ENDS.isdisjoint(raw)):
         return None
     try:
         value = unquote_to_bytes(raw).decode("utf-8")

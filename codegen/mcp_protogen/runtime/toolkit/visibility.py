@@ -3,16 +3,13 @@
 `Toolkit.enable` says which of several switches counts.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from inspect import isawaitable
+from collections.abc import Collection, Iterable, Iterator
 from logging import getLogger
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, Protocol
 
 from ..server.base import SessionBase
 from ..server.context import OpenConnection
-
-Enabled: TypeAlias = bool | Callable[[Any], bool | Awaitable[bool]]
-"""Whether an item is enabled, or a function of the session that decides it."""
+from .decorators import Enabled
 
 _log: Final = getLogger(__name__)
 
@@ -28,39 +25,12 @@ class Named(Protocol):
     def enabled(self) -> Enabled: ...
 
 
-class Selection(NamedTuple):
-    """Items by name or tag, and the clients to switch them for: all, if none are given."""
-
-    names: tuple[str, ...]
-    tags: Collection[str]
-    session: SessionBase | None
-    principal_id: str
-
-    def check(self) -> None:
-        if isinstance(self.tags, str):
-            raise TypeError(f"tags are one text: write tags={{{self.tags!r}}}")
-        if not self.names and not self.tags:
-            raise TypeError("give the name or a tag of an item")
-        if cast(Any, self.principal_id) is None or (self.principal_id and self.session is not None):
-            # A client that has no principal must not mean all clients.
-            raise TypeError("give a session, or a principal_id that is not None")
-
-    def has(self, key: str, tags: Collection[str]) -> bool:
-        return key in self.names or any(tag in tags for tag in self.tags)
-
-
 class Switches:
     """What was switched on or off, by name or tag; the last switch of an item counts."""
 
     def __init__(self) -> None:
         self._switches: dict[tuple[str, bool], bool] = {}
         """By name or tag, and whether it is a tag."""
-
-    def set(self, selection: Selection, on: bool) -> None:
-        for name in selection.names:
-            self.add(name, False, on)
-        for tag in selection.tags:
-            self.add(tag, True, on)
 
     def add(self, text: str, is_tag: bool, on: bool) -> None:
         # A dictionary leaves a key that it has in its place.
@@ -87,6 +57,14 @@ class Visibility:
         """By the id of the principal."""
         self.sessions: dict[OpenConnection, Switches] = {}
 
+    def replace(
+        self, connection: OpenConnection, switched: Iterable[tuple[str, bool, bool]]
+    ) -> None:
+        """Replace what was switched for a session: texts, whether each is a tag, and is on."""
+        own = self.sessions[connection] = Switches()
+        for text, is_tag, on in switched:
+            own.add(text, is_tag, on)
+
     def fixed(self, item: Named) -> bool | None:
         """Return whether an item is enabled, if that is so for all clients; None if it depends."""
         for some in (self.principals, self.sessions):
@@ -97,18 +75,12 @@ class Visibility:
             return item.enabled
         return on
 
-    async def shows(self, item: Named, session: SessionBase) -> bool:
+    def of(self, item: Named, session: SessionBase) -> bool | None:
+        """Return whether an item was switched on or off for a session; None if it was not."""
         context = session.__mcp_runtime__
         own = self.sessions.get(context.connection), self.principals.get(context.principal_id or "")
         for switches in (*own, self.everybody):
             on = None if switches is None else switches.of(item)
             if on is not None:
                 return on
-        if isinstance(item.enabled, bool):
-            return item.enabled
-        try:
-            enabled = item.enabled(session)
-            return bool(await enabled if isawaitable(enabled) else enabled)
-        except Exception:
-            _log.exception("the function that enables %s failed, so it is not shown", item.key)
-            return False
+        return None

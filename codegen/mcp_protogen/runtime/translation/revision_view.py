@@ -4,26 +4,28 @@ A view is made when a peer of its revision connects: only then are the models of
 the tables that translate to it, loaded.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
+from ..core.extensions import Extension
 from ..core.json import JSONObject
-from ..core.losses import Loss, LossReport
 from ..core.models.base import WireModel, validator_of
-from ..core.revision import Revision
+from ..core.revision import Revision, load_generated
 from ..core.spec import EraName, Role
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
-from ..rules.handlers import Handlers, merged
+from ..rules.handlers import Handlers, extended_by, merged
 from ..rules.server_negotiation import Offer
-from ..rules.task_forms import TASK_MEMBERS, task_form, tasks_declared, without_tasks
-from .task_wires import optional_module, untranslated_tasks, wire_of
+
+if TYPE_CHECKING:
+    from ..core.losses import Loss
+    from ..rules.wire_features import WireFeature
 
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
-OnLoss = Callable[[Loss], object] | None
+OnLoss: TypeAlias = "Callable[[Loss], object] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,13 @@ class RevisionView(Generic[HandlersT]):
     def declaration(self) -> JSONObject:
         """Return its capabilities in its own words, and those for which only the wire has some."""
         runtime = self.handlers.__mcp_runtime__
-        if not runtime.has_tasks():
+        feature = runtime.wire_feature()
+        if feature is None:
             return runtime.declaration()
-        tasks: JSONObject = {
-            name: self.declared[name] for name in TASK_MEMBERS if name in self.declared
+        found: JSONObject = {
+            name: self.declared[name] for name in feature.members if name in self.declared
         }
-        return merged(tasks, runtime.declaration())
+        return merged(found, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
         """Return those members of a result that hold the capabilities and the name."""
@@ -105,29 +108,51 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         newer = [one for one in self._handlers if one > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
         spoken, own = self._revisions[revision], handlers.TABLE
-        package = spoken.module.rpartition(".")[0]
+        package = load_generated(spoken.module.rpartition(".")[0])
         adapters = adapters_of(package, own.revision, revision)
+        from ..core.losses import LossReport
+
         losses = LossReport(own.revision, revision, self._on_loss)
-        wire = wire_of(spoken, handlers)
-        table: MethodTable = adapters.TranslatingTable(
-            own, wire, package, losses, untranslated_tasks(handlers, wire)
-        )
+        feature = handlers.__mcp_runtime__.wire_feature()
+        wire = _wire_of(spoken, handlers, feature)
+        seen_to = () if feature is None else (feature.untranslated(wire),)
+        table: MethodTable = adapters.TranslatingTable(own, wire, package, losses, *seen_to)
         identity = table.outward("Implementation", handlers.__mcp_runtime__.identity())
-        return RevisionView(handlers, table, _declared(handlers, table), identity, adapters)
+        declared = _declared(handlers, table, feature)
+        return RevisionView(handlers, table, declared, identity, adapters)
 
 
-def adapters_of(package: str, own: str, wire: str) -> ModuleType:
+def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
+    """Return the table of a revision, with those extensions of `handlers` that it has, too."""
+    names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
+    return table_with(revision, names if feature is None else names | {feature.extension})
+
+
+def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
+    """Return the table of a revision, with those of some extensions that the package has."""
+    module = revision.load()
+    core: MethodTable = module.methods.TABLE
+    found = map(module.__mcp_part__, sorted(names))
+    extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
+    if not extensions:
+        return core
+    from ..messages.extended_table import ExtendedTable
+
+    return ExtendedTable(core, extensions)
+
+
+def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
     """Return the module for peers of another revision.
 
     Raises `LookupError` for a package of one revision, which has no such module.
     """
-    adapters = optional_module(f"{package}.translate.adapters")
+    adapters: ModuleType | None = package.__mcp_part__("translate.adapters")
     if adapters is None:
-        raise LookupError(f"{package} has no table between {own} and {wire}")
+        raise LookupError(f"{package.__name__} has no table between {own} and {wire}")
     return adapters
 
 
-def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:
+def _declared(handlers: Handlers, table: MethodTable, feature: "WireFeature | None") -> JSONObject:
     """Return the capabilities that are declared on the wire, by what is handled and sent."""
     role: Role = handlers.ROLE
     handled = handlers.__mcp_runtime__.answered(table.revision)
@@ -138,11 +163,10 @@ def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:
         spec = wire.notifications.get(method)
         needs += () if spec is None else spec.requires
     own = handlers.__mcp_runtime__.declaration_in(table.revision)
-    form = task_form(wire) if handlers.__mcp_runtime__.has_tasks() else None
-    if form is not None:
-        own = without_tasks(own, role)
+    if feature is not None:
+        own = feature.without(own, wire)
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
     # A translation adds members that the wire requires; here, absent means not declared.
     kept = {key: value for key, value in table.outward(name, own).items() if key in own}
     declared = merged(capabilities.declare(capabilities.needed(needs, role)), kept)
-    return declared if form is None else merged(declared, tasks_declared(form, role))
+    return declared if feature is None else merged(declared, feature.declared(wire))

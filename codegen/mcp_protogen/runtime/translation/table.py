@@ -9,20 +9,20 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
-from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
-from ..core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
+from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
+from ..rules.wire_features import NOTHING, Untranslated
 from .translator import Run, translator
-from .untranslated import NOTHING, Untranslated
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -47,7 +47,7 @@ class TranslatingTable(MethodTable):
         self,
         own: MethodTable,
         wire: MethodTable,
-        package: str,
+        package: ModuleType,
         losses: LossReport,
         untranslated: Untranslated = NOTHING,
     ) -> None:

@@ -7,15 +7,15 @@ do.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from ..core.json import JSONObject, is_array, is_object
+from ..core.json import JSONObject, is_array, is_object, read_json
 from ..core.losses import Loss, Place, Report, Translated
 from ..core.models.base import WireModel, validator_of
+from ..core.revision import load_generated
 from ..messages.method_table import Part
 from .conversions import CONVERSIONS, Conversion, Here
 from .plans import (
@@ -167,7 +167,7 @@ def _members(
         for member, text in add:
             if member not in out:
                 out = dict(out) if out is value else out
-                out[member] = from_json(text)
+                out[member] = read_json(text)
         for convert, why in finish:
             out = convert(out, Here(at, report, why))
         return out
@@ -261,19 +261,15 @@ def _when(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
 
 
 @cache
-def translator(package: str, source: str, target: str) -> Translator:
+def translator(package: ModuleType, source: str, target: str) -> Translator:
     """Return the translator of a generated package between two of its revisions.
 
     Raises `LookupError` if the package has no table for them.
     """
     older, newer = sorted((source, target))
-    name = f"{package}.translate.{module_name(older)}__{module_name(newer)}"
-    try:
-        tables = import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise LookupError(f"{package} has no table between {older} and {newer}") from None
+    tables = package.__mcp_part__(f"translate.{module_name(older)}__{module_name(newer)}")
+    if tables is None:
+        raise LookupError(f"{package.__name__} has no table between {older} and {newer}")
     return Translator(tables.UP if source == older else tables.DOWN)
 
 
@@ -298,12 +294,12 @@ def translated(
         name = type_name
     if source_id == target_id:
         return Translated(value)
-    found = translator(package, source_id, target_id)
+    loaded = load_generated(package)
+    found = translator(loaded, source_id, target_id)
     if not isinstance(value, WireModel):
         return found.translate(value, name)
     outcome = found.translate(value.to_wire(), name)
-    models = import_module(f"{package}.{module_name(target_id)}.models")
-    made: Any = getattr(models, found.becomes(name))
+    made: Any = getattr(loaded.load(target_id).models, found.becomes(name))
     return Translated(validator_of(made)(outcome.value), outcome.losses)
 
 

@@ -9,18 +9,18 @@ from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
-from ..core.losses import LossReport
 from ..core.throttle import Throttle
-from ..messages.jsonrpc import Batch, Malformed, Parsed
-from ..messages.mending import mend_messages
-from ..messages.reading import read_messages, separate
+from ..messages.reading import separate
 from ..rules.handlers import Handlers
 
+if TYPE_CHECKING:
+    pass
+
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
-_AT_ONCE: Final = 100
+AT_ONCE: Final = 100
 
 
 class Unanswered(NamedTuple):
@@ -127,19 +127,6 @@ class WaitingTransport(Protocol):
         ...
 
 
-def messages_in(
-    received: Received, log: Throttle, mended: LossReport | None = None
-) -> Sequence[Parsed | Batch]:
-    """Return the messages in what came; one that could not be read is `Malformed`.
-
-    With `mended`, members of a message may be null instead of absent, and are reported there.
-    """
-    if isinstance(received, bytes):
-        messages = read_messages(received, log)
-        return messages if mended is None else mend_messages(messages, received, mended)
-    return (Malformed(received),) if isinstance(received, RemoteError) else ()
-
-
 def separate_texts(received: Sequence[Received], log: Throttle) -> list[Received]:
     """Return the received texts with one message in each, for callers that keep texts."""
     found: list[Received] = []
@@ -181,10 +168,11 @@ async def read(transport: Transport, intake: Intake) -> None:
             if eager is not None:
                 # What comes from now on comes after these, some of which may have to wait.
                 eager.hand_over(None)
+                await intake.room()
             for number, message in enumerate(messages, 1):
                 if not intake.take(message):
                     await intake.room()
-                if number % _AT_ONCE == 0:
+                if number % AT_ONCE == 0:
                     await sleep(0)
     finally:
         if eager is not None:

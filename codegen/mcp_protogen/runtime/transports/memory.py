@@ -4,13 +4,15 @@ What one side sends arrives at the other as the bytes it would put on any wire, 
 embedded servers see exactly what a remote peer would see.
 """
 
-from asyncio import Task
+from asyncio import Task, get_running_loop
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from typing import Final, TypeAlias
 
 from ..core.connection_errors import Disconnected
 from ..core.spec import Role
 from ..core.tasks import Signal
+from .base import AT_ONCE, Received
 
 Tap: TypeAlias = Callable[[Role, bytes], object]
 """A function that is shown every message before it is delivered: its sender, and its bytes."""
@@ -27,29 +29,49 @@ class _Pipe:
         self._tap = tap
         self._messages: list[bytes] = []
         self._closed = False
-        self._changed = Signal()
+        self._room, self._came = Signal(), Signal()
+        self._take: Callable[[Received], bool] | None = None
+        self._context = copy_context()
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        self._take, self._context = take, copy_context()
 
     async def send(self, messages: Sequence[bytes]) -> None:
         while len(self._messages) >= _CAPACITY and not self._closed:
-            await self._changed.heard()
+            await self._room.heard()
         if self._closed:
             raise Disconnected("the other side has closed the connection")
         if self._tap is not None:
             for message in messages:
                 self._tap(self._sender, message)
         self._messages += messages
-        self._changed.ring()
+        if self._take is None:
+            self._came.ring()
+        else:
+            # Where it is taken in is no concern of the sender.
+            get_running_loop().call_soon(self._deliver, context=self._context)
+
+    def _deliver(self) -> None:
+        count = 0
+        while self._messages and self._take is not None and count < AT_ONCE:
+            count += 1
+            if not self._take(self._messages.pop(0)):
+                self._take = None
+        self._room.ring()
+        if self._messages:
+            self._came.ring()
 
     async def receive(self) -> Sequence[bytes]:
         while not self._messages and not self._closed:
-            await self._changed.heard()
+            await self._came.heard()
         messages, self._messages = self._messages, []
-        self._changed.ring()
+        self._room.ring()
         return messages
 
     def close(self) -> None:
         self._closed = True
-        self._changed.ring()
+        self._room.ring()
+        self._came.ring()
 
 
 class MemoryTransport:
@@ -57,6 +79,7 @@ class MemoryTransport:
 
     def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
         self._pipes = incoming, outgoing
+        self.hand_over = incoming.hand_over
         self.receive = incoming.receive
         self.send = outgoing.send
         self.feed_eof = incoming.close

@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ..core.errors import escaped
 from ..core.json import is_array, is_object, json_text, read_json
-from ..core.models.validation_errors import escaped
 from ..core.spec import Role
 
 FORMAT: Final = 1

@@ -12,9 +12,8 @@ from os import PathLike
 from typing import Any, Final, TypeAlias
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId
+from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escaped
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
-from ..core.models.validation_errors import escaped
 from ..core.tasks import Signal
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result

@@ -18,7 +18,8 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import ParseError
 from ..core.middleware import Network
 from ..core.tasks import Signal
-from ..messages.reading import TAIL, read_values, unreadable
+from ..messages.reading import read_values
+from ..messages.repairing import TAIL, unreadable
 from .base import Received
 
 LONGEST: Final = 16 * 1024 * 1024

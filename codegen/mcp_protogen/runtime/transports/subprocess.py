@@ -11,7 +11,6 @@ from asyncio import SubprocessTransport, get_running_loop
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -86,7 +85,8 @@ def _with_suffix(program: str, variables: Mapping[str, str]) -> str:
 
     Without a shell, the system itself adds nothing but `.exe`.
     """
-    which = import_module("shutil").which
+    from shutil import which
+
     return which(program, path=variables.get("PATH")) or program
 
 

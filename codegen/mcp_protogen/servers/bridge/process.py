@@ -22,7 +22,7 @@ from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.server_target import ServerTarget
-from mcp_protogen.servers.connect.traffic import Tapped
+from mcp_protogen.servers.connect.traffic import TappedEnd
 
 _log: Final = getLogger("mcp_protogen.bridge")
 
@@ -140,7 +140,7 @@ def _run_stdio(
     async def run() -> None:
         transport = await package.open_stdio()
         if recorder is not None:
-            transport = Tapped(transport, recorder.tap("client"), "server")
+            transport = TappedEnd(transport, recorder.tap("client"), "server")
         await package.Bridge(transport, opener, **settings).run()
 
     signal.signal(signal.SIGTERM, _interrupt)

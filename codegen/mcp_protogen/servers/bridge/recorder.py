@@ -19,7 +19,7 @@ from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.runtime.transports.memory import Tap
 from mcp_protogen.runtime.transports.recordings import FORMAT, HEAD, Redaction
-from mcp_protogen.servers.connect.traffic import Message, line, tapped
+from mcp_protogen.servers.connect.traffic import PassedMessage, line, tapped
 
 _log: Final = getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Recorder:
 
         def show(sender: Role, data: bytes) -> None:
             at = round(self._clock() - self._start, 6)
-            self._add(line(Message(at, sender, data, side, connection), self._redaction))
+            self._add(line(PassedMessage(at, sender, data, side, connection), self._redaction))
 
         return show
 

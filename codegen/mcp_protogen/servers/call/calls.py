@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.runtime.core.connection_errors import Disconnected, RequestTimeout
+from mcp_protogen.runtime.core.connection_errors import Disconnected, RequestTimeout, Strays
 from mcp_protogen.runtime.core.errors import LocalError, McpError, ProtocolError
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import NO_END, Progress
-from mcp_protogen.runtime.core.strays import Strays
 from mcp_protogen.servers.call.connections import (
     JSON,
     Client,

@@ -29,7 +29,7 @@ _UNSAFE_IN_HELP: Final = re.compile(r"[^A-Za-z0-9_ .,/-]+")
 _LONGEST_HELP: Final = 60
 
 
-class Word(NamedTuple):
+class CompletionWord(NamedTuple):
     """A word that may come next, and a few words about it."""
 
     text: str
@@ -55,14 +55,16 @@ def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
     return found[kind]
 
 
-def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[Word]:
+def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[CompletionWord]:
     """Yield the names of a list; of resources and templates, their URIs."""
     member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
     for one in entries:
-        yield Word(str(one.get(member, "")), str(one.get("title") or one.get("description") or ""))
+        yield CompletionWord(
+            str(one.get(member, "")), str(one.get("title") or one.get("description") or "")
+        )
 
 
-def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[Word]:
+def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[CompletionWord]:
     """Yield the arguments of a tool that are not given yet, with their values if they are few."""
     root = read_schema(tool.get("inputSchema") or {})
     named = {word.partition("=")[0].removesuffix(":") for word in given}
@@ -78,14 +80,14 @@ def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[Word]:
         if 0 < len(values) <= _MOST:
             for value in values:
                 text = value if isinstance(value, str) else json.dumps(value)
-                yield Word(f"{name}={text}", help)
+                yield CompletionWord(f"{name}={text}", help)
         else:
-            yield Word(f"{name}=", help)
+            yield CompletionWord(f"{name}=", help)
 
 
 def completed_values(
     target: ServerTarget, ref: JSON, word: str, given: Sequence[str]
-) -> list[Word]:
+) -> list[CompletionWord]:
     """Return `name=value` words for an argument of a prompt or a template, from the server."""
     name, separated, value = word.partition("=")
     if not separated or remembered(target) is None:
@@ -102,19 +104,23 @@ def completed_values(
         result = (await client.request(spec, spec.params.from_wire(params))).to_wire()
         return [str(one) for one in result["completion"]["values"]]
 
-    return [Word(f"{name}={one}") for one in _asked(target, ask) or ()]
+    return [CompletionWord(f"{name}={one}") for one in _asked(target, ask) or ()]
 
 
-def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[Word]:
+def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[CompletionWord]:
     """Yield the arguments that are not given yet; `arguments` has what is said about them."""
     named = {word.partition("=")[0] for word in given}
-    yield from (Word(f"{name}=", help) for name, help in arguments.items() if name not in named)
+    yield from (
+        CompletionWord(f"{name}=", help) for name, help in arguments.items() if name not in named
+    )
 
 
-def fitting(words: Iterator[Word] | Sequence[Word], incomplete: str) -> list[Word]:
+def fitting(
+    words: Iterator[CompletionWord] | Sequence[CompletionWord], incomplete: str
+) -> list[CompletionWord]:
     """Return the words that `incomplete` may become, without any that a shell could act on."""
     return [
-        Word(text, " ".join(_UNSAFE_IN_HELP.sub(" ", help).split())[:_LONGEST_HELP])
+        CompletionWord(text, " ".join(_UNSAFE_IN_HELP.sub(" ", help).split())[:_LONGEST_HELP])
         for text, help in words
         if text.startswith(incomplete) and _SAFE.fullmatch(text)
     ]

@@ -13,12 +13,11 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.runtime.core.extensions import EXTENSIONS
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.translation.task_wires import optional_module
+from mcp_protogen.runtime.core.spec import EXTENSIONS
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.connect.protocol import protocol
 
@@ -166,7 +165,7 @@ def _client(revision: Revision, abilities: Abilities) -> Any:
     members["info"] = module.models.Implementation(name="mcp-gen", version=__version__)
     if abilities.pages and ELICIT in abilities.answers and _has_pages(base):
         members["DECLARES"] = {"elicitation": {"form": {}, "url": {}}}
-    return type("Client", (*_task_bases(revision, module), base), members)()
+    return type("Client", (*_task_bases(module), base), members)()
 
 
 def _has_pages(base: Any) -> bool:
@@ -176,9 +175,9 @@ def _has_pages(base: Any) -> bool:
     return any(need.capability.path[-1] == "url" for need in needs)
 
 
-def _task_bases(revision: Revision, module: ModuleType) -> tuple[Any, ...]:
+def _task_bases(module: ModuleType) -> tuple[Any, ...]:
     """Return what has to come before the client, so that calls of tools may be tasks."""
-    extension: Any = optional_module(f"{revision.module}.ext.tasks")
+    extension = module.__mcp_part__("tasks")
     if extension is not None:
         return (extension.TasksClient,)
     return (protocol().TaskCalls,) if has_core_tasks(module) else ()

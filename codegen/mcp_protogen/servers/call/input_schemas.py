@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.reference_scopes import Scope
+from mcp_protogen.base.reference_scopes import ReferenceScope
 
 Schema: TypeAlias = Mapping[str, Any]
 Types: TypeAlias = frozenset[str]
@@ -59,7 +60,7 @@ class _Node:
     """
 
     schema: Schema
-    scope: Scope
+    scope: ReferenceScope
     is_certain: bool = True
 
     def inner(self, value: object, *, is_certain: bool = True) -> Iterator["_Node"]:
@@ -268,7 +269,7 @@ class Part:
     def words(self) -> str:
         """Return the type of the value in a few words: `str`, `list[int]`, `"a" | "b"`."""
         if self.choices:
-            shown = [_json(value) for value in self.choices[:_MOST_CHOICES]]
+            shown = [on_one_line(value) for value in self.choices[:_MOST_CHOICES]]
             return " | ".join([*shown, *(["…"] if len(self.choices) > _MOST_CHOICES else [])])
         if ANY in self.types:
             return "Any"
@@ -283,7 +284,7 @@ class Part:
 
 def read_schema(schema: Schema) -> Part:
     """Return the reader of a schema."""
-    return Part((_Node(schema, Scope.of(schema)),))
+    return Part((_Node(schema, ReferenceScope.of(schema)),))
 
 
 def positions(schema: Schema) -> tuple[list[Any], Any]:
@@ -312,7 +313,7 @@ def signature(tool: Schema) -> str:
 def _parameter(name: str, part: Part, needed: bool) -> str:
     text = f"{name}: {part.words()}"
     for default in part.find("default", certain=True):
-        return f"{text} = {_json(default)}"
+        return f"{text} = {on_one_line(default)}"
     return text if needed else f"{text} = …"
 
 
@@ -364,10 +365,6 @@ def _mentioned_members(schema: Schema) -> Iterator[str]:
 
 def _identity(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -1,10 +1,10 @@
 """Lines about how far a call is, and log entries of servers, as plain text."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 from unicodedata import east_asian_width
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.runtime.core.options import Progress
 
@@ -40,7 +40,7 @@ def fitted(text: str, width: int) -> str:
 def log_line(params: Mapping[str, Any]) -> str:
     """Return a log entry as a line: its level, who writes it, and what."""
     data = params.get("data")
-    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    text = data if isinstance(data, str) else on_one_line(data)
     logger = params.get("logger")
     return f"[{params.get('level')}] {f'{logger}: ' if logger else ''}{text}"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.files import writing
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raise_errors
@@ -101,7 +102,7 @@ def prompt_page(result: JSON, saver: Saver) -> str:
 def block_text(block: object, saver: Saver) -> str:
     """Return a content block as text for people."""
     if not is_object(block):
-        return json.dumps(block, ensure_ascii=False)
+        return on_one_line(block)
     kind = block.get("type")
     if kind == "text":
         return str(block.get("text", ""))

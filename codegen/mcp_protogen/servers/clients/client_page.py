@@ -1,28 +1,29 @@
 """The reports of `mcp-gen client`: of modules that were written, and of a check of modules."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mcp_protogen.pipeline.config import Format, Settings
+from mcp_protogen.base.canonical import as_document
+from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.change import Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.pipeline.reports.pages import render as render_comparison
 from mcp_protogen.pipeline.reports.pages.as_json import as_json
-from mcp_protogen.pipeline.reports.report import Report, Status, render
+from mcp_protogen.pipeline.reports.report import RunReport, RunStatus, render
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
+from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.servers.clients.differences import differs
 from mcp_protogen.servers.clients.run import Checked, ClientJob, check, make
 
 
-def written_report(jobs: Iterable[ClientJob], settings: Settings, *, force: bool) -> Report:
+def written_report(jobs: Iterable[ClientJob], settings: Settings, *, force: bool) -> RunReport:
     """Write a module for each job, and return a report of them."""
     found = [make(job, settings, force=force) for job in jobs]
     lines = tuple(
         f"{one.module}: {one.counts}, {'written' if one.changed else 'unchanged'}" for one in found
     )
     problems = tuple(problem for one in found for problem in one.problems)
-    return Report("client", Status.FINE, lines, problems=problems)
+    return RunReport("client", RunStatus.FINE, lines, problems=problems)
 
 
 def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) -> FindingsPage:
@@ -35,7 +36,7 @@ def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) ->
     failed = [one for one in found if one.causes or _fails(one, least)]
     if view.form == Format.JSON:
         document = {"format": 1, "clients": [*map(_document, found)]}
-        return FindingsPage(json.dumps(document, indent=2) + "\n", bool(failed))
+        return FindingsPage(as_document(document), bool(failed))
     compared = [one.comparison for one in found if one.comparison is not None]
     pages = [
         render_comparison(
@@ -50,12 +51,12 @@ def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) ->
     return FindingsPage("".join((*pages, report)), bool(failed), notes)
 
 
-def _report(found: Sequence[Checked], failed: Sequence[Checked]) -> Report:
+def _report(found: Sequence[Checked], failed: Sequence[Checked]) -> RunReport:
     lines = tuple(f"{one.module} is up to date" for one in found if one not in failed)
     lines += tuple(f"{one.module} is not up to date" for one in failed)
     causes = tuple(cause for one in found for cause in one.causes)
-    status = Status.DIFFERS if failed else Status.FINE
-    return Report("client", status, lines, drift=causes)
+    status = RunStatus.DIFFERS if failed else RunStatus.FINE
+    return RunReport("client", status, lines, drift=causes)
 
 
 def _fails(checked: Checked, least: Severity | None) -> bool:

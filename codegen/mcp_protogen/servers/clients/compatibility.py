@@ -34,9 +34,9 @@ from mcp_protogen.servers.clients.keywords import (
 )
 from mcp_protogen.servers.clients.ranges import ranges_are_disjoint
 from mcp_protogen.servers.clients.schema_faults import (
-    Fault,
-    Kind,
+    FaultKind,
     Pair,
+    SchemaFault,
     beside_constants,
     bounds,
     refusals,
@@ -75,12 +75,12 @@ ARGUMENTS: Final = Ends(writer_adds=False, reader_ignores=False)
 RESULTS: Final = Ends(writer_adds=True, reader_ignores=True)
 
 
-def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[Fault, ...]:
+def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[SchemaFault, ...]:
     """Return where values of `narrow` need not be values of `wide`; nothing if all of them are.
 
     Those of the kinds `EXTRA` and `FORMAT` are no faults.
     """
-    unsure = Fault(Kind.UNKNOWN, "", "…", "…")
+    unsure = SchemaFault(FaultKind.UNKNOWN, "", "…", "…")
     ambiguous = is_ambiguous(narrow) or is_ambiguous(wide)
     try:
         found = _Search(narrow, wide, ends).schema(narrow, wide, "")
@@ -103,29 +103,29 @@ class _Search:
         self._texts: dict[int, bytes] = {}
         self._left = _BUDGET
 
-    def schema(self, narrow: Any, wide: Any, path: str) -> list[Fault]:
+    def schema(self, narrow: Any, wide: Any, path: str) -> list[SchemaFault]:
         """Return the faults of two schemas, which may be booleans or references."""
         self._left -= 1
         if self._left < 0 or path.count(".") + path.count("[") > _DEEPEST:
-            return [Fault(Kind.UNKNOWN, path, "…", "…")]
+            return [SchemaFault(FaultKind.UNKNOWN, path, "…", "…")]
         if narrow is False or wide is True:
             return []
         one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
         if one is None or other is None:
             return self._unresolved(narrow, wide, path)
         if wide is False:
-            return [Fault(Kind.TYPE, path, shown(types_of(one)), "nothing")]
+            return [SchemaFault(FaultKind.TYPE, path, shown(types_of(one)), "nothing")]
         if not other.keys() - ANNOTATIONS or self._alike(one, other):
             return []
         # What is made on the way must live as long as its id is in use.
         self._kept += (narrow, wide)
         return self._examined((id(narrow), id(wide)), Pair(one, other, path))
 
-    def _examined(self, key: tuple[int, int], pair: Pair) -> list[Fault]:
+    def _examined(self, key: tuple[int, int], pair: Pair) -> list[SchemaFault]:
         """Return the faults of two schemas that differ, unless they are being examined already."""
         if key in self._open:
             # A reference that leads to itself without a step into the value says nothing.
-            unknown = pair.fault(Kind.UNKNOWN, spelled(pair.narrow), spelled(pair.wide))
+            unknown = pair.fault(FaultKind.UNKNOWN, spelled(pair.narrow), spelled(pair.wide))
             return [unknown] if self._open[key] == pair.path else []
         self._open[key] = pair.path
         try:
@@ -137,11 +137,11 @@ class _Search:
         finally:
             del self._open[key]
 
-    def _unresolved(self, narrow: Any, wide: Any, path: str) -> list[Fault]:
+    def _unresolved(self, narrow: Any, wide: Any, path: str) -> list[SchemaFault]:
         """Return a fault unless two schemas have the same reference, to the same place."""
         same = canonical(narrow) == canonical(wide)
         same = same and (not self._differ or self._leads_out(narrow))
-        return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
+        return [] if same else [SchemaFault(FaultKind.UNKNOWN, path, shown(narrow), shown(wide))]
 
     @cached_property
     def _differ(self) -> bool:
@@ -170,7 +170,7 @@ class _Search:
             self._texts[id(schema)] = canonical(meaning(own))
         return self._texts[id(schema)]
 
-    def _alternative(self, pair: Pair) -> Iterator[Fault]:
+    def _alternative(self, pair: Pair) -> Iterator[SchemaFault]:
         """Yield the faults of a schema without alternatives against any other."""
         wide = pair.wide
         for part in as_array(wide.get("allOf")):
@@ -185,20 +185,20 @@ class _Search:
             else:
                 yield from self._alternatives(pair, arms, alone=alone)
         if "format" in wide and wide["format"] != pair.narrow.get("format"):
-            yield pair.differing(Kind.FORMAT, "format")
+            yield pair.differing(FaultKind.FORMAT, "format")
         values = values_of(pair.narrow)
         if values is not None:
             yield from self._constants(pair, values)
         else:
             yield from self._types(pair)
 
-    def _alternatives(self, pair: Pair, arms: Sequence[Any], *, alone: bool) -> list[Fault]:
+    def _alternatives(self, pair: Pair, arms: Sequence[Any], *, alone: bool) -> list[SchemaFault]:
         """Return the faults of the alternatives that are nearest, for all parts of a schema.
 
         With `alone`, no other alternative may accept any of its values.
         """
         if self._left < 0:
-            return [pair.fault(Kind.UNKNOWN, "…", "…")]
+            return [pair.fault(FaultKind.UNKNOWN, "…", "…")]
         found = self._nearest(pair, arms)
         refused = bool(refusals(found))
         if not refused and (not alone or self._is_alone(pair, arms)):
@@ -211,20 +211,20 @@ class _Search:
                 for piece in smaller
                 for fault in self._alternatives(replace(pair, narrow=piece), arms, alone=alone)
             ]
-            if all(one.kind is not Kind.UNKNOWN for one in parts):
+            if all(one.kind is not FaultKind.UNKNOWN for one in parts):
                 return parts
-        return found if refused else [pair.fault(Kind.RULE, "", "oneOf")]
+        return found if refused else [pair.fault(FaultKind.RULE, "", "oneOf")]
 
-    def _nearest(self, pair: Pair, arms: Sequence[Any]) -> list[Fault]:
+    def _nearest(self, pair: Pair, arms: Sequence[Any]) -> list[SchemaFault]:
         """Return the faults of the alternative that is nearest; none if one has none."""
-        best: list[Fault] | None = None
+        best: list[SchemaFault] | None = None
         for arm in arms:
             found = self.schema(pair.narrow, arm, pair.path)
             if best is None or weight(found, pair.path) < weight(best, pair.path):
                 best = found
             if not refusals(best):
                 break
-        return best if best is not None else [pair.fault(Kind.RULE, "", "anyOf")]
+        return best if best is not None else [pair.fault(FaultKind.RULE, "", "anyOf")]
 
     def _is_alone(self, pair: Pair, arms: Sequence[Any]) -> bool:
         """Return whether a schema that one alternative accepts has no value of another one."""
@@ -269,7 +269,7 @@ class _Search:
                 return True
         return False
 
-    def _constants(self, pair: Pair, values: Sequence[Any]) -> Iterator[Fault]:
+    def _constants(self, pair: Pair, values: Sequence[Any]) -> Iterator[SchemaFault]:
         """Yield a fault for each constant that the other schema refuses."""
         listed_ones = values_of(pair.wide)
         known = identities(listed_ones or ())
@@ -282,10 +282,10 @@ class _Search:
             fine = listed_ones is None or identities([value]) <= known
             whole = replace(pair, narrow=written_out(value), wide=wide)
             if not fine or (wide and refusals([*self._types(whole)])):
-                kind = Kind.TYPE if listed_ones is None else Kind.VALUE
-                yield Fault(kind, pair.path, shown(json.dumps(value)), spelled(pair.wide))
+                kind = FaultKind.TYPE if listed_ones is None else FaultKind.VALUE
+                yield SchemaFault(kind, pair.path, shown(json.dumps(value)), spelled(pair.wide))
 
-    def _types(self, pair: Pair) -> Iterator[Fault]:
+    def _types(self, pair: Pair) -> Iterator[SchemaFault]:
         accepted, missing = types_of(pair.wide), list[str]()
         for kind in types_of(pair.narrow):
             if not accepts(accepted, kind):
@@ -295,9 +295,9 @@ class _Search:
             else:
                 yield from self._of_type(pair, kind)
         if missing:
-            yield pair.fault(Kind.TYPE, spelled(pair.narrow), spelled(pair.wide))
+            yield pair.fault(FaultKind.TYPE, spelled(pair.narrow), spelled(pair.wide))
 
-    def _of_type(self, pair: Pair, kind: str) -> Iterator[Fault]:
+    def _of_type(self, pair: Pair, kind: str) -> Iterator[SchemaFault]:
         yield from bounds(pair, kind)
         yield from rules(pair, kind, alike=self._alike)
         if kind == "array":
@@ -305,7 +305,7 @@ class _Search:
         elif kind == "object":
             yield from self._members(pair)
 
-    def _items(self, pair: Pair) -> Iterator[Fault]:
+    def _items(self, pair: Pair) -> Iterator[SchemaFault]:
         narrow, wide, path = pair.narrow, pair.wide, f"{pair.path}[]"
         if narrow.get("maxItems") == 0:
             return
@@ -318,13 +318,13 @@ class _Search:
             yield from self.schema(rest, other, f"{pair.path}[{index}]")
         yield from self.schema(rest, wide_rest, path)
 
-    def _members(self, pair: Pair) -> Iterator[Fault]:
+    def _members(self, pair: Pair) -> Iterator[SchemaFault]:
         ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
         required = set(required_of(pair.narrow))
         for name in required_of(pair.wide):
             if name not in required:
-                kind = Kind.REQUIRED if name in ours else Kind.MISSING
-                yield Fault(kind, _inside(pair.path, name))
+                kind = FaultKind.REQUIRED if name in ours else FaultKind.MISSING
+                yield SchemaFault(kind, _inside(pair.path, name))
         rest, wide_rest = self._written(pair.narrow), self._read(pair.wide)
         for name, member in ours.items():
             place = _inside(pair.path, name)
@@ -339,7 +339,7 @@ class _Search:
         for other in others:
             yield from self.schema(other, wide_rest, f"{pair.path}{{}}")
 
-    def _undeclared(self, pair: Pair, rest: Any) -> Iterator[Fault]:
+    def _undeclared(self, pair: Pair, rest: Any) -> Iterator[SchemaFault]:
         """Yield the faults of members that only the wide schema declares."""
         ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
         # What a pattern allows, this does not look at.
@@ -348,15 +348,15 @@ class _Search:
             place = _inside(pair.path, name)
             found = refusals(self.schema(other, theirs[name], place))
             if found and "additionalProperties" not in pair.narrow:
-                found = [Fault(Kind.REMOVED, place, "", spelled(theirs[name]))]
+                found = [SchemaFault(FaultKind.REMOVED, place, "", spelled(theirs[name]))]
             yield from found
 
-    def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[Fault]:
+    def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[SchemaFault]:
         """Yield what becomes of a member that the other schema does not declare."""
         if rest is False:
-            yield Fault(Kind.UNDECLARED, place, spelled(member))
+            yield SchemaFault(FaultKind.UNDECLARED, place, spelled(member))
         elif rest is True or rest == {}:
-            yield Fault(Kind.EXTRA, place, spelled(member))
+            yield SchemaFault(FaultKind.EXTRA, place, spelled(member))
         else:
             yield from self.schema(member, rest, place)
 

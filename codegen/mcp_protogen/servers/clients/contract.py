@@ -45,7 +45,7 @@ class TaskSupport(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class ServerOffer:
     """A tool, a prompt or a resource template as its server describes it.
 
     `input` is the schema of its arguments, all texts but for tools. `annotations` has those hints
@@ -99,12 +99,12 @@ class Contract:
     server: str
     version: str
     revision: str
-    offers: Mapping[Kind, Mapping[str, Offer]]
+    offers: Mapping[Kind, Mapping[str, ServerOffer]]
     task_extension: bool = False
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
-    def tools(self) -> Mapping[str, Offer]:
+    def tools(self) -> Mapping[str, ServerOffer]:
         """The tools by name."""
         return self.offers[Kind.TOOLS]
 
@@ -157,7 +157,7 @@ class Contract:
         return {"server": about, "revision": self.revision, **extension, **lists}
 
 
-def _unknown(name: str, tools: Mapping[str, Offer]) -> Problem:
+def _unknown(name: str, tools: Mapping[str, ServerOffer]) -> Problem:
     hint = did_you_mean(name, tools, f"it has {listed(sorted(tools), 20) or 'no tools'}")
     return Problem("no-such-tool", f"the server has no tool {name!r:.80}", hint=hint)
 
@@ -179,8 +179,8 @@ def contract(
     return Contract(name, str(about.get("version") or ""), revision, offers, task_extension)
 
 
-def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, Offer]:
-    found: dict[str, Offer] = {}
+def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, ServerOffer]:
+    found: dict[str, ServerOffer] = {}
     size, what = 0, kind.singular
     for value in listed_ones:
         offer = _offer(kind, value, place)
@@ -206,7 +206,7 @@ def read_contract(value: Any, place: str) -> Contract:
     return contract(value.get("server"), revision, lists, task_extension=extension)
 
 
-def _offer(kind: Kind, value: object, place: str) -> Offer:
+def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
     what = kind.singular
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
         raise _bad(f"a {what} has no name", place)
@@ -223,7 +223,7 @@ def _offer(kind: Kind, value: object, place: str) -> Offer:
         if one is not None and not is_object(one):
             raise _bad(f"a schema of the {what} {name!r:.80} is no object", place)
     hints: Any = kept.get("annotations")
-    return Offer(
+    return ServerOffer(
         kind=kind,
         name=name,
         input=schema,

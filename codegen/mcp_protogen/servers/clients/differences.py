@@ -8,16 +8,16 @@ from typing import Any, Final
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.subschemas import VALUES
-from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 from mcp_protogen.servers.clients.compatibility import ARGUMENTS, RESULTS, faults
-from mcp_protogen.servers.clients.contract import OFFERED, Contract, Offer, TaskSupport
-from mcp_protogen.servers.clients.schema_faults import Fault, Kind
+from mcp_protogen.servers.clients.contract import OFFERED, Contract, ServerOffer, TaskSupport
+from mcp_protogen.servers.clients.schema_faults import FaultKind, SchemaFault
 from mcp_protogen.servers.clients.severities import READERS, rated
 from mcp_protogen.servers.clients.wording import shown
 
 Json = dict[str, Any]
 Place = Callable[[str], str]
-Offers = Mapping[str, Offer]
+Offers = Mapping[str, ServerOffer]
 
 # A member that no value can have: so the schema has members, and no others are sent.
 _NONE: Final[Json] = {"": False}
@@ -36,47 +36,47 @@ _HINTS: Final[Mapping[str, tuple[bool, str]]] = {
 _OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
 
 # The codes of faults: for arguments, of what the new schema refuses and of what it accepts as well.
-_REFUSED: Final[Mapping[Kind, str]] = {
-    Kind.TYPE: "argument-type-narrowed",
-    Kind.VALUE: "argument-value-removed",
-    Kind.BOUND: "argument-bound-tightened",
-    Kind.REQUIRED: "argument-now-required",
-    Kind.MISSING: "argument-added-required",
-    Kind.UNDECLARED: "argument-refused",
-    Kind.REMOVED: "argument-rule-changed",
-    Kind.EXTRA: "argument-ignored",
-    Kind.FORMAT: "argument-format-changed",
-    Kind.RULE: "argument-rule-changed",
-    Kind.UNKNOWN: "argument-not-compared",
+_REFUSED: Final[Mapping[FaultKind, str]] = {
+    FaultKind.TYPE: "argument-type-narrowed",
+    FaultKind.VALUE: "argument-value-removed",
+    FaultKind.BOUND: "argument-bound-tightened",
+    FaultKind.REQUIRED: "argument-now-required",
+    FaultKind.MISSING: "argument-added-required",
+    FaultKind.UNDECLARED: "argument-refused",
+    FaultKind.REMOVED: "argument-rule-changed",
+    FaultKind.EXTRA: "argument-ignored",
+    FaultKind.FORMAT: "argument-format-changed",
+    FaultKind.RULE: "argument-rule-changed",
+    FaultKind.UNKNOWN: "argument-not-compared",
 }
-_ALLOWED: Final[Mapping[Kind, str]] = {
-    Kind.TYPE: "argument-type-widened",
-    Kind.VALUE: "argument-value-added",
-    Kind.BOUND: "argument-bound-loosened",
-    Kind.REQUIRED: "argument-now-optional",
-    Kind.UNDECLARED: "argument-added",
-    Kind.EXTRA: "argument-added",
-    Kind.RULE: "argument-rule-loosened",
+_ALLOWED: Final[Mapping[FaultKind, str]] = {
+    FaultKind.TYPE: "argument-type-widened",
+    FaultKind.VALUE: "argument-value-added",
+    FaultKind.BOUND: "argument-bound-loosened",
+    FaultKind.REQUIRED: "argument-now-optional",
+    FaultKind.UNDECLARED: "argument-added",
+    FaultKind.EXTRA: "argument-added",
+    FaultKind.RULE: "argument-rule-loosened",
 }
 # For results, of what the old schema does not expect, and of what the new one excludes.
-_UNEXPECTED: Final[Mapping[Kind, str]] = {
-    Kind.TYPE: "result-type-widened",
-    Kind.VALUE: "result-value-added",
-    Kind.BOUND: "result-bound-loosened",
-    Kind.REQUIRED: "result-member-now-optional",
-    Kind.MISSING: "result-member-removed",
-    Kind.REMOVED: "result-member-removed",
-    Kind.EXTRA: "result-member-added",
-    Kind.FORMAT: "result-format-changed",
-    Kind.RULE: "result-rule-loosened",
-    Kind.UNKNOWN: "result-not-compared",
+_UNEXPECTED: Final[Mapping[FaultKind, str]] = {
+    FaultKind.TYPE: "result-type-widened",
+    FaultKind.VALUE: "result-value-added",
+    FaultKind.BOUND: "result-bound-loosened",
+    FaultKind.REQUIRED: "result-member-now-optional",
+    FaultKind.MISSING: "result-member-removed",
+    FaultKind.REMOVED: "result-member-removed",
+    FaultKind.EXTRA: "result-member-added",
+    FaultKind.FORMAT: "result-format-changed",
+    FaultKind.RULE: "result-rule-loosened",
+    FaultKind.UNKNOWN: "result-not-compared",
 }
-_EXCLUDED: Final[Mapping[Kind, str]] = {
-    Kind.TYPE: "result-type-narrowed",
-    Kind.VALUE: "result-value-removed",
-    Kind.BOUND: "result-bound-tightened",
-    Kind.REQUIRED: "result-member-now-required",
-    Kind.RULE: "result-rule-added",
+_EXCLUDED: Final[Mapping[FaultKind, str]] = {
+    FaultKind.TYPE: "result-type-narrowed",
+    FaultKind.VALUE: "result-value-removed",
+    FaultKind.BOUND: "result-bound-tightened",
+    FaultKind.REQUIRED: "result-member-now-required",
+    FaultKind.RULE: "result-rule-added",
 }
 
 # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks, "Tool-Level
@@ -90,8 +90,8 @@ _TASK_CODES: Final[Mapping[tuple[TaskSupport, TaskSupport], str]] = {
     (TaskSupport.OPTIONAL, TaskSupport.FORBIDDEN): "tool-task-refused",
 }
 
-_REQUIRED: Final = (Kind.REQUIRED, Kind.MISSING)
-_ADDED: Final = (Kind.UNDECLARED, Kind.EXTRA)
+_REQUIRED: Final = (FaultKind.REQUIRED, FaultKind.MISSING)
+_ADDED: Final = (FaultKind.UNDECLARED, FaultKind.EXTRA)
 # What a change excludes is seen by the members that a schema declares: any others may still come.
 _KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
 
@@ -105,7 +105,7 @@ def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Compa
     return Comparison(*names, tuple(once.values()), after.warnings, readers=READERS)
 
 
-def _task_support(before: Contract, after: Contract) -> Iterator[Change]:
+def _task_support(before: Contract, after: Contract) -> Iterator[ReportedChange]:
     """Yield the tools whose calls as tasks are refused, accepted or required now."""
     for name in [name for name in before.tools if name in after.tools]:
         was, now = before.tools[name].task_support, after.tools[name].task_support
@@ -119,7 +119,7 @@ def _with_extension(support: TaskSupport, contract: Contract) -> TaskSupport:
     return TaskSupport.OPTIONAL if contract.task_extension else support
 
 
-def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[Change]:
+def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[ReportedChange]:
     renamed = _renamed(before, after)
     for name, offer in before.items():
         if name in renamed:
@@ -139,7 +139,7 @@ def differs(comparison: Comparison) -> bool:
     return any(change.code != VERSION for change in comparison.changes)
 
 
-def _of_server(before: Contract, after: Contract) -> Iterator[Change]:
+def _of_server(before: Contract, after: Contract) -> Iterator[ReportedChange]:
     sides = (
         ("server-renamed", before.server, after.server),
         (VERSION, before.version, after.version),
@@ -172,7 +172,7 @@ def _by_content(offers: Offers, others: Offers) -> Mapping[bytes, list[str]]:
     return found
 
 
-def _of_offer(what: str, before: Offer, after: Offer) -> Iterator[Change]:
+def _of_offer(what: str, before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
     name = before.name
     texts = (
         (f"{what}-title-changed", before.title, after.title),
@@ -201,7 +201,7 @@ def _shortened(was: str, now: str) -> tuple[str, str]:
     return shown(first), shown(second)
 
 
-def _hints(before: Offer, after: Offer) -> Iterator[Change]:
+def _hints(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
     only_reads = any(one.annotations.get("readOnlyHint", False) for one in (before, after))
     for hint, (absent, lost) in _HINTS.items():
         was, now = (one.annotations.get(hint, absent) for one in (before, after))
@@ -211,7 +211,7 @@ def _hints(before: Offer, after: Offer) -> Iterator[Change]:
         yield rated(code, f"{before.name} {hint}", before.name, str(was).lower(), str(now).lower())
 
 
-def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
+def _arguments(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
     def place(path: str) -> str:
         return f"{before.name}({path})"
 
@@ -226,7 +226,7 @@ def _arguments(before: Offer, after: Offer) -> Iterator[Change]:
     yield from _described("argument-text-changed", was, now, before.name, place)
 
 
-def _results(before: Offer, after: Offer) -> Iterator[Change]:
+def _results(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
     def place(path: str) -> str:
         return f"{before.name}().{path}" if path else f"{before.name}()"
 
@@ -238,44 +238,44 @@ def _results(before: Offer, after: Offer) -> Iterator[Change]:
         return
     unexpected = faults(now, was, RESULTS)
     excluded = _unsaid(faults(was, now, _KNOWN_RESULTS), unexpected)
-    removed = {fault.path for fault in unexpected if fault.kind is Kind.REMOVED}
+    removed = {fault.path for fault in unexpected if fault.kind is FaultKind.REMOVED}
     told = [one for one in unexpected if one.kind not in _REQUIRED or one.path not in removed]
     yield from _coded(map(_turned, told), _UNEXPECTED, before.name, place)
     yield from _coded(excluded, _EXCLUDED, before.name, place)
     yield from _described("result-text-changed", was, now, before.name, place)
 
 
-def _unsaid(found: Iterable[Fault], said: Iterable[Fault]) -> list[Fault]:
+def _unsaid(found: Iterable[SchemaFault], said: Iterable[SchemaFault]) -> list[SchemaFault]:
     """Return faults of the other direction that say something new.
 
     That a type is another one is said once; that values came and others went, twice.
     """
-    known = {(one.kind, one.path) for one in said if one.kind is not Kind.VALUE}
+    known = {(one.kind, one.path) for one in said if one.kind is not FaultKind.VALUE}
     return [one for one in found if (one.kind, one.path) not in known]
 
 
-def _turned(fault: Fault) -> Fault:
+def _turned(fault: SchemaFault) -> SchemaFault:
     """Return a fault of the other direction with the schema before the change first."""
     return replace(fault, narrow=fault.wide, wide=fault.narrow)
 
 
 def _coded(
-    found: Iterable[Fault], codes: Mapping[Kind, str], tool: str, place: Place
-) -> Iterator[Change]:
+    found: Iterable[SchemaFault], codes: Mapping[FaultKind, str], tool: str, place: Place
+) -> Iterator[ReportedChange]:
     """Yield the changes of the faults that have a code."""
     for one in found:
         if one.kind in codes:
             yield rated(codes[one.kind], place(one.path), tool, one.narrow, one.wide)
 
 
-def _arguments_of(tool: Offer) -> Json:
+def _arguments_of(tool: ServerOffer) -> Json:
     """Return the schema of arguments; one that declares none and allows no others has none."""
     schema = {**tool.input, "type": "object"}
     declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
     return schema if schema.get("properties") or declares else {**schema, "properties": _NONE}
 
 
-def _defaults(was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
+def _defaults(was: Json, now: Json, tool: str, place: Place) -> Iterator[ReportedChange]:
     ours, theirs = was.get("properties"), now.get("properties")
     if not is_object(ours) or not is_object(theirs):
         return
@@ -290,7 +290,9 @@ def _default(schema: Any) -> str:
     return canonical(schema["default"]).decode() if has else "none"
 
 
-def _described(code: str, was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
+def _described(
+    code: str, was: Json, now: Json, tool: str, place: Place
+) -> Iterator[ReportedChange]:
     """Yield the texts that differ or are new, at the places that both schemas have."""
     ours, theirs = dict(_texts(was)), dict(_texts(now))
     for path, text in ours.items():

@@ -45,7 +45,7 @@ class Document:
             return None
         try:
             found = jsonpointer.get(self._whole, unquote(ref[1:]))
-        except jsonpointer.Absent:
+        except jsonpointer.NothingThere:
             return None
         return {} if found is True else found if is_object(found) else None
 

@@ -13,7 +13,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import UnsafeName, attribute_name, installed_module
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.servers.clients.contract import Contract, read_contract
-from mcp_protogen.servers.clients.package import Tasks
+from mcp_protogen.servers.clients.package import PackageTasks
 
 FORMAT: Final = 1
 KIND: Final = "typed client"
@@ -36,7 +36,7 @@ class ClientLock:
     revision_module: str
     methods: Mapping[str, str] = field(default_factory=dict[str, str])
     chosen: bool = False
-    tasks: Tasks = Tasks.NONE
+    tasks: PackageTasks = PackageTasks.NONE
     generator: str = __version__
     module: str = ""
 
@@ -110,7 +110,7 @@ def _lock(value: Mapping[str, Any], place: str) -> ClientLock:
         revision_module=revision_module,
         methods=methods,
         chosen=bool(value["chosen"]),
-        tasks=Tasks(value.get("tasks", Tasks.NONE)),
+        tasks=PackageTasks(value.get("tasks", PackageTasks.NONE)),
         generator=str(value["generator"]),
         module=str(value["module"]),
     )

@@ -12,14 +12,14 @@ from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.pipeline.output.drift import Cause, DriftKind
 from mcp_protogen.servers.clients.lock import ClientLock, lock_of, read_client_lock
 from mcp_protogen.servers.clients.module import ModuleNames, class_of, module_text
-from mcp_protogen.servers.clients.package import TASKS_PART, Tasks
+from mcp_protogen.servers.clients.package import TASKS_PART, PackageTasks
 from mcp_protogen.servers.clients.types import typed_server
 
 
 def made(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
     """Return the module for a contract, and what is to be said about it."""
-    left_out = lock.contract.only_as_tasks if lock.tasks is Tasks.NONE else []
-    tasks = lock.tasks if lock.contract.calls_tasks else Tasks.NONE
+    left_out = lock.contract.only_as_tasks if lock.tasks is PackageTasks.NONE else []
+    tasks = lock.tasks if lock.contract.calls_tasks else PackageTasks.NONE
     names = ModuleNames(class_of(module), lock.package, lock.revision_module, tasks)
     server = typed_server(lock.contract.without(left_out), lock.methods, names.classes)
     problems = (*_task_problems(lock, left_out), *server.problems)
@@ -33,7 +33,7 @@ def _task_problems(lock: ClientLock, left_out: Sequence[str]) -> Iterator[Proble
         message = f"the tool {name!r:.80} can only be called as a task, and is left out"
         hint = f"{with_tasks} beside its other parts, and run this again"
         yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
-    if lock.contract.task_extension and lock.tasks is not Tasks.EXTENSION:
+    if lock.contract.task_extension and lock.tasks is not PackageTasks.EXTENSION:
         message = "the server may make tasks of calls; a tool that it always runs as one will fail"
         hint = f"{with_tasks} --extension tasks beside its other parts, and run this again"
         yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)

@@ -16,10 +16,10 @@ from mcp_protogen.pipeline.emit.sandbox import sandbox
 from mcp_protogen.pipeline.emit.text import docstring, literal
 from mcp_protogen.pipeline.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.clients.contract import OFFERED, Offer, TaskSupport
+from mcp_protogen.servers.clients.contract import OFFERED, ServerOffer, TaskSupport
 from mcp_protogen.servers.clients.naming import class_text
-from mcp_protogen.servers.clients.package import Tasks
-from mcp_protogen.servers.clients.types import Argument, Method, TypedServer, cut
+from mcp_protogen.servers.clients.package import PackageTasks
+from mcp_protogen.servers.clients.types import Argument, ClientMethod, TypedServer, cut
 from mcp_protogen.targets.python.annotations import hint
 
 Json = Mapping[str, Any]
@@ -64,7 +64,7 @@ class ModuleNames:
     client: str
     package: str
     revision_module: str
-    tasks: Tasks = Tasks.NONE
+    tasks: PackageTasks = PackageTasks.NONE
 
     def of_kind(self, kind: Kind) -> str:
         """Return the class of the methods of one kind; with `Sync`, that of those that wait."""
@@ -109,12 +109,12 @@ def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]
         left_out=listed([f"{name!r:.80}" for name in left_out], 20),
         of_package=_sorted(
             {"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}
-            | ({"TaskCalls"} if names.tasks is Tasks.CORE else set())
+            | ({"TaskCalls"} if names.tasks is PackageTasks.CORE else set())
         ),
         results=sorted(results),
         definitions=[one.text for one in definitions.values()],
     )
-    text = formatting.formatted(source, ours=False)
+    text = formatting.HEAD + formatting.formatted(source, ours=False)
     tree = formatting.parsed(text, "the module", _TEMPLATE)
     raise_errors(verify.module(tree, "the module"))
     return text
@@ -138,7 +138,7 @@ def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
             yield {"name": name, "what": what, "methods": own, "beside": {}}
 
 
-def _view(method: Method, names: ModuleNames) -> Json:
+def _view(method: ClientMethod, names: ModuleNames) -> Json:
     given = [_Parameter(one) for one in method.arguments or ()]
     free = method.arguments is None
     how, whole, _ = _REQUESTS[method.offer.kind]
@@ -223,12 +223,12 @@ class _Parameter:
         return f"{literal(self.argument.wire)}: {self.argument.name}"
 
 
-def _text(offer: Offer) -> str:
+def _text(offer: ServerOffer) -> str:
     usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
     return cut(offer.description.strip()) or offer.title or usual
 
 
-def _doc(method: Method, *, free: bool) -> str:
+def _doc(method: ClientMethod, *, free: bool) -> str:
     offer = method.offer
     parts = [_text(offer)]
     if offer.title and offer.description:

@@ -8,17 +8,18 @@ from typing import Final
 from mcp_protogen.base.names import UnsafeName, installed_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline import commands
-from mcp_protogen.pipeline.config import PROJECT, Settings
+from mcp_protogen.pipeline.config import PROJECT
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.parts import ALL
+from mcp_protogen.pipeline.settings import Settings
 
 PART: Final = "tool-client"
 """The part of a package on which typed clients rest."""
 TASKS_PART: Final = "tasks"
 
 
-class Tasks(StrEnum):
+class PackageTasks(StrEnum):
     """The tasks that clients of a package can have; the extension has those of the core, too."""
 
     NONE = "none"
@@ -53,7 +54,7 @@ def checked(name: str) -> str:
         raise _no_package(f"{name!r:.80} {error}") from error
 
 
-def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
+def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, PackageTasks]:
     """Return the module of the newest revision in a package, and the tasks of its clients.
 
     It is that of the folder, or else of the package that can be imported, or else the newest of
@@ -68,9 +69,9 @@ def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, Tasks]:
         raise ProblemError(Problem("no-client-package", message, hint=hint))
     module = str(module_name(max(load_pins() if lock is None else lock.inputs.revisions)))
     if lock is None or TASKS_PART not in lock.inputs.parts:
-        return module, Tasks.NONE
+        return module, PackageTasks.NONE
     has_extension = f"{module}/ext/tasks/client.py" in lock.files
-    return module, Tasks.EXTENSION if has_extension else Tasks.CORE
+    return module, PackageTasks.EXTENSION if has_extension else PackageTasks.CORE
 
 
 def ensure(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.config import ClientSettings, Settings
+from mcp_protogen.pipeline.config import ClientSettings
 from mcp_protogen.pipeline.output.drift import Cause
 from mcp_protogen.pipeline.reports.change import Comparison
+from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.servers.clients import package as packages
 from mcp_protogen.servers.clients.contract import Contract
 from mcp_protogen.servers.clients.differences import compared

@@ -29,7 +29,7 @@ _RULES: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = {
 }
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """What is different at a place."""
 
     TYPE = "type"
@@ -57,14 +57,14 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SchemaFault:
     """A place at which values of the one schema need not be values of the other.
 
     `path` leads there by members: `hours[].at`. `narrow` and `wide` are the two sides as short
     text.
     """
 
-    kind: Kind
+    kind: FaultKind
     path: str
     narrow: str = ""
     wide: str = ""
@@ -78,37 +78,39 @@ class Pair:
     wide: Json
     path: str
 
-    def fault(self, kind: Kind, narrow: object = "", wide: object = "") -> Fault:
-        return Fault(kind, self.path, shown(narrow), shown(wide))
+    def fault(self, kind: FaultKind, narrow: object = "", wide: object = "") -> SchemaFault:
+        return SchemaFault(kind, self.path, shown(narrow), shown(wide))
 
-    def differing(self, kind: Kind, keyword: str) -> Fault:
+    def differing(self, kind: FaultKind, keyword: str) -> SchemaFault:
         sides = spelled_keyword(self.narrow, keyword), spelled_keyword(self.wide, keyword)
         return self.fault(kind, *sides)
 
 
-def weight(found: Sequence[Fault], path: str) -> tuple[int, int]:
+def weight(found: Sequence[SchemaFault], path: str) -> tuple[int, int]:
     """Return how far an alternative is away: another type at its own place is the farthest."""
     refused = refusals(found)
-    other_kind = any(one.kind in (Kind.TYPE, Kind.VALUE) and one.path == path for one in refused)
+    other_kind = any(
+        one.kind in (FaultKind.TYPE, FaultKind.VALUE) and one.path == path for one in refused
+    )
     return int(other_kind), len(refused)
 
 
-def refusals(found: Sequence[Fault]) -> list[Fault]:
+def refusals(found: Sequence[SchemaFault]) -> list[SchemaFault]:
     """Return the faults for which a value is refused."""
-    return [one for one in found if one.kind not in (Kind.EXTRA, Kind.FORMAT)]
+    return [one for one in found if one.kind not in (FaultKind.EXTRA, FaultKind.FORMAT)]
 
 
-def beside_constants(pair: Pair, kind: str) -> Iterator[Fault]:
+def beside_constants(pair: Pair, kind: str) -> Iterator[SchemaFault]:
     """Yield a fault if a type has values besides the constants of the other schema."""
     values = values_of(pair.wide)
     if values is None:
         return
     all_of = {"boolean": {b"true", b"false"}, "null": {b"null"}}.get(kind)
     if all_of is None or not all_of <= identities(values):
-        yield pair.fault(Kind.VALUE, spelled(pair.narrow), spelled(pair.wide))
+        yield pair.fault(FaultKind.VALUE, spelled(pair.narrow), spelled(pair.wide))
 
 
-def bounds(pair: Pair, kind: str) -> Iterator[Fault]:
+def bounds(pair: Pair, kind: str) -> Iterator[SchemaFault]:
     """Yield the bounds of the wide schema for a type that the narrow one does not keep."""
     if kind in ("integer", "number"):
         yield from _ranges(pair, whole=kind == "integer")
@@ -116,25 +118,25 @@ def bounds(pair: Pair, kind: str) -> Iterator[Fault]:
     if kind in LENGTHS:
         least, most = LENGTHS[kind]
         if measure(pair.narrow, least, 0) < measure(pair.wide, least, 0):
-            yield pair.differing(Kind.BOUND, least)
+            yield pair.differing(FaultKind.BOUND, least)
         if measure(pair.narrow, most, inf) > measure(pair.wide, most, inf):
-            yield pair.differing(Kind.BOUND, most)
+            yield pair.differing(FaultKind.BOUND, most)
 
 
-def _ranges(pair: Pair, *, whole: bool) -> Iterator[Fault]:
+def _ranges(pair: Pair, *, whole: bool) -> Iterator[SchemaFault]:
     for edge in EDGES:
         ours, theirs = (tighter(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
         if ours < theirs:
             yield pair.fault(
-                Kind.BOUND,
+                FaultKind.BOUND,
                 *(spelled_keyword(side, edge.keyword(side)) for side in (pair.narrow, pair.wide)),
             )
     step = pair.wide.get("multipleOf")
     if step is not None and not divides(step, pair.narrow.get("multipleOf", 1 if whole else None)):
-        yield pair.differing(Kind.BOUND, "multipleOf")
+        yield pair.differing(FaultKind.BOUND, "multipleOf")
 
 
-def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[Fault]:
+def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[SchemaFault]:
     """Yield the other keywords of the wide schema that the narrow one does not have as well."""
     for keyword in sorted(pair.wide.keys() & _RULES.keys()):
         type_, idle = _RULES[keyword]
@@ -145,4 +147,6 @@ def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterato
             group = frozenset({*pair.wide, *pair.narrow}) - ANNOTATIONS
         sides = [{key: one[key] for key in group if key in one} for one in (pair.narrow, pair.wide)]
         if not alike(*sides):
-            yield pair.differing(Kind.UNKNOWN if keyword in _DYNAMIC else Kind.RULE, keyword)
+            yield pair.differing(
+                FaultKind.UNKNOWN if keyword in _DYNAMIC else FaultKind.RULE, keyword
+            )

@@ -40,7 +40,7 @@ _FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, Attribute
 
 
 @dataclass(frozen=True)
-class Definitions:
+class SchemaDefinitions:
     """A schema as definitions; `root` is the name of the schema itself."""
 
     root: str
@@ -57,7 +57,7 @@ class Definitions:
         needed = reached(self._graph, [name])
         return {found: self.schemas[found] for found in sorted(needed & self.schemas.keys())}
 
-    def with_root(self, schema: Json) -> "Definitions":
+    def with_root(self, schema: Json) -> "SchemaDefinitions":
         """Return another schema with the definitions that it refers to."""
         # Definitions that cannot be types themselves would fail each time: only used ones stay.
         needed = reached({**self._graph, **_graph({self.root: schema})}, [self.root])
@@ -65,7 +65,7 @@ class Definitions:
         return replace(self, schemas={**used, self.root: schema})
 
 
-def collected(schema: Json, root: str, place: str) -> Definitions:
+def collected(schema: Json, root: str, place: str) -> SchemaDefinitions:
     """Return a schema as definitions, with a warning for each reference that leads elsewhere.
 
     Those that it defines have safe names, and the schema itself the name `root`. A schema that is
@@ -73,7 +73,7 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     """
     if _is_too_large(schema):
         message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
-        return Definitions(root, {root: _any_value(schema)}, (_loosening(message, place),))
+        return SchemaDefinitions(root, {root: _any_value(schema)}, (_loosening(message, place),))
     schema = with_pointers(schema)
     called: dict[str, str] = {}
     raw: dict[str, Any] = {}
@@ -89,10 +89,10 @@ def collected(schema: Json, root: str, place: str) -> Definitions:
     rebased = changed({"$defs": {root: above, **raw}}, rebasing.rebased)
     hoisted, _ = references.hoisted(rebased)
     resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
-    return Definitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
+    return SchemaDefinitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
 
 
-def with_all_members(found: Definitions) -> Definitions:
+def with_all_members(found: SchemaDefinitions) -> SchemaDefinitions:
     """Return definitions whose root declares the members of all its alternatives and conditions.
 
     A call has its arguments one by one, and each of them may be one of several alternatives.
@@ -181,7 +181,7 @@ class _Rebasing:
         return {key: one for key, one in schema.items() if key != "$ref"}
 
 
-def normal(found: Definitions, place: str) -> Definitions:
+def normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
     """Return definitions in normal form, with what the models do not check as warnings.
 
     A member that cannot be a type stands for any value, and so does a schema that is none.
@@ -195,7 +195,9 @@ def normal(found: Definitions, place: str) -> Definitions:
         reason = error.problems[0].message if isinstance(error, ProblemError) else str(error)
         message = f"a part of the schema cannot be a type: {reason}"
         done = _normal(found.with_root(loosened), place)
-        return Definitions(done.root, done.schemas, (_loosening(message, place), *done.problems))
+        return SchemaDefinitions(
+            done.root, done.schemas, (_loosening(message, place), *done.problems)
+        )
 
 
 def _any_value(schema: Any) -> Json:
@@ -204,14 +206,14 @@ def _any_value(schema: Any) -> Json:
     return _ANY_OBJECT if kinds in ("object", ["object"]) else {}
 
 
-def _normal(found: Definitions, place: str) -> Definitions:
+def _normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
     plain, unread = dialect.plain({"$defs": found.schemas}, (), place, exclusive=True)
     done, loosened = normalise(plain, _NO_FACTS, place)
     kept = reachable(done["$defs"], [found.root])
-    return Definitions(found.root, kept, (*found.problems, *unread, *loosened))
+    return SchemaDefinitions(found.root, kept, (*found.problems, *unread, *loosened))
 
 
-def _with_members(above: Json, found: Definitions, place: str) -> Json:
+def _with_members(above: Json, found: SchemaDefinitions, place: str) -> Json:
     """Return the schema with those of its members that can be types, and others of any value."""
     members: Json = {}
     needed = set(required_of(above))

@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.runtime.client.tasks.calls import CORE_CALLS
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.options import Options
+from mcp_protogen.runtime.features.tasks.client.calls import CORE_CALLS
 from mcp_protogen.servers.call.connections import JSON, has_core_tasks, has_task_extension
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from mcp_protogen.pipeline.reports.change import Category, Change, Reader, Severity
+from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 from mcp_protogen.pipeline.reports.severities import table_rows
 
 READERS: Final[tuple[Reader, ...]] = (Reader.CALLER, Reader.MODEL, Reader.HOST)
@@ -36,10 +36,10 @@ def _row(cells: list[str]) -> ToolSeverity:
     return ToolSeverity(code, Category(about), message, severity, why)
 
 
-def rated(code: str, item: str, tool: str, before: str = "", after: str = "") -> Change:
+def rated(code: str, item: str, tool: str, before: str = "", after: str = "") -> ReportedChange:
     """Return a change with its severity for each reader; `tool` is the one that it is about."""
     row = severities()[code]
-    return Change(
+    return ReportedChange(
         code=code,
         category=row.category,
         item=item,

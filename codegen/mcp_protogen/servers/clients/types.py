@@ -32,10 +32,10 @@ from mcp_protogen.pipeline.ir import (
 from mcp_protogen.pipeline.ir import Json as JsonScalar
 from mcp_protogen.pipeline.normalise import references
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.clients.contract import Contract, Offer
+from mcp_protogen.servers.clients.contract import Contract, ServerOffer
 from mcp_protogen.servers.clients.naming import TypeNames, class_text, python_names
 from mcp_protogen.servers.clients.schemas import (
-    Definitions,
+    SchemaDefinitions,
     collected,
     normal,
     reachable,
@@ -67,14 +67,14 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class ClientMethod:
     """The method for a tool, a prompt or a resource template.
 
     `arguments` is None for a tool that takes an object with free members. `returns` is None for one
     without an output schema; `unwrapped` is the type of its member `result` if that is returned.
     """
 
-    offer: Offer
+    offer: ServerOffer
     name: FieldName
     arguments: tuple[Argument, ...] | None
     returns: TypeExpr | None
@@ -86,7 +86,7 @@ class TypedServer:
     """All methods, and the types that they name."""
 
     contract: Contract
-    methods: tuple[Method, ...]
+    methods: tuple[ClientMethod, ...]
     types: tuple[TypeIR, ...]
     problems: tuple[Problem, ...] = ()
 
@@ -103,7 +103,7 @@ def typed_server(
     module = _Module(TypeNames(reserved), _shared(sides))
     defined = frozenset(name for side in sides for name in side.found.schemas)
     roots = _result_names([side for side in sides if side.is_output], defined)
-    found: list[Method] = []
+    found: list[ClientMethod] = []
     problems: list[Problem] = []
     for kind, offers in contract.offers.items():
         own = chosen if kind is Kind.TOOLS else None
@@ -126,11 +126,11 @@ def typed_server(
 class _Side:
     """One schema of a tool, as definitions under names of its own."""
 
-    offer: Offer
+    offer: ServerOffer
     is_output: bool
     raw: Json
     place: str
-    found: Definitions
+    found: SchemaDefinitions
 
     def content(self, name: str) -> str:
         """Return a digest of a definition with everything that it leads to."""
@@ -141,7 +141,7 @@ _ROOT: Final = "ToolSchema"
 _LOOSENED: Final = "loosened-schema"
 
 
-def _sides(offers: Iterable[Offer]) -> Iterator[_Side]:
+def _sides(offers: Iterable[ServerOffer]) -> Iterator[_Side]:
     for offer in offers:
         for is_output, raw in ((False, offer.input), (True, offer.output)):
             if raw is not None:
@@ -215,7 +215,7 @@ class _Module:
             called.setdefault(name, self._given.get(name, ""))
         schemas = references.renamed(found.schemas, called)
         root = called[found.root]
-        done = normal(Definitions(root, schemas, found.problems), side.place)
+        done = normal(SchemaDefinitions(root, schemas, found.problems), side.place)
         # Nothing checks arguments here, so that it does not matter what models would not check.
         for problem in done.problems if side.is_output else found.problems:
             if problem.code == _LOOSENED:
@@ -327,12 +327,14 @@ def cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
-def _method(offer: Offer, name: FieldName, given: _Added, result: _Added | None) -> Method:
+def _method(
+    offer: ServerOffer, name: FieldName, given: _Added, result: _Added | None
+) -> ClientMethod:
     unwrapped = None
     if result is not None and _is_wrapper(result.schema):
         unwrapped = expression(result.schema["properties"][_WRAPPED])
     returns = None if result is None else _returned(result)
-    return Method(offer, name, _arguments(given, offer), returns, unwrapped)
+    return ClientMethod(offer, name, _arguments(given, offer), returns, unwrapped)
 
 
 def _returned(result: _Added) -> TypeExpr:
@@ -347,7 +349,7 @@ def _is_wrapper(schema: Json) -> bool:
     return members == [_WRAPPED] and _WRAPPED in schema.get("required", ())
 
 
-def _arguments(given: _Added, offer: Offer) -> tuple[Argument, ...] | None:
+def _arguments(given: _Added, offer: ServerOffer) -> tuple[Argument, ...] | None:
     schema, raw = given.schema, given.raw
     if "properties" not in schema:
         free = expression(schema)
@@ -406,7 +408,7 @@ def fits(expr: TypeExpr, value: object) -> bool:
             return False
 
 
-def _used(methods: Iterable[Method]) -> Iterator[str]:
+def _used(methods: Iterable[ClientMethod]) -> Iterator[str]:
     """Yield the types that methods name."""
     for method in methods:
         for argument in method.arguments or ():

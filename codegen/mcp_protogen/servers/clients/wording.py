@@ -1,8 +1,8 @@
 """Schemas and values in a few words, for reports."""
 
-import json
 from typing import Any
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.servers.clients.keywords import UNIONS, values_of
 
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 def shown(value: object) -> str:
     """Return a value as short text; a text stays as it is."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else on_one_line(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
@@ -20,7 +20,7 @@ def spelled(schema: Any) -> str:
     if not is_object(schema):
         return "anything" if schema is not False else "nothing"
     if (values := values_of(schema)) is not None:
-        return shown(" | ".join(json.dumps(one, ensure_ascii=False) for one in values))
+        return shown(" | ".join(on_one_line(one) for one in values))
     if isinstance(schema.get("$ref"), str):
         return shown(str(schema["$ref"]).rpartition("/")[2])
     for keyword in UNIONS:
@@ -34,8 +34,4 @@ def spelled(schema: Any) -> str:
 
 def spelled_keyword(schema: Json, keyword: str) -> str:
     """Return a keyword with its value, as short text."""
-    return (
-        f"{keyword} {json.dumps(schema[keyword], ensure_ascii=False)}"
-        if keyword in schema
-        else f"no {keyword}"
-    )
+    return f"{keyword} {on_one_line(schema[keyword])}" if keyword in schema else f"no {keyword}"

@@ -49,7 +49,7 @@ _NO_LOGIN: Final = (
 )
 
 
-class Form(NamedTuple):
+class AuthForm(NamedTuple):
     """What `--auth` may say, and which names of variables may follow it."""
 
     variables: Sequence[str]
@@ -57,12 +57,12 @@ class Form(NamedTuple):
     meaning: str
 
 
-FORMS: Final[Mapping[str, Form]] = {
-    AUTO: Form((), 0, "nothing is sent until a server asks for it; then as oauth"),
-    "oauth": Form(("ID", "SECRET"), 0, "the user logs in with a browser"),
-    "client-credentials": Form(("ID", "SECRET"), 0, "the program shows its id and secret"),
-    "bearer": Form(("TOKEN",), 1, "a token that is there already"),
-    "none": Form((), 0, "requests are not authorized"),
+FORMS: Final[Mapping[str, AuthForm]] = {
+    AUTO: AuthForm((), 0, "nothing is sent until a server asks for it; then as oauth"),
+    "oauth": AuthForm(("ID", "SECRET"), 0, "the user logs in with a browser"),
+    "client-credentials": AuthForm(("ID", "SECRET"), 0, "the program shows its id and secret"),
+    "bearer": AuthForm(("TOKEN",), 1, "a token that is there already"),
+    "none": AuthForm((), 0, "requests are not authorized"),
 }
 
 
@@ -193,7 +193,7 @@ def authorization(
             return WhereAllowed(oauth) if kind == AUTO else oauth
 
 
-def _usage(kind: str, form: Form) -> str:
+def _usage(kind: str, form: AuthForm) -> str:
     names = ",".join(form.variables)
     return f"write {kind}:{names}, with names of variables" if names else f"write {kind} alone"
 

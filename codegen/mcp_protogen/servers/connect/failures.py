@@ -8,6 +8,8 @@ from typing import Final
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import (
+    EXPECTED,
+    MEANWHILE,
     Disconnected,
     HttpError,
     NegotiationError,
@@ -20,9 +22,8 @@ from mcp_protogen.runtime.core.errors import (
     ProtocolError,
 )
 from mcp_protogen.runtime.core.losses import Loss
-from mcp_protogen.runtime.core.strays import EXPECTED, MEANWHILE
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
-from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
+from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled
 
 NO_CONNECTION: Final = "no-connection"
 REQUEST_TIMEOUT: Final = "request-timeout"
@@ -78,7 +79,7 @@ ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ConnectionFailure:
     """A problem with a server, and the lines that its program wrote before."""
 
     problem: Problem
@@ -90,7 +91,7 @@ class Failure:
         return 1 if self.problem.code == _ERROR_RESPONSE else 2
 
 
-def failure_of(error: Exception, server: str) -> Failure:
+def failure_of(error: Exception, server: str) -> ConnectionFailure:
     """Return what one of `ERRORS` means for a server, as it may be shown."""
     problem = next(found for cls, found in _MEANINGS.items() if isinstance(error, cls))
     text, *written = str(error).strip().splitlines() or [type(error).__name__]
@@ -104,7 +105,7 @@ def failure_of(error: Exception, server: str) -> Failure:
         problem = problem._replace(hint=_STRAY)
     elif MEANWHILE in text:
         problem = problem._replace(hint=_UNFIT_ANSWERS)
-    return Failure(problem._replace(message=text, place=server), written)
+    return ConnectionFailure(problem._replace(message=text, place=server), written)
 
 
 def _hint_for(error: HttpError) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.errors import ParseError
@@ -31,7 +32,7 @@ from mcp_protogen.runtime.transports.recordings import REDACTED, Redaction
 _ROLES: Final = ("client", "server")
 
 
-class Message(NamedTuple):
+class PassedMessage(NamedTuple):
     """A message as it passed: when, in seconds since the beginning, from whom, and its bytes.
 
     A bridge has two sides, `client` and `server`, and may have several connections on each.
@@ -48,12 +49,12 @@ def tapped(opener: Opener, tap: Tap) -> Opener:
     """Return an opener of the same connections, of which `tap` is shown each message."""
 
     async def open() -> Transport:
-        return Tapped(await opener(), tap)
+        return TappedEnd(await opener(), tap)
 
     return open
 
 
-class Tapped:
+class TappedEnd:
     """One end of a connection, that of `end`, which shows what passes."""
 
     def __init__(self, transport: Transport, tap: Tap, end: Role = "client") -> None:
@@ -89,7 +90,7 @@ class Tapped:
         return isinstance(self._transport, ExchangingTransport) and self._transport.over_http
 
 
-def line(message: Message, redaction: Redaction | None = None) -> str:
+def line(message: PassedMessage, redaction: Redaction | None = None) -> str:
     """Return the line of a message: its JSON if that is strict, else its text, and bytes if needed.
 
     With a redaction, a text that clients can read is written as they read it.
@@ -105,7 +106,7 @@ def line(message: Message, redaction: Redaction | None = None) -> str:
         entry["text"] = REDACTED if redaction else text
         if not redaction and text.encode() != message.data:
             entry["base64"] = b64encode(message.data).decode()
-    return json.dumps(entry, ensure_ascii=False) + "\n"
+    return on_one_line(entry) + "\n"
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -124,7 +125,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, decoded(path, number, text)
 
 
-def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
+def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> PassedMessage:
     """Return the message in an entry; raise `ProblemError` (`bad-recording`) for what is none."""
     at, sender = entry.get("at"), entry.get("sender")
     if not isinstance(at, int | float) or sender not in _ROLES:
@@ -132,15 +133,15 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
     place = entry.get("side"), entry.get("connection")
     if isinstance(entry.get("base64"), str):
         try:
-            return Message(at, sender, b64decode(entry["base64"], validate=True), *place)
+            return PassedMessage(at, sender, b64decode(entry["base64"], validate=True), *place)
         except ValueError as error:
             raise bad_recording(path, number, '"base64" is not Base64') from error
     if isinstance(entry.get("text"), str):
-        return Message(at, sender, entry["text"].encode("utf-8", "backslashreplace"), *place)
+        return PassedMessage(at, sender, entry["text"].encode("utf-8", "backslashreplace"), *place)
     if "message" not in entry:
         raise bad_recording(path, number, 'it has neither "message" nor "text"')
-    data = json.dumps(entry["message"], ensure_ascii=False).encode("utf-8", "backslashreplace")
-    return Message(at, sender, data, *place)
+    data = on_one_line(entry["message"]).encode("utf-8", "backslashreplace")
+    return PassedMessage(at, sender, data, *place)
 
 
 def decoded(path: Path, number: int, text: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from mcp_protogen.pipeline.ir import Senders
-from mcp_protogen.pipeline.reports.change import Change, Comparison
+from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 from mcp_protogen.servers.inspect.profile import Profile, overview_of
 from mcp_protogen.servers.inspect.rules import SEVERITIES, Breach
 
@@ -17,9 +17,9 @@ def comparison_of(target: str, profile: Profile, breaches: Iterable[Breach]) -> 
     return Comparison(SPECIFICATION, target, found, overview=overview_of(profile))
 
 
-def _change(breach: Breach) -> Change:
+def _change(breach: Breach) -> ReportedChange:
     row, fault, rule = SEVERITIES[breach.rule.code], breach.example, breach.rule
-    return Change(
+    return ReportedChange(
         code=rule.code,
         category=row.category,
         item=fault.item,

@@ -9,9 +9,9 @@ from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_protogen.servers.inspect.plan import NONE, cancellation, first_uri, of_first
 from mcp_protogen.servers.inspect.revision_facts import STDIO, has_core_tasks, is_stateless
 from mcp_protogen.servers.inspect.steps import (
+    PlanStep,
     Probe,
     SessionClient,
-    Step,
     asking,
     awaiting,
 )
@@ -31,13 +31,13 @@ CHANGES: Final[Mapping[str, tuple[str, str]]] = {
 SKILLS: Final = "io.modelcontextprotocol/skills"
 
 
-def _listen(client: SessionClient, wanted: Mapping[str, Any], **about: Any) -> Step:
+def _listen(client: SessionClient, wanted: Mapping[str, Any], **about: Any) -> PlanStep:
     request = {**client.request(LISTEN, {"notifications": wanted}), **about}
     last = client.request(client.harmless)
     return awaiting(request, barrier=last, until=ACKNOWLEDGED)
 
 
-def _listen_to_all(client: SessionClient) -> Step | None:
+def _listen_to_all(client: SessionClient) -> PlanStep | None:
     if not any(client.session.declares(*path) for path in CHANGES.values()):
         return None
     *flags, of_uris = CHANGES
@@ -45,11 +45,11 @@ def _listen_to_all(client: SessionClient) -> Step | None:
     return _listen(client, {**dict.fromkeys(flags, True), **({of_uris: [uri]} if uri else {})})
 
 
-def _listen_to_nothing(client: SessionClient) -> Step | None:
+def _listen_to_nothing(client: SessionClient) -> PlanStep | None:
     return _listen(client, {}, id="listen") if client.session.first(LISTEN) else None
 
 
-def _end(client: SessionClient) -> Step | None:
+def _end(client: SessionClient) -> PlanStep | None:
     opened = [one.request["id"] for name in LISTENING for one in client.session.all(name)]
     return client.tell(*map(cancellation, opened)) if opened else None
 

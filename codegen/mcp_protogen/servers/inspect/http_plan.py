@@ -14,7 +14,7 @@ from mcp_protogen.servers.inspect.revision_facts import (
     names_agreed_revision,
     newest,
 )
-from mcp_protogen.servers.inspect.steps import Probe, SessionClient, Step, asking
+from mcp_protogen.servers.inspect.steps import PlanStep, Probe, SessionClient, asking
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
 
 ORIGIN: Final = "https://mcp-gen-inspect.invalid"
@@ -30,9 +30,9 @@ The first is at the address in the challenge if there is one (basic/authorizatio
 """
 
 _STREAM: Final[dict[str, str | None]] = {"accept": fields.EVENTS, "content-type": None}
-GET: Final = Step(method="GET", headers=_STREAM)
+GET: Final = PlanStep(method="GET", headers=_STREAM)
 """The opening of a stream for what the server sends by itself."""
-_DELETE: Final = Step(method="DELETE", headers={"content-type": None})
+_DELETE: Final = PlanStep(method="DELETE", headers={"content-type": None})
 
 
 def session_id(session: Session) -> str:
@@ -40,25 +40,25 @@ def session_id(session: Session) -> str:
     return session.beginning.answered.get(fields.SESSION_ID, "")
 
 
-def _in_session(client: SessionClient, id: str | None) -> Step | None:
+def _in_session(client: SessionClient, id: str | None) -> PlanStep | None:
     """Return a request of a session with another id than its own, or without one."""
     return (
         client.ask("ping", headers={fields.SESSION_ID: id}) if session_id(client.session) else None
     )
 
 
-def _delete(client: SessionClient) -> Step | None:
+def _delete(client: SessionClient) -> PlanStep | None:
     return _DELETE if session_id(client.session) else None
 
 
-def _after_delete(client: SessionClient) -> Step | None:
+def _after_delete(client: SessionClient) -> PlanStep | None:
     deleted = client.session.first("DELETE")
     gone = deleted is not None and 200 <= deleted.status < 300
     headers = {fields.SESSION_ID: session_id(client.session)}
     return client.ask("ping", headers=headers) if gone else None
 
 
-def _resumed(client: SessionClient) -> Step | None:
+def _resumed(client: SessionClient) -> PlanStep | None:
     """Return a GET that goes on after the first event of an answer."""
     answered = [one for one in client.session.exchanges if one.events and one.answer]
     # After the last event of a stream there is nothing that could be sent again.
@@ -67,24 +67,24 @@ def _resumed(client: SessionClient) -> Step | None:
         return None
     headers = {**_STREAM, fields.LAST_EVENT_ID: found.events[0]}
     # After the answer, what belongs elsewhere may follow.
-    return Step(method="GET", headers=headers, waits=(NONE,), within=1.0)
+    return PlanStep(method="GET", headers=headers, waits=(NONE,), within=1.0)
 
 
-def _metadata(client: SessionClient) -> Step | None:
+def _metadata(client: SessionClient) -> PlanStep | None:
     tried = list(client.session.all("resource metadata"))
     known = any(one.status == 200 for one in tried)
     if client.session.beginning.status != 401 or known or len(tried) == len(METADATA):
         return None
     url = METADATA[len(tried)]
-    return Step(method="GET", headers={"accept": fields.JSON}, url=url)
+    return PlanStep(method="GET", headers={"accept": fields.JSON}, url=url)
 
 
-def _of_handshake(client: SessionClient) -> Step:
+def _of_handshake(client: SessionClient) -> PlanStep:
     headers = {fields.PROTOCOL_VERSION: newest(HANDSHAKE_ERA)}
     return client.ask(client.harmless, headers=headers)
 
 
-def _named(client: SessionClient, name: str | None) -> Step | None:
+def _named(client: SessionClient, name: str | None) -> PlanStep | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
     if not client.session.declares("tools"):
         return None

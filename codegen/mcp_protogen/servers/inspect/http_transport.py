@@ -18,11 +18,11 @@ from mcp_protogen.runtime.transports.base import Held, Received, Transport, Unan
 from mcp_protogen.servers.connect.authorization import FixedFields
 from mcp_protogen.servers.inspect.http_plan import GET, session_id
 from mcp_protogen.servers.inspect.http_tap import TappedClient
-from mcp_protogen.servers.inspect.intake import LONGEST, Intake
+from mcp_protogen.servers.inspect.intake import LONGEST, SessionIntake
 from mcp_protogen.servers.inspect.plan import cancellation
 from mcp_protogen.servers.inspect.raw_door import RawDoor, names
 from mcp_protogen.servers.inspect.server import Server
-from mcp_protogen.servers.inspect.steps import Probe, Step
+from mcp_protogen.servers.inspect.steps import PlanStep, Probe
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNREACHABLE, Exchange, Session
 
@@ -40,7 +40,7 @@ def _wire(client: HttpClient, server: Server) -> HttpWire:
     return HttpWire(client, httpx2().URL(server.url), {}, LONGEST, owned=False)
 
 
-def _is_usual(step: Step) -> bool:
+def _is_usual(step: PlanStep) -> bool:
     """Return whether a client would send this: a request, or the end of the handshake."""
     message = step.messages[0] if step.messages else None
     if step.headers or step.url or not is_object(message):
@@ -51,7 +51,7 @@ def _is_usual(step: Step) -> bool:
 class HttpProbing(StreamProbing):
     """The steps of a session over Streamable HTTP."""
 
-    def __init__(self, server: Server, session: Session, intake: Intake) -> None:
+    def __init__(self, server: Server, session: Session, intake: SessionIntake) -> None:
         client = http_client(server)
         self._client = TappedClient(client, intake)
         wire = _wire(self._client, server)
@@ -68,7 +68,7 @@ class HttpProbing(StreamProbing):
         self._timeout = 0.0
         self._error: Exception | None = None
 
-    async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: PlanStep, timeout: float) -> Exchange:
         """Send a request, and read its answer until that is complete."""
         if self._client.stream is not None and step == GET:
             # The transport has opened it, and a server may refuse a second one.
@@ -86,7 +86,7 @@ class HttpProbing(StreamProbing):
         detail = held.detail or str(self._error or "")
         return replace(held, outcome=outcome, detail=detail, **self._client.head(step.method))
 
-    async def _carry_out(self, step: Step, limit: asyncio.Timeout) -> None:
+    async def _carry_out(self, step: PlanStep, limit: asyncio.Timeout) -> None:
         if step.method == "DELETE" and session_id(self._session):
             assert self._transport is not None
             await self._transport.close()

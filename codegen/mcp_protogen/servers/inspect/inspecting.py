@@ -14,7 +14,7 @@ from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT
 from mcp_protogen.servers.connect.traffic import tapped
 from mcp_protogen.servers.inspect.conversation import InspectOptions, hold
 from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport
-from mcp_protogen.servers.inspect.intake import LONGEST, Clock, Intake
+from mcp_protogen.servers.inspect.intake import LONGEST, Clock, SessionIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, inspected
 from mcp_protogen.servers.inspect.server import Server
 from mcp_protogen.servers.inspect.stream_transport import GRACE, SOON, StreamProbing
@@ -87,7 +87,7 @@ def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]
 def _probing(
     server: Server, session: Session, clock: Clock, errors: deque[str], grace: float
 ) -> StreamProbing:
-    intake = Intake(clock)
+    intake = SessionIntake(clock)
     if session.transport == HTTP:
         return HttpProbing(server, session, intake)
     opener: Opener = partial(SseTransport.open, server)

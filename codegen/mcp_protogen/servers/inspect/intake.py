@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.core.spec import Role
-from mcp_protogen.servers.connect.traffic import Message
-from mcp_protogen.servers.inspect.steps import Step, reply_to
+from mcp_protogen.servers.connect.traffic import PassedMessage
+from mcp_protogen.servers.inspect.steps import PlanStep, reply_to
 from mcp_protogen.servers.inspect.transcript import same_id, text_of
 
 MESSAGES: Final = 1000
@@ -28,18 +28,18 @@ class Clock:
         return round(monotonic() - self._start, 6)
 
 
-class Intake:
+class SessionIntake:
     """The messages of one session, step by step; `note` is the tap of its transport."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.room = BYTES
         """How many bytes may still come in."""
-        self.begin(Step())
+        self.begin(PlanStep())
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: PlanStep) -> None:
         """Begin a step: forget the messages of the one before."""
-        self.messages: list[Message] = []
+        self.messages: list[PassedMessage] = []
         self.is_complete = not step.waits
         """Whether nothing more is awaited."""
         self.is_last_answered = False
@@ -57,7 +57,7 @@ class Intake:
         """Take note of a message that passes, if there is room: many may come at once."""
         if self.is_flooded:
             return
-        self.messages.append(Message(self.clock(), sender, data))
+        self.messages.append(PassedMessage(self.clock(), sender, data))
         if sender == "server":
             self.room -= len(data)
 

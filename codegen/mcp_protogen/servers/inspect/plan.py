@@ -19,9 +19,9 @@ from mcp_protogen.servers.inspect.revision_facts import (
     is_stateless,
 )
 from mcp_protogen.servers.inspect.steps import (
+    PlanStep,
     Probe,
     SessionClient,
-    Step,
     asking,
     awaiting,
     notification,
@@ -49,7 +49,7 @@ def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
     return tuple(item for item, _, _ in listed(session, method, LISTS[method]))
 
 
-def _page(client: SessionClient, method: str) -> Step | None:
+def _page(client: SessionClient, method: str) -> PlanStep | None:
     pages = list(client.session.all(method))
     if not pages:
         return client.ask(method)
@@ -80,7 +80,7 @@ def of_first(
 ) -> Probe:
     """Return a request about the first thing that is listed, by default a resource."""
 
-    def make(client: SessionClient) -> Step | None:
+    def make(client: SessionClient) -> PlanStep | None:
         uri = first_uri(client.session, listed_by, member)
         return None if uri is None else client.ask(method, {"uri": uri})
 
@@ -92,7 +92,7 @@ def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [one for one in given if is_object(one)] if is_array(given) else []
 
 
-def _prompt(client: SessionClient, needs: bool) -> Step | None:
+def _prompt(client: SessionClient, needs: bool) -> PlanStep | None:
     for prompt in listing(client.session, "prompts/list"):
         required = any(one.get("required") is True for one in _arguments(prompt))
         if required is needs and isinstance(prompt.get("name"), str):
@@ -100,7 +100,7 @@ def _prompt(client: SessionClient, needs: bool) -> Step | None:
     return None
 
 
-def _complete(client: SessionClient) -> Step | None:
+def _complete(client: SessionClient) -> PlanStep | None:
     for prompt in listing(client.session, "prompts/list"):
         for argument in _arguments(prompt):
             ref = {"type": "ref/prompt", "name": prompt.get("name")}
@@ -109,7 +109,7 @@ def _complete(client: SessionClient) -> Step | None:
     return None
 
 
-def _call(client: SessionClient) -> Step | None:
+def _call(client: SessionClient) -> PlanStep | None:
     called = {one.request.get("params", {}).get("name") for one in client.session.all("tools/call")}
     for tool in listing(client.session, "tools/list"):
         name = tool.get("name")
@@ -129,14 +129,14 @@ def _requires(tool: Mapping[str, Any]) -> bool:
     return is_object(schema) and bool(schema.get("required"))
 
 
-def _wrong_params(client: SessionClient) -> Step | None:
+def _wrong_params(client: SessionClient) -> PlanStep | None:
     named = {"tools": "tools/call", "prompts": "prompts/get", "resources": "resources/read"}
     found = (method for feature, method in named.items() if client.session.declares(feature))
     method = next(found, None)
     return None if method is None else client.ask(method)
 
 
-def _cancelled(client: SessionClient) -> Step | None:
+def _cancelled(client: SessionClient) -> PlanStep | None:
     method = next((one for one in LISTS if client.session.declares(one.partition("/")[0])), None)
     request = client.request(method or client.harmless)
     return client.tell(request, cancellation(request["id"]))
@@ -147,35 +147,35 @@ def cancellation(id: object) -> dict[str, Any]:
     return notification("notifications/cancelled", {"requestId": id, "reason": "a test"})
 
 
-def _with_id(client: SessionClient, id: object) -> Step:
+def _with_id(client: SessionClient, id: object) -> PlanStep:
     return awaiting({**client.request(client.harmless), "id": id})
 
 
-def _without(client: SessionClient, member: str) -> Step:
+def _without(client: SessionClient, member: str) -> PlanStep:
     request = client.request(client.harmless)
     del request[member]
     return client.tell(request)
 
 
-def _cut_off(client: SessionClient) -> Step:
+def _cut_off(client: SessionClient) -> PlanStep:
     return client.tell(b'{"jsonrpc": "2.0", "id": %d, "method": ' % next(client.ids))
 
 
-def _batch(client: SessionClient) -> Step:
+def _batch(client: SessionClient) -> PlanStep:
     first, second = client.request("ping"), client.request("ping")
     batch = [first, notification(f"notifications/{NONE}"), second]
     last = client.request("ping")
-    return Step(messages=(batch,), waits=(first["id"], second["id"]), barrier=last)
+    return PlanStep(messages=(batch,), waits=(first["id"], second["id"]), barrier=last)
 
 
-def _without_capabilities(client: SessionClient) -> Step:
+def _without_capabilities(client: SessionClient) -> PlanStep:
     # Without any _meta it could be a request of an earlier revision.
     request = client.request("server/discover")
     del request["params"]["_meta"][CLIENT_CAPABILITIES]
     return awaiting(request)
 
 
-def _other_revision(client: SessionClient) -> Step:
+def _other_revision(client: SessionClient) -> PlanStep:
     headers = {PROTOCOL_VERSION: UNKNOWN_REVISION}
     meta = {"_meta": client.meta(UNKNOWN_REVISION)}
     return client.ask("server/discover", meta, headers=headers)

@@ -13,10 +13,10 @@ from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
 from mcp_protogen.servers.inspect.http_plan import METADATA, session_id
-from mcp_protogen.servers.inspect.intake import Intake
+from mcp_protogen.servers.inspect.intake import SessionIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.revision_facts import held_to
-from mcp_protogen.servers.inspect.steps import Step
+from mcp_protogen.servers.inspect.steps import PlanStep
 from mcp_protogen.servers.inspect.stream_transport import encoded
 from mcp_protogen.servers.inspect.transcript import Session
 
@@ -40,12 +40,12 @@ class RawDoor:
     The fields are those that the transport would send, changed as a step says.
     """
 
-    def __init__(self, wire: HttpWire, session: Session, intake: Intake) -> None:
+    def __init__(self, wire: HttpWire, session: Session, intake: SessionIntake) -> None:
         self._wire = wire
         self._session = session
         self._intake = intake
 
-    async def send(self, step: Step) -> None:
+    async def send(self, step: PlanStep) -> None:
         """Send one request, and read its answer; raise `Disconnected` and `RemoteError`."""
         body = encoded(step.messages[0]) if step.messages else None
         headers, url = self._fields(step), self._address(step.url)
@@ -55,7 +55,7 @@ class RawDoor:
             elif step.messages or step.waits:
                 await self._read_stream(reply, step)
 
-    async def _read_stream(self, reply: HttpReply, step: Step) -> None:
+    async def _read_stream(self, reply: HttpReply, step: PlanStep) -> None:
         """Read until the server ends the stream, or the answer has come."""
 
         async def room() -> None:
@@ -66,7 +66,7 @@ class RawDoor:
             # A wrong request is not worth an answer to what the server asks meanwhile.
             await reply.read_events(lambda event: [*self._intake.take(event.data.encode())], room)
 
-    def _fields(self, step: Step) -> dict[str, str]:
+    def _fields(self, step: PlanStep) -> dict[str, str]:
         protocol = ProtocolState()
         protocol.names = names(self._session.revision)
         protocol.agreed = self._session.negotiated

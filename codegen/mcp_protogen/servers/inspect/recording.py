@@ -4,17 +4,17 @@ A head comes first, then for each session and each exchange a line, and below an
 messages, as in any recording.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.transports.recordings import FORMAT
 from mcp_protogen.servers.connect.traffic import (
-    Message,
+    PassedMessage,
     bad_recording,
     line,
     message_of,
@@ -66,7 +66,7 @@ def _head(kind: str, form: type[BaseModel], about: Session | Exchange) -> str:
 
 
 def _line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
+    return on_one_line(value) + "\n"
 
 
 def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
@@ -78,7 +78,7 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
     about = next(lines)[1].get("inspection")
     if not is_object(about):
         raise bad_recording(path, 1, "it is no recording of mcp-gen inspect")
-    found: list[tuple[_SessionHead, list[tuple[_ExchangeHead, list[Message]]]]] = []
+    found: list[tuple[_SessionHead, list[tuple[_ExchangeHead, list[PassedMessage]]]]] = []
     for number, entry in lines:
         try:
             if "session" in entry:
@@ -97,6 +97,8 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
     return about, tuple(_session(head, exchanges) for head, exchanges in found)
 
 
-def _session(head: _SessionHead, exchanges: list[tuple[_ExchangeHead, list[Message]]]) -> Session:
+def _session(
+    head: _SessionHead, exchanges: list[tuple[_ExchangeHead, list[PassedMessage]]]
+) -> Session:
     held = [Exchange(**dict(one), messages=tuple(messages)) for one, messages in exchanges]
     return Session(**dict(head), exchanges=held)

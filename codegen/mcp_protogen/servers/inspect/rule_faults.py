@@ -1,10 +1,10 @@
 """Faults as checks find them: a rule that is broken, where, and by what."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
 from mcp_protogen.servers.inspect.transcript import Exchange, Session
@@ -65,7 +65,7 @@ def answer_of(exchange: Exchange) -> Any:
 
 def short(value: Any) -> str:
     """Return a value as JSON, or a text, not longer than is easy to read."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else on_one_line(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

@@ -15,7 +15,7 @@ _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PlanStep:
     """What is sent at once, and whose answers are waited for.
 
     Where answers need not come, as those to notifications, `barrier` is a request that is sent
@@ -36,9 +36,9 @@ class Step:
     within: float = 0.0
 
 
-def awaiting(request: dict[str, Any], **step: Any) -> Step:
+def awaiting(request: dict[str, Any], **step: Any) -> PlanStep:
     """Return a step with a request, whose answer is waited for."""
-    return Step(messages=(request,), waits=(request["id"],), **step)
+    return PlanStep(messages=(request,), waits=(request["id"],), **step)
 
 
 @dataclass(slots=True)
@@ -75,21 +75,21 @@ class SessionClient:
             envelope.CLIENT_CAPABILITIES: {},
         }
 
-    def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> Step:
+    def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> PlanStep:
         """Return a step with one request, whose answer is waited for."""
         return awaiting(self.request(method, params), **step)
 
-    def tell(self, *messages: Any, **step: Any) -> Step:
+    def tell(self, *messages: Any, **step: Any) -> PlanStep:
         """Return a step with messages that need not be answered."""
         barrier = self.request(self.harmless)
-        return Step(messages=messages, waits=(barrier["id"],), barrier=barrier, **step)
+        return PlanStep(messages=messages, waits=(barrier["id"],), barrier=barrier, **step)
 
     @property
     def harmless(self) -> str:
         """A request that every server answers."""
         return "server/discover" if self.stateless else "ping"
 
-    def begin(self) -> Step:
+    def begin(self) -> PlanStep:
         """Return the first step of a session."""
         if self.stateless:
             return self.ask("server/discover")
@@ -98,7 +98,7 @@ class SessionClient:
         return self.ask("initialize", params)
 
 
-Make = Callable[[SessionClient], Step | None]
+Make = Callable[[SessionClient], PlanStep | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Received, Transport
-from mcp_protogen.servers.inspect.intake import LONGEST, Intake
-from mcp_protogen.servers.inspect.steps import Probe, Step
+from mcp_protogen.servers.inspect.intake import LONGEST, SessionIntake
+from mcp_protogen.servers.inspect.steps import PlanStep, Probe
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     FLOOD,
@@ -34,14 +34,14 @@ def encoded(message: Any) -> bytes:
 class StreamProbing:
     """The steps of a session over a transport, which shows `intake` each message."""
 
-    def __init__(self, opener: Opener, intake: Intake, grace: float = GRACE) -> None:
+    def __init__(self, opener: Opener, intake: SessionIntake, grace: float = GRACE) -> None:
         self._opener = opener
         self._intake = intake
         self._grace = grace
         self._transport: Transport | None = None
         self._ended = False
 
-    async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: PlanStep, timeout: float) -> Exchange:
         """Send the messages of a step, and read until they are answered."""
         self._intake.begin(step)
         outcome, detail = "", ""
@@ -62,7 +62,7 @@ class StreamProbing:
         messages = tuple(self._intake.messages)
         return Exchange(probe=probe.name, messages=messages, outcome=outcome, detail=detail)
 
-    async def _carry_out(self, step: Step, limit: asyncio.Timeout) -> None:
+    async def _carry_out(self, step: PlanStep, limit: asyncio.Timeout) -> None:
         """Send all messages, and read until all is answered, or soon after the last is."""
         for message in [*step.messages, *([step.barrier] if step.barrier else [])]:
             await self._send(message)

@@ -13,8 +13,9 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
-from mcp_protogen.runtime.messages.reading import Repair, read_values
-from mcp_protogen.servers.connect.traffic import Message
+from mcp_protogen.runtime.messages.reading import read_values
+from mcp_protogen.runtime.messages.repairing import Repair
+from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect import revision_facts
 
 UNKNOWN_REVISION: Final = "1999-01-01"
@@ -45,7 +46,7 @@ class Exchange:
     """
 
     probe: str
-    messages: tuple[Message, ...] = ()
+    messages: tuple[PassedMessage, ...] = ()
     method: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     status: int = 0
@@ -108,7 +109,7 @@ class Exchange:
         return tuple(text.data for text in self._texts("server") if not self._has_message(text))
 
     @cached_property
-    def flawed(self) -> tuple["Text", ...]:
+    def flawed(self) -> tuple["TranscriptText", ...]:
         """The messages of the server that are not strict JSON."""
         texts = self._texts("server")
         return tuple(text for text in texts if text.flaws and self._has_message(text))
@@ -121,7 +122,7 @@ class Exchange:
     @cached_property
     def answer(self) -> dict[str, Any]:
         """The answer to the first message; empty if there is none."""
-        first = next(self._texts("client"), Text(b"", ()))
+        first = next(self._texts("client"), TranscriptText(b"", ()))
         wanted = next(first.ids, None) if first.flaws else self.request.get("id")
         answers = (one for one in self.received if "method" not in one)
         found: dict[str, Any] = {}
@@ -145,16 +146,16 @@ class Exchange:
         usual = "method" in value or ("id" in value and ("result" in value or "error" in value))
         return "jsonrpc" in value or (usual and self.status < 300)
 
-    def _has_message(self, text: "Text") -> bool:
+    def _has_message(self, text: "TranscriptText") -> bool:
         if any(isinstance(flaw, ParseError) and flaw.meant != "text" for flaw in text.flaws):
             return True
         return any(map(self._is_message, text.objects))
 
-    def _texts(self, sender: Role) -> Iterator["Text"]:
+    def _texts(self, sender: Role) -> Iterator["TranscriptText"]:
         return (text_of(message.data) for message in self.messages if message.sender == sender)
 
 
-class Text(NamedTuple):
+class TranscriptText(NamedTuple):
     """A piece from one side: its JSON values, and the faults that were repaired, or the error."""
 
     data: bytes
@@ -175,12 +176,12 @@ class Text(NamedTuple):
         yield from (id for id in found if id is not None)
 
 
-def text_of(data: bytes) -> Text:
+def text_of(data: bytes) -> TranscriptText:
     """Return a text as clients read it, with repairs of the faults that they forgive."""
     try:
-        return Text(data, *read_values(data))
+        return TranscriptText(data, *read_values(data))
     except ParseError as error:
-        return Text(data, (), (error,))
+        return TranscriptText(data, (), (error,))
 
 
 def reason_of(flaw: Repair | ParseError) -> str:

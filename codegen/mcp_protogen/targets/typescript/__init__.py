@@ -128,7 +128,7 @@ def _render(template: str, context: Mapping[str, object]) -> str:
     return _environment().get_template(template).render(context)
 
 
-def _entry(entry: tables.Entry) -> str:
+def _entry(entry: tables.TableEntry) -> str:
     name = property_name(entry.name)
     return f"{name}: {data(entry.value, 2, len(name) + 2)}"
 

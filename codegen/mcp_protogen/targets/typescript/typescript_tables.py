@@ -29,7 +29,7 @@ from mcp_protogen.pipeline.ir import (
 Data = dict[str, Any]
 
 
-class Entry(NamedTuple):
+class TableEntry(NamedTuple):
     """An entry of a table, with what is said about it."""
 
     name: str
@@ -38,27 +38,27 @@ class Entry(NamedTuple):
     deprecated: bool = False
 
 
-def constants(ir: RevisionIR) -> Iterator[Entry]:
+def constants(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield the constants that the specification's `schema.ts` has, and codes that it lacks."""
-    yield Entry("LATEST_PROTOCOL_VERSION", ir.id, "The revision of these types.")
-    yield Entry("JSONRPC_VERSION", "2.0", "The version of JSON-RPC that each message names.")
+    yield TableEntry("LATEST_PROTOCOL_VERSION", ir.id, "The revision of these types.")
+    yield TableEntry("JSONRPC_VERSION", "2.0", "The version of JSON-RPC that each message names.")
     for error in ir.errors:
-        yield Entry(error.name, error.code, error.doc)
+        yield TableEntry(error.name, error.code, error.doc)
 
 
-def types(ir: RevisionIR) -> Iterator[Entry]:
+def types(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield the shape of each type."""
     objects = {str(one.name): one for one in ir.types if isinstance(one, ObjectIR)}
     for one in ir.types:
         match one:
             case ObjectIR():
-                yield Entry(one.name, _members(one))
+                yield TableEntry(one.name, _members(one))
             case UnionIR():
-                yield Entry(one.name, _union(one, objects))
+                yield TableEntry(one.name, _union(one, objects))
             case AliasIR():
                 shape = _shape(one.type)
                 # Uses of a type of every JSON value name it; this is its definition.
-                yield Entry(one.name, "any" if shape == {"ref": one.name} else shape)
+                yield TableEntry(one.name, "any" if shape == {"ref": one.name} else shape)
 
 
 def _members(type_: ObjectIR) -> Data:
@@ -114,10 +114,10 @@ def _shape(expr: TypeExpr) -> object:
             return {"ref": name} if name else "any"
 
 
-def methods(ir: RevisionIR) -> Iterator[Entry]:
+def methods(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield all methods."""
     for one in ir.methods:
-        yield Entry(one.method, _method(one), one.doc, one.deprecated is not None)
+        yield TableEntry(one.method, _method(one), one.doc, one.deprecated is not None)
 
 
 def _method(one: MethodIR) -> Data:
@@ -137,10 +137,10 @@ def _method(one: MethodIR) -> Data:
     )
 
 
-def errors(ir: RevisionIR) -> Iterator[Entry]:
+def errors(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield all error codes."""
     for one in ir.errors:
-        yield Entry(one.name, _error(one), one.doc)
+        yield TableEntry(one.name, _error(one), one.doc)
 
 
 def _error(one: ErrorIR) -> Data:
@@ -148,10 +148,10 @@ def _error(one: ErrorIR) -> Data:
     return _some(code=one.code, senders=senders, data=one.data, source=one.source)
 
 
-def meta_keys(ir: RevisionIR) -> Iterator[Entry]:
+def meta_keys(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield the keys of `_meta` that have a meaning."""
     for one in ir.meta_keys:
-        yield Entry(one.constant.removeprefix("META_"), _meta_key(one))
+        yield TableEntry(one.constant.removeprefix("META_"), _meta_key(one))
 
 
 def _meta_key(one: MetaKeyIR) -> Data:
@@ -165,10 +165,10 @@ def _meta_key(one: MetaKeyIR) -> Data:
     )
 
 
-def capabilities(ir: RevisionIR) -> Iterator[Entry]:
+def capabilities(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield all capabilities."""
     for one in ir.capabilities:
-        yield Entry(one.constant, _capability(one), one.doc)
+        yield TableEntry(one.constant, _capability(one), one.doc)
 
 
 def _capability(one: CapabilityIR) -> Data:
@@ -181,11 +181,11 @@ def _capability(one: CapabilityIR) -> Data:
     )
 
 
-def requirements(ir: RevisionIR) -> Iterator[Entry]:
+def requirements(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield the capabilities that each method needs."""
     for one in ir.methods:
         if one.requires:
-            yield Entry(one.method, list(map(_requirement, one.requires)))
+            yield TableEntry(one.method, list(map(_requirement, one.requires)))
 
 
 def _requirement(one: RequirementIR) -> Data:

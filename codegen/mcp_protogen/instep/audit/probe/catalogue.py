@@ -13,7 +13,7 @@ from .expressions import expression, is_union, name_of, plain
 _SCALARS = (str, int, float, bool, dict, list)
 
 
-class Catalogue:
+class ModelCatalogue:
     """Types by key, `module:name`: as JSON in `types`, and themselves in `objects`."""
 
     def __init__(self, modules: list[ModuleType]) -> None:

@@ -11,7 +11,7 @@ import platform
 import sys
 from typing import Any
 
-from .catalogue import Catalogue
+from .catalogue import ModelCatalogue
 from .constants import constants, known_methods, tables
 from .importing import import_target, message_packages, take
 
@@ -23,11 +23,11 @@ def main(job: dict[str, Any], channel: int) -> None:
     found = import_target(job)
     document: dict[str, Any] = {"format": FORMAT, "skipped": found.skipped}
     if found.modules:
-        catalogue = Catalogue(found.modules)
+        catalogue = ModelCatalogue(found.modules)
         through = message_packages(catalogue.types, found, job)
         if through:
             take(through, found)
-            catalogue = Catalogue(found.modules)
+            catalogue = ModelCatalogue(found.modules)
         document |= {
             "through": through,
             "name": _name(job["modules"][0]),

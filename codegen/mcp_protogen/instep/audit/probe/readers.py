@@ -10,7 +10,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from . import class_members as members
-from .catalogue import Catalogue
+from .catalogue import ModelCatalogue
 from .structure import fault
 
 NOTHING: Any = object()
@@ -31,7 +31,7 @@ class Read(NamedTuple):
 class Readers:
     """Readers of a target's types, or of a choice between several; each is made on first use."""
 
-    def __init__(self, catalogue: Catalogue, written: str) -> None:
+    def __init__(self, catalogue: ModelCatalogue, written: str) -> None:
         self._catalogue = catalogue
         self._left_out = _LEFT_OUT[written]
         self._adapters: dict[tuple[str, ...], Any] = {}

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any, cast
 
-from .catalogue import Catalogue
+from .catalogue import ModelCatalogue
 from .importing import import_target
 from .readers import NOTHING, Read, Readers
 
@@ -24,7 +24,7 @@ _ENVELOPE = ("jsonrpc", "id")
 def main(job: dict[str, Any], channel: int) -> None:
     """Answer line by line until standard input ends."""
     found = import_target(job)
-    readers = Readers(Catalogue(found.modules), job["written"])
+    readers = Readers(ModelCatalogue(found.modules), job["written"])
     # Modules that could be imported for the description have to be there.
     wrong = [entry["error"] for entry in found.skipped if entry["module"] in job["modules"]]
     with os.fdopen(channel, "w", encoding="utf-8") as out:

@@ -4,17 +4,17 @@ The form is public: `schema/formats/update.schema.json` describes it. Texts are 
 terminal, and nothing is cut.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.update.candidates import Candidate
 from mcp_protogen.instep.update.updating import News, UpdateResult
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, Publication
 from mcp_protogen.pipeline.reports.pages.as_json import as_json as comparison_json
-from mcp_protogen.pipeline.reports.report import Status
+from mcp_protogen.pipeline.reports.report import RunStatus
 
 FORMAT = 1
 
@@ -26,7 +26,7 @@ def render(outcome: UpdateResult) -> str:
     source = outcome.source
     accepted = outcome.news[0].finding.candidate if outcome.accepted is not None else None
     return _document(
-        status=Status.DIFFERS if differs else Status.FINE,
+        status=RunStatus.DIFFERS if differs else RunStatus.FINE,
         source={"name": source.name, "kind": source.kind, "commit": source.commit},
         revisions=[_revision(one, news.get(one.revision)) for one in outcome.candidates],
         accepted=accepted and {"revision": accepted.revision, "sha256": accepted.sha256},
@@ -37,7 +37,7 @@ def render(outcome: UpdateResult) -> str:
 def render_failure(problems: Iterable[Problem]) -> str:
     """Return the document of a look that was stopped by its input."""
     return _document(
-        status=Status.FAILED,
+        status=RunStatus.FAILED,
         source=None,
         revisions=[],
         accepted=None,
@@ -46,7 +46,7 @@ def render_failure(problems: Iterable[Problem]) -> str:
 
 
 def _document(**members: Any) -> str:
-    return json.dumps({"format": FORMAT, "command": "update", **members}, indent=2) + "\n"
+    return as_document({"format": FORMAT, "command": "update", **members})
 
 
 def _revision(candidate: Candidate, news: News | None) -> dict[str, Any]:

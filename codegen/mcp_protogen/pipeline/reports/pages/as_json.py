@@ -4,10 +4,10 @@ The form is public: `schema/formats/comparison.schema.json` describes it. Texts 
 a terminal, and all changes are in it, whoever the reader is.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mcp_protogen.base.canonical import as_document
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, ranked
@@ -20,7 +20,7 @@ def render(comparison: Comparison, *, reader: Reader | None) -> str:
 
     The worst change for `reader`, or for anybody, comes first.
     """
-    return json.dumps(as_json(comparison, reader), indent=2) + "\n"
+    return as_document(as_json(comparison, reader))
 
 
 def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:

@@ -13,7 +13,13 @@ from functools import partial
 from itertools import groupby
 
 from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.pipeline.reports.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.pipeline.reports.change import (
+    Category,
+    Comparison,
+    Reader,
+    ReportedChange,
+    Severity,
+)
 from mcp_protogen.pipeline.reports.pages.harmless import made_safe
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.ranking import (
@@ -154,7 +160,7 @@ class _Page:
         lines = [*lines[:-1], f"{lines[-1]}  {dim}"] if fits else [*lines, dim]
         return [margin + line for line in lines]
 
-    def _values(self, change: Change, margin: str) -> Iterator[str]:
+    def _values(self, change: ReportedChange, margin: str) -> Iterator[str]:
         """Yield the values before and after, side by side if there is room."""
         available = self.width - len(margin)
         if (

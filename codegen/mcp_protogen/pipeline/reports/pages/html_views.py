@@ -9,12 +9,12 @@ from itertools import groupby, pairwise
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.pipeline.reports.change import (
     Category,
-    Change,
     Comparison,
     Matrix,
     MatrixCell,
     MatrixRow,
     Reader,
+    ReportedChange,
     Severity,
 )
 from mcp_protogen.pipeline.reports.pages.ranking import CATEGORIES, HEADINGS, ranked
@@ -48,7 +48,7 @@ class ChangeView:
     label: str
     severity: Severity
     severities: Mapping[Reader, Severity]
-    change: Change
+    change: ReportedChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +141,11 @@ def _change_views(comparison: Comparison, reader: Reader | None) -> tuple[Change
     )
 
 
-def _by_item(change: Change) -> tuple[int, str, str, str]:
+def _by_item(change: ReportedChange) -> tuple[int, str, str, str]:
     return _POSITION[change.category], change.item, change.code, change.pointer
 
 
-def _anchors(changes: Sequence[Change]) -> Iterator[str]:
+def _anchors(changes: Sequence[ReportedChange]) -> Iterator[str]:
     """Yield a link name for each change, after its item.
 
     The name stays the same when other changes are added or removed.

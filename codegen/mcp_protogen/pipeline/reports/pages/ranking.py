@@ -7,7 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mcp_protogen.pipeline.reports.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.pipeline.reports.change import (
+    Category,
+    Comparison,
+    Reader,
+    ReportedChange,
+    Severity,
+)
 
 HEADINGS: Mapping[Severity, str] = {
     Severity.BREAKING: "Breaking",
@@ -43,7 +49,7 @@ _POSITION = {category: position for position, category in enumerate(Category)}
 class Ranked:
     """A change with the severity it is shown with, and the readers for whom it is that severe."""
 
-    change: Change
+    change: ReportedChange
     severity: Severity
     readers: tuple[Reader, ...]
 
@@ -97,7 +103,7 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
     return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
 
 
-def _ranked(change: Change, reader: Reader | None) -> Ranked:
+def _ranked(change: ReportedChange, reader: Reader | None) -> Ranked:
     severity = change.severity_for(reader)
     concerned = tuple(one for one in Reader if change.severity.get(one) is severity)
     return Ranked(change, severity, (reader,) if reader else concerned)

@@ -1,10 +1,8 @@
 """The building blocks of generated models, in one place to import from."""
 
-from .base import SUPPLIED, WireModel, validator_of
+from .base import SUPPLIED, ToolResult, WireModel, validator_of
 from .core_schema import Implied, Nullable
-from .tool_result import ToolResult
 from .types import Exact, Integer, Number, OpenUnion, UnknownContent
-from .validation_errors import Problem, problems
 
 __all__ = [
     "SUPPLIED",
@@ -14,10 +12,8 @@ __all__ = [
     "Nullable",
     "Number",
     "OpenUnion",
-    "Problem",
     "ToolResult",
     "UnknownContent",
     "WireModel",
-    "problems",
     "validator_of",
 ]

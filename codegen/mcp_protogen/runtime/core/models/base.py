@@ -133,11 +133,15 @@ class WireModel(BaseModel):
             for name, wire_name, value in implied:
                 if members.get(name, SUPPLIED) is SUPPLIED and wire_name not in members:
                     members[name] = value
-            for value in members.values():
-                if value is None:
-                    members = _present(members, absent_if_none)
-                    break
-            validate(members, self_instance=self, by_name=True)
+            for name, value in tuple(members.items()):
+                if value is None and name in absent_if_none:
+                    del members[name]
+            try:
+                validate(members, self_instance=self, by_name=True)
+            except ValidationError as error:
+                if any(type(line["input"]) is type(self) for line in error.errors()):
+                    raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
+                raise
 
         # Without this mark Pydantic would call __init__ for every object it reads, which costs a
         # Python call each, and would fill in constants on the wire too.
@@ -348,3 +352,23 @@ def validator_of(expression: Any) -> Validate:
             return expression.__pydantic_validator__.validate_python
         adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, expression), config=_STRICT)
         return adapter.validator.validate_python
+
+
+class ToolResult(WireModel):
+    """A result with content, some of it perhaps structured."""
+
+    @property
+    def text(self) -> str:
+        """All blocks of text, joined by line breaks."""
+        blocks = declared(self, "content") or ()
+        return "\n".join(str(one.text) for one in blocks if declared(one, "type") == "text")
+
+    @property
+    def data(self) -> Any:
+        """The structured content as it came, or None."""
+        return declared(self, "structured_content")
+
+
+def has_failed(result: object) -> bool:
+    """Return whether the tool has failed."""
+    return declared(result, "is_error") is True

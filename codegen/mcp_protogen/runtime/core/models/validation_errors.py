@@ -6,11 +6,12 @@ error is about. The messages contain neither values nor links, because they leav
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from ..errors import Problem, escaped
 from ..json import is_array, is_object
 
 _IN_JSON: Final = {
@@ -25,13 +26,6 @@ ABSENT: Final = object()
 # A long message that is wrong everywhere gets a short answer, soon.
 _MOST: Final = 1000
 _LONGEST: Final = 64 * 1024
-
-
-class Problem(NamedTuple):
-    """One thing that is wrong with a message."""
-
-    pointer: str
-    message: str
 
 
 def problems(
@@ -136,10 +130,6 @@ def has_step(value: Any, step: int | str) -> bool:
 
 def pointer_to(steps: Iterable[int | str]) -> str:
     return "".join("/" + escaped(str(step)) for step in steps)
-
-
-def escaped(step: str) -> str:
-    return step.replace("~", "~0").replace("/", "~1")
 
 
 def unescaped(step: str) -> str:

@@ -7,10 +7,10 @@ here: neither `none` nor one with a shared secret can be chosen by a token. Clai
 from collections.abc import Collection, Mapping
 from copy import copy
 from functools import cache, cached_property
-from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from ...core.json import is_object, read_json
+from ...core.libraries import library
 
 # RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
 _OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -92,7 +92,7 @@ class PublicKey:
         jws, errors = _joserfc("jws"), _joserfc("errors")
         try:
             signed = jws.deserialize_compact(token, self._key, registry=_registry())
-            claims: object = read_json(signed.payload)
+            claims = read_json(signed.payload)
         except (ValueError, errors.JoseError):
             raise InvalidJwt("the token is malformed, or not signed with this key") from None
         return Jwt(header, _object(claims))
@@ -250,8 +250,4 @@ def check_installed() -> None:
 
 
 def _joserfc(module: str) -> Any:
-    """Return a module of the package; raise `ImportError`, which says what to do."""
-    try:
-        return import_module(f"joserfc.{module}")
-    except ImportError:
-        raise ImportError("Signatures need the package joserfc: pip install joserfc") from None
+    return library(f"joserfc.{module}", "a signature")

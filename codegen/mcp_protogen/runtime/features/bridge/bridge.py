@@ -28,6 +28,7 @@ from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ...messages.forgiving import reinterpret
 from ...messages.jsonrpc import Call, Malformed
 from ...messages.method_table import MethodTable
+from ...messages.reading import messages_in
 from ...rules import server_negotiation
 from ...rules.client_negotiation import NegotiatedRevision
 from ...rules.handlers import runtime_of
@@ -35,12 +36,11 @@ from ...rules.server_negotiation import Offer
 from ...rules.task_forms import without_tasks
 from ...server.base import ServerBase
 from ...server.serve import serve
-from ...translation.revision_view import RevisionView, RevisionViews
-from ...translation.task_wires import table_with_tasks
-from ...transports.base import Opener, Received, Transport, messages_in, separate_texts
+from ...translation.revision_view import RevisionView, RevisionViews, table_with
+from ...transports.base import Opener, Received, Transport, separate_texts
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
-from .task_carrying import task_caller
+from .task_carrying import CarriesTasks
 
 _USUAL: Final = Options()
 
@@ -59,6 +59,7 @@ class BridgeBase:
     """
 
     REVISIONS: ClassVar[tuple[Revision, ...]]
+    TASKS: ClassVar[CarriesTasks | None] = None
 
     def __init__(
         self,
@@ -118,7 +119,9 @@ class BridgeBase:
                     limit.reschedule(loop.time() + drain)
 
                 watching.add_done_callback(hurry)
-                connecting = proxied(caller, self._server_opener, self._servers, self._options)
+                connecting = proxied(
+                    type(self), caller, self._server_opener, self._servers, self._options
+                )
                 try:
                     return await stack.enter_async_context(connecting)
                 finally:
@@ -153,11 +156,12 @@ class BridgeBase:
         known = next(one for one in cls.REVISIONS if one.id == revision)
         # Tasks are those of the server that mounts, and not of what is mounted.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return proxied(caller, opener, cls.REVISIONS, options, carries=False)
+        return proxied(cls, caller, opener, cls.REVISIONS, options, carries=False)
 
 
 @asynccontextmanager
 async def proxied(
+    bridge: type[BridgeBase],
     caller: "Caller",
     opener: Opener,
     servers: Iterable[Revision],
@@ -166,13 +170,13 @@ async def proxied(
     carries: bool = True,
 ) -> AsyncGenerator[ServerBase[Any], None]:
     """Connect to a server, and give what serves a client in its place."""
-    client, server = _proxies(caller.revision, carries)
+    client, server = _proxies(caller.revision, carries, bridge.TASKS)
     to_server = runtime_of(client, ProxyClientRuntime)
     to_client = runtime_of(server, ProxyServerRuntime)
     to_server.server, to_client.client = to_client, to_server
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
     to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
-    to_server.carries = carries
+    to_server.carries, to_server.tasks = carries, bridge.TASKS
     views = _Views(caller, client, servers, options.on_loss)
     if caller.revision.id not in views.offer.eras:
         caller.check()
@@ -212,13 +216,14 @@ class _Views(RevisionViews[ClientBase]):
         return super().__missing__(revision)
 
 
-def _proxies(revision: Revision, carries: bool) -> tuple[Any, Any]:
+def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> tuple[Any, Any]:
     """Return the two halves for a client of a revision."""
     module = revision.load()
-    table = table_with_tasks(revision) if carries else module.methods.TABLE
+    table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
+    calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
     made = [
         type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()
-        for one, members in ((module.Client, task_caller()), (module.Server, {}))
+        for one, members in ((module.Client, calls), (module.Server, {}))
     ]
     return made[0], made[1]
 
@@ -244,7 +249,7 @@ class Caller(NamedTuple):
         """Raise `UnfitCaller` unless the client can be understood in another revision."""
         if self.call is not None:
             table: MethodTable = self.revision.load().methods.TABLE
-            outcome = table.interpret(self.call, "client", lambda _: None)
+            outcome = table.interpret(self.call, "client")
             if isinstance(outcome, InvalidParams):
                 outcome = reinterpret(table, self.call, outcome, "client")
             if isinstance(outcome, RemoteError):

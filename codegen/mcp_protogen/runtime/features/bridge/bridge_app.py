@@ -153,7 +153,7 @@ class _BridgeState(HttpState):
         servers = ServerState(
             RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
         )
-        servers.ids, servers.network, servers.seal = shared.ids, shared.network, shared.seal
+        servers.ids, servers.network = shared.ids, shared.network
         servers.tells_apart, servers.offer = shared.tells_apart, shared.offer
         return servers
 
@@ -217,7 +217,9 @@ class _Upstream:
     async def _run(self) -> None:
         way = self._way
         try:
-            async with proxied(self._caller, way.opener, way.servers, way.options) as server:
+            async with proxied(
+                way.bridge, self._caller, way.opener, way.servers, way.options
+            ) as server:
                 self._server.set_result(server)
                 gone = create_task(runtime_of(server, ProxyServerRuntime).until_gone())
                 over = create_task(self._over.wait())

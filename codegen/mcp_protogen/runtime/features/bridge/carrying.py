@@ -14,8 +14,8 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
-from ...messages.jsonrpc import Call, Response, id_of, named, write_result
-from ...messages.method_table import Message, MethodTable, Notification, Pending, Request, SpecT
+from ...messages.jsonrpc import Call, id_of, named, write_result
+from ...messages.method_table import MethodTable, Notification, Request, SpecT, Understood
 from ...messages.writing import wire_text
 from ...rules.server_negotiation import INITIALIZE
 
@@ -73,12 +73,8 @@ class CarryingTable(MethodTable):
         )
         self.core, self.extensions = known.core, known.extensions
 
-    def interpret(
-        self, message: Call | Response, sender: Role, pending: Pending
-    ) -> Message | RemoteError:
-        if not isinstance(message, Call):
-            return super().interpret(message, sender, pending)
-        id, method, params, meta, whole = message
+    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+        id, method, params, meta, whole = call
         given = whole.get("params")
         if id is None:
             if method in _ABOUT_REQUESTS:

@@ -255,7 +255,7 @@ class Forwarding:
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
         begun = partial(self._asked_client.begin, request)
         try:
-            return await endpoint.request(asked.spec, asked.params, options, sink, begun=begun)
+            return await endpoint.request(asked.spec, asked.params, options, via=sink, begun=begun)
         except FAILURES as error:
             raise error_for("server", method, error) from error
         finally:

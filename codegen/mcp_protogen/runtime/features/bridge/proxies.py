@@ -17,12 +17,11 @@ from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
-from ...core.extensions import EXTENSIONS
 from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import AnyRequest, NotificationSpec
+from ...core.spec import EXTENSIONS, AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
 from ...messages.envelope import (
     CLIENT_CAPABILITIES,
@@ -39,16 +38,15 @@ from ...rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, with
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
-from ...server.task_serving import TaskRequests
+from ...server.layers import Layer
 from .carrying import OF_ONE_END, EveryMethod
-from .forwarded_request import ForwardedRequest
+from .forwarded_request import ForwardedRequest, awaited
 from .forwarding import LOG, Forwarding, error_for
 from .task_carrying import (
-    CarriedRequests,
+    CarriesTasks,
     TaskCarrier,
     related_task,
     relating,
-    task_carrier,
     task_of,
 )
 
@@ -75,12 +73,14 @@ class ProxyClientRuntime(ClientRuntime):
     losses: LossReport
     on_loss: Callable[[Loss], object] | None
     task_options: TaskLimits | None
+    tasks: CarriesTasks | None = None
     carries: bool
     """Whether a client is served; if not, the server is mounted in another one."""
     forwarding: Forwarding | None = None
     """What everything passes by, where both sides speak the same revision."""
     stream: ListenStream | None = None
     """What all listen streams of clients share, where the bridge opens it by itself."""
+    awaited = staticmethod(awaited)
 
     def declaration(self) -> JSONObject:
         # The bridge listens for tasks by itself. Other requests declare what the client does.
@@ -150,7 +150,8 @@ class ProxyClientRuntime(ClientRuntime):
             server["TABLE"] = connection.view.table
             server["introduction"] = connection.introduction
             return
-        carrier = self.server.carrier = task_carrier(self, self.server)
+        carrier = None if self.tasks is None else self.tasks.between(self, self.server)
+        self.server.carrier = carrier
         if not self.same_revision:
             carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
             self._note_extensions("ClientCapabilities", self.capabilities, carried)
@@ -224,6 +225,7 @@ class ProxyServerRuntime(ServerRuntime):
     client: ProxyClientRuntime
     carrier: TaskCarrier | None = None
     """What carries tasks, once it is known which form the server has."""
+    relating = staticmethod(relating)
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
@@ -233,7 +235,7 @@ class ProxyServerRuntime(ServerRuntime):
         declared = self.client.peer_declared()
         if self.client.same_revision:
             return dict(declared)
-        tasks = {} if self.carrier is None else self.carrier.declared(declared)
+        tasks = {} if self.carrier is None else self.carrier.offered(declared)
         return merged(tasks, without_tasks(_without_extensions(declared), "server"))
 
     def identity(self) -> JSONObject:
@@ -251,8 +253,8 @@ class ProxyServerRuntime(ServerRuntime):
         own |= {} if self.carrier is None else self.carrier.handlers
         return forwarding_handlers(self.owner, self._forward, self._notify) | own
 
-    def task_requests(self, table: MethodTable) -> TaskRequests | None:
-        return None if self.carrier is None else CarriedRequests(self.carrier)
+    def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
+        return self.carrier
 
     # From the client to the server.
 

@@ -1,23 +1,21 @@
 """What a bridge has of tasks, whether or not its package has any.
 
 Between two of one revision, what says something of tasks passes as it came. All else is the work of
-`bridge.tasks`, which a package without tasks does not have.
+`CarriesTasks`, which the bridge of a package without tasks does not have.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
+from ...client.base import Caller, ClientRuntime
 from ...core.json import JSONObject, is_object
 from ...core.options import CallOptions
 from ...core.spec import AnyRequest
-from ...messages.method_table import Request
-from ...rpc.jobs import Job
 from ...rules.task_forms import RELATED_TASK
 from ...server.context import RequestContext
-from ...server.task_serving import FollowedTask
-from ...translation.task_wires import optional_module
+from ...server.layers import Layer
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -44,25 +42,18 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     return id if isinstance(id, str) else None
 
 
-class TaskCarrier(Protocol):
-    """What carries tasks for one client."""
+class TaskCarrier(Layer, Protocol):
+    """What carries tasks for one client.
 
-    @property
-    def handlers(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """Return what answers the methods of tasks, where they are not passed on, by wire name."""
-        ...
+    Its `handlers` answer the methods of tasks where they are not passed on.
+    """
 
-    def declared(self, server: Mapping[str, Any], /) -> JSONObject:
+    def offered(self, server: Mapping[str, Any], /) -> JSONObject:
         """Return what the client is told of tasks, in place of what its server declares."""
         ...
 
     async def call(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        /,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions, /
     ) -> Any:
         """Return the result of a tool, or the task that a call becomes."""
         ...
@@ -77,45 +68,16 @@ class TaskCarrier(Protocol):
 
     def told(self) -> None:
         """Take note that the server has notified of a task."""
+
+
+class CarriesTasks(Protocol):
+    """What a bridge needs to carry tasks; the generated one has it, if its package has tasks."""
+
+    @property
+    def caller(self) -> Callable[[ClientRuntime], Caller]:
+        """Return what makes calls of the half that speaks to the server, some of them tasks."""
         ...
 
-    async def followed(
-        self, connection: Any, request: Request[Any], ids: Collection[str], /
-    ) -> Sequence[FollowedTask]:
-        """Return those of some tasks that a listen stream of the client hears of."""
+    def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
+        """Return what carries tasks between the two halves; None where no server has any."""
         ...
-
-
-class CarriedRequests:
-    """The part of a bridge that serves a client and has to do with its tasks (`TaskRequests`)."""
-
-    def __init__(self, carrier: TaskCarrier) -> None:
-        self._carrier = carrier
-        self.handlers = carrier.handlers
-
-    async def serve(self, connection: Any, job: Job) -> Any:
-        return await connection.answer_to(job)
-
-    async def followed(
-        self, connection: Any, request: Request[Any], ids: Collection[str]
-    ) -> Sequence[FollowedTask]:
-        return await self._carrier.followed(connection, request, ids)
-
-
-def task_caller() -> JSONObject:
-    """Return the members of a class of clients that has tasks, if the package has them."""
-    calls = _tasks_module("client.tasks.calls")
-    return {} if calls is None else {"__mcp_caller__": calls.TaskCaller}
-
-
-def task_carrier(client: Any, server: Any) -> TaskCarrier | None:
-    """Return what carries tasks between the two halves of a bridge; None where nothing does."""
-    carriers = _tasks_module("features.bridge.tasks.carriers")
-    if carriers is None:
-        return None
-    carrier: TaskCarrier | None = carriers.carrier_between(client, server)
-    return carrier
-
-
-def _tasks_module(name: str) -> Any:
-    return optional_module(f"{__name__.rpartition('.features.')[0]}.{name}")

@@ -6,11 +6,11 @@ sides read the same (ext-skills, specification/stable/skills, "Frontmatter Verif
 
 import re
 from functools import cache
-from importlib import import_module
 from math import isfinite
 from typing import Any, Final
 
 from ...core.json import JSONObject, is_array, is_object
+from ...core.libraries import library
 
 _BLOCK: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.M)
 # Parsing takes some time for each character.
@@ -79,10 +79,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _yaml() -> Any:
-    try:
-        return import_module("yaml")
-    except ImportError:
-        raise ImportError("skills need the package PyYAML: pip install pyyaml") from None
+    return library("yaml", "a skill", "pyyaml")
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+APPS: Final = "io.modelcontextprotocol/ui"
+"""The extension by its identifier."""
 MIME_TYPE: Final = "text/html;profile=mcp-app"
 """The media type of their pages."""
 SCHEME: Final = "ui://"

@@ -2,8 +2,8 @@
 
 from base64 import b64decode
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Final, Generic, Literal, TypeVar, cast
+from types import ModuleType
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -11,7 +11,6 @@ from ...client.base import ClientBase
 from ...core.errors import InvalidAnswer
 from ...core.json import JSONObject, is_object
 from ...core.models.base import WireModel
-from ...rules.handlers import extended_by
 from .constants import KEY, MIME_TYPE, SCHEME
 
 ToolMetaT = TypeVar("ToolMetaT", bound=WireModel)
@@ -38,6 +37,8 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
 
     Its methods raise `InvalidAnswer` for what a server must not say.
     """
+
+    MODELS: ClassVar[ModuleType]
 
     def ui_of(self, tool: WireModel) -> ToolMetaT | None:
         """Return what a tool says of its user interface; None if it has none."""
@@ -85,12 +86,8 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
         )
 
     def _read(self, name: str, value: object) -> WireModel:
-        # The generated module of a base of this kind is beside the models of its revision.
-        base = next(one for one in extended_by(type(self)) if UiHost in one.__mro__)
-        module = base.__module__
-        models = import_module(f"{module.rpartition('.')[0]}.models")
         try:
-            read: WireModel = getattr(models, name).from_wire(value)
+            read: WireModel = getattr(self.MODELS, name).from_wire(value)
         except ValidationError as error:
             raise InvalidAnswer(f"what a server says of a user interface is no {name}") from error
         return read

@@ -9,15 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...core.extensions import EXTENSIONS
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, declared
+from ...core.spec import EXTENSIONS
 from ...server.base import SessionBase
+from ...toolkit.completed_items import Resource
 from ...toolkit.decorators import Mark, Marked
 from ...toolkit.functions import named
-from ...toolkit.items import Item, Resource, Tool
-from ...toolkit.revision_models import APPS, RevisionModels
-from .constants import KEY, MIME_TYPE, SCHEME
+from ...toolkit.items import Item, Tool
+from ...toolkit.revision_models import RevisionModels
+from .constants import APPS, KEY, MIME_TYPE, SCHEME
 
 
 def concerns(marked: Marked) -> bool:

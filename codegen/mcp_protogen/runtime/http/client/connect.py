@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar, Unpack, overload
 
 from ...client.base import ClientBase
-from ...client.connect import Connecting, ConnectOptions, RevisionModule
-from ...client.targets import Connector, Newest
+from ...client.connect import Connecting, ConnectOptions, Connector, Newest, RevisionModule
 from ...transports.base import Opener, Transport
 from ..httpx2 import HttpClient, httpx2, trust
 from ..sse import LARGEST

@@ -170,7 +170,7 @@ class HttpApp:
                     await self._begin_first()
                 if self.http.authentication is not None and not self._is_open(exchange):
                     check = self.http.authentication.authenticate
-                    exchange.principal = await check(exchange, self.http.path)
+                    exchange.authenticated(await check(exchange, self.http.path))
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame

@@ -8,14 +8,12 @@ from asyncio import Task, Timeout, TimerHandle, create_task, get_running_loop, t
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from inspect import iscoroutine
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
 from ...core.http_request import HttpRequest, Principal, id_of
 from ...core.oauth_scopes import NO_SCOPES
 from ...core.quotas import Quota
-from ...core.tasks import resumed
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...rpc.jobs import Work
@@ -144,6 +142,7 @@ class HttpExchange:
     """The revision that the header names, if it does."""
     principal: Principal | None = None
     """Who was authenticated."""
+    principal_id: str | None = None
     needed: frozenset[str] = NO_SCOPES
     """The scopes that its calls were found to need."""
     _watch: TimerHandle | Task[None] | None = None
@@ -178,9 +177,8 @@ class HttpExchange:
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    @property
-    def principal_id(self) -> str | None:
-        return id_of(self.principal)
+    def authenticated(self, principal: Principal | None) -> None:
+        self.principal, self.principal_id = principal, id_of(principal)
 
     @property
     def request(self) -> HttpRequest:
@@ -230,26 +228,18 @@ class HttpExchange:
         )
 
     async def send(self, *messages: Message) -> None:
-        for message in messages:
-            if self.closed:
-                return
-            try:
-                work = self._send(message)
-                if iscoroutine(work):
-                    try:
-                        waiting = work.send(None)
-                    except StopIteration:
-                        continue
-                    work = resumed(work, waiting)
-                async with timeout(self._send_timeout):
-                    await work
-            except TimeoutError:
-                self._log.info("a client does not read")
-                self.stuck = self.closed = True
-            except (OSError, RuntimeError) as error:
-                # uvloop says in a RuntimeError that the connection is closed already.
-                self._log.info("a client has gone: %s", error)
-                self.closed = True
+        try:
+            async with timeout(self._send_timeout):
+                for message in messages:
+                    if not self.closed:
+                        await self._send(message)
+        except TimeoutError:
+            self._log.info("a client does not read")
+            self.stuck = self.closed = True
+        except (OSError, RuntimeError) as error:
+            # uvloop says in a RuntimeError that the connection is closed already.
+            self._log.info("a client has gone: %s", error)
+            self.closed = True
 
 
 def fields_of(fields: Mapping[str, str]) -> list[Field]:
@@ -348,35 +338,14 @@ class Bodies:
     async def read(self, exchange: HttpExchange) -> bytes:
         """Return a whole body; raise `HttpRefusal` if it is too large, too slow or cut off."""
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
-        if expected > _SMALL:
-            self._take(exchange, expected)
-        work = exchange.receive()
-        if iscoroutine(work):
-            try:
-                waiting = work.send(None)
-            except StopIteration as done:
-                # Mostly all of it is there.
-                message: Message = done.value
-                if not message.get("more_body"):
-                    piece = _piece(message, self._largest)
-                    if len(piece) > _SMALL:
-                        self._take(exchange, len(piece))
-                    return piece
-                work = _given(message)
-            else:
-                work = resumed(work, waiting)
-        return await self._rest(exchange, work, expected or self._largest)
-
-    async def _rest(
-        self, exchange: HttpExchange, work: Awaitable[Mapping[str, Any]], expected: int
-    ) -> bytes:
+        self._take(exchange, expected)
         limit, now = timeout(self._seconds), get_running_loop().time
         begun = now()
-        incoming = _Incoming(exchange, expected, begun, limit, latest=begun)
+        incoming = _Incoming(exchange, expected or self._largest, begun, limit, latest=begun)
         self._incoming[incoming] = None
         try:
             async with limit:
-                message = await work
+                message = await exchange.receive()
                 # Pieces may be of one byte each, and an object for each would take far more.
                 body = bytearray(_piece(message, self._largest))
                 while message.get("more_body"):
@@ -448,10 +417,6 @@ def _piece(message: Mapping[str, Any], limit: int) -> bytes:
     if len(piece) > limit:
         raise too_large(limit)
     return piece
-
-
-async def _given(message: Message) -> Message:
-    return message
 
 
 def too_large(limit: int) -> HttpRefusal:

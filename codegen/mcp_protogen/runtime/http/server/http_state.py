@@ -148,7 +148,7 @@ class HttpState(HttpServers):
             async with timeout(self.options.drain):
                 while self.working:
                     await self.ended.heard()
-        await self.shared.task_host.close(self.options.drain)
+        await self.shared.host.close(self.options.drain)
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)

@@ -14,7 +14,6 @@ from ...core import errors
 from ...core.connection_errors import StatusError
 from ...core.http_request import HttpRequest, Principal
 from ...core.oauth_scopes import InsufficientScope
-from ...core.tasks import resumed
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
@@ -85,19 +84,13 @@ class HttpResponse(StreamSink):
         """
         self._state.requests.take(self.exchange.principal_id)
         try:
+            # 2026-07-28, basic/transports/streamable-http, "Cancellation"
+            if cancel is not None:
+                self.exchange.watch(cancel)
             try:
-                waiting = work.send(None)
-            except StopIteration:
-                # Most requests are answered at once, before anybody has to be watched.
-                pass
-            else:
-                # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-                if cancel is not None:
-                    self.exchange.watch(cancel)
-                try:
-                    await resumed(work, waiting)
-                finally:
-                    self.exchange.unwatch()
+                await work
+            finally:
+                self.exchange.unwatch()
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:

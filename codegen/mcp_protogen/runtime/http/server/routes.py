@@ -7,11 +7,12 @@ from inspect import isawaitable, iscoroutinefunction, signature
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypedDict, TypeVar
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError, RemoteError
 from ...core.http_request import HttpRequest
+from ...core.json import read_json
 from ...core.oauth_scopes import InsufficientScope
 from ...server.base import ServerBase
 from .. import headers
@@ -45,7 +46,7 @@ class RouteRequest(HttpRequest):
     def json(self) -> Any:
         """Return the JSON value in the body; what is none is answered with 400."""
         try:
-            return from_json(self.body)
+            return read_json(self.body)
         except ValueError:
             reason = "The body of the request is not JSON"
             raise HttpRefusal(400, reason, code=PARSE_ERROR) from None

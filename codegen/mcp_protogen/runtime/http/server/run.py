@@ -24,6 +24,7 @@ from threading import Thread
 from types import ModuleType
 from typing import Any, ClassVar, Final, cast
 
+from ...core.libraries import library
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
@@ -264,12 +265,8 @@ def _work(
 
 
 def _server(app: HttpApp, host: str, port: int) -> Any:
-    try:
-        # By name, so that nobody's type checker misses it who goes without.
-        uvicorn: Any = import_module("uvicorn")
-    except ImportError:
-        raise ImportError("run_http needs uvicorn: pip install uvicorn") from None
-    protocol = import_module("uvicorn.protocols.http.auto").AutoHTTPProtocol
+    uvicorn = library("uvicorn", "run_http")
+    protocol = library("uvicorn.protocols.http.auto", "run_http").AutoHTTPProtocol
     config = uvicorn.Config(
         app,
         http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), {"http": app.http}),

@@ -6,7 +6,6 @@ Errors").
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from importlib import import_module
 from logging import getLogger
 
 from ...core.errors import RequestId
@@ -103,8 +102,7 @@ def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
     known: set[str] = set()
     for server in servers:
         cls = server if isinstance(server, type) else type(server)
-        package = import_module(package_of(cls))
-        tables = [package.load(one.id).methods.TABLE for one in package.REVISIONS]
+        tables = [one.load().methods.TABLE for one in package_of(cls).REVISIONS]
         for table in (cls.REQUESTS, cls.NOTIFICATIONS):
             known.update(table)
         for table in tables:

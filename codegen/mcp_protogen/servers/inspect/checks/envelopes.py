@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.runtime.core.connection_errors import is_frame
 from mcp_protogen.runtime.core.errors import ParseError
-from mcp_protogen.runtime.core.strays import is_frame
 from mcp_protogen.runtime.http.headers import EVENTS, media_type
-from mcp_protogen.runtime.messages.reading import Repair, RepairKind
+from mcp_protogen.runtime.messages.repairing import Repair, RepairKind
 from mcp_protogen.servers.inspect.messages import Protocol, protocol_of
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault
 from mcp_protogen.servers.inspect.transcript import (
@@ -178,7 +178,7 @@ def _near(message: dict[str, Any], pointer: str) -> Any:
     """Return the value at a place."""
     try:
         return jsonpointer.get(message, pointer)
-    except jsonpointer.Absent:
+    except jsonpointer.NothingThere:
         return message
 
 

@@ -6,7 +6,6 @@ Theft").
 
 import asyncio
 import os
-from importlib import import_module
 from json import JSONDecodeError, dumps, loads
 from logging import getLogger
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from ....core.files import FILE_MODE, FOLDER_MODE, locked, replace_file
 from ....core.json import is_object
+from ....core.libraries import library
 
 _log: Final = getLogger(__name__)
 
@@ -116,11 +116,7 @@ class KeyringStorage:
 
     def __init__(self, service: str = "mcp") -> None:
         """Use the entries of a service; raise `ImportError` if keyring is not installed."""
-        try:
-            self._keyring: Any = import_module("keyring")
-        except ImportError:
-            text = "KeyringStorage needs the package keyring: pip install keyring"
-            raise ImportError(text) from None
+        self._keyring = library("keyring", "KeyringStorage")
         self._service = service
 
     async def get(self, key: str) -> str | None:

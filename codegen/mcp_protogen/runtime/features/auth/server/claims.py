@@ -81,7 +81,7 @@ def unverified_part(token: str, number: int) -> JSONObject | None:
         return None
     try:
         encoded = parts[number].encode("ascii")
-        value: object = read_json(urlsafe_b64decode(encoded + b"=" * (-len(encoded) % 4)))
+        value = read_json(urlsafe_b64decode(encoded + b"=" * (-len(encoded) % 4)))
     except ValueError:
         return None
     return value if is_object(value) else None

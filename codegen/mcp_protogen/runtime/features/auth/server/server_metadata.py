@@ -6,9 +6,7 @@ RFC 8414, section 3; OpenID Connect Discovery 1.0, section 4.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from pydantic_core import from_json
-
-from ....core.json import is_object
+from ....core.json import is_object, read_json
 from ....http.headers import media_type
 from ..errors import InvalidMetadata
 from ..steps import Fetch, Fetched
@@ -49,7 +47,7 @@ def endpoint(document: Mapping[str, Any], name: str) -> str:
 def read_object(answer: Fetched) -> dict[str, Any]:
     """Return the JSON object in an answer; raise `InvalidMetadata`."""
     try:
-        value: object = from_json(answer.body, allow_inf_nan=False)
+        value = read_json(answer.body)
     except ValueError:
         value = None
     if answer.status != 200:

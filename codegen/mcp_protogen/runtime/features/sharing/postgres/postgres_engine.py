@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from random import uniform
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from ....core.libraries import library
 from ....storage.engine import EngineUnavailable, Receive
 from ..lease import Lease
 from . import statements
 from .calls import BatchSender, Calls, end_tasks
 from .database import Database, is_text
-from .postgres_listener import Listener
+from .postgres_listener import PostgresListener
 from .postgres_stores import PostgresEvents, PostgresSessions
 from .postgres_tasks import PostgresTasks
 from .statements import Schema
@@ -79,11 +79,7 @@ class PostgresEngine:
 
 
 def psycopg_module() -> Any:
-    try:
-        return import_module("psycopg")
-    except ImportError as error:
-        cure = "install it, with: pip install 'psycopg[binary]>=3.2.4'"
-        raise ImportError(f"PostgresEngine needs psycopg 3; {cure}") from error
+    return library("psycopg", "PostgresEngine", "'psycopg[binary]>=3.2.4'")
 
 
 class PostgresConnection:
@@ -95,7 +91,7 @@ class PostgresConnection:
         self._calls: Final = Calls(self._database, engine.connections)
         self._worker: Final = worker
         self._lease: Final = lease
-        self._listener: Final = Listener(self._database, worker, lease, receive)
+        self._listener: Final = PostgresListener(self._database, worker, lease, receive)
         self._letters: Final = BatchSender(self._send, engine.timeout)
         self._changes: Final = BatchSender(self._publish, engine.timeout)
         self.sessions: Final = PostgresSessions(self._calls.run)

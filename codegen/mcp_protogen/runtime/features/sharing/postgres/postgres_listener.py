@@ -20,7 +20,7 @@ _MAX_NUMBER: Final = 1 << 62
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
-class Listener:
+class PostgresListener:
     """Holds the lease of a worker and takes in what comes for it, on a connection of its own."""
 
     def __init__(self, database: Database, worker: str, lease: Lease, receive: Receive) -> None:

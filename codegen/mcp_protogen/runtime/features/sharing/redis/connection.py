@@ -5,13 +5,13 @@ from asyncio import Future, Task, create_task, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ....core.libraries import library
 from ....storage.engine import EngineUnavailable
 from ..lease import now
-from .scripts import LOAD, Script
+from .scripts import LOAD, RedisScript
 
 Argument: TypeAlias = str | bytes | int
 RawConnection: TypeAlias = Any
@@ -26,16 +26,13 @@ _TOGETHER: Final = 200
 
 def redis_module(module: str) -> Any:
     """Return a module of redis-py; raise `ImportError`, which says what to do, without it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError("RedisEngine needs the package redis: pip install redis") from None
+    return library(module, "RedisEngine")
 
 
 class Command(NamedTuple):
     """A command, or a script with the number of its keys, its keys and arguments."""
 
-    script: Script | None
+    script: RedisScript | None
     arguments: tuple[Argument, ...]
 
     @property
@@ -44,7 +41,7 @@ class Command(NamedTuple):
         return arguments if script is None else ("EVALSHA", script.digest, *arguments)
 
 
-class Connection:
+class CommandConnection:
     """A connection to the server that is opened when it is used, and again after it has failed."""
 
     def __init__(self, make: Callable[[], RawConnection], timeout: float) -> None:
@@ -165,7 +162,7 @@ def _packed(command: tuple[Argument, ...]) -> bytes:
     )
 
 
-class Calls:
+class RedisCalls:
     """Calls to the server: those of one turn of the event loop go out together, but not too many.
 
     Others go out when these have been answered, or fail with them: what waits behind calls that are
@@ -173,18 +170,18 @@ class Calls:
     """
 
     def __init__(
-        self, connection: Connection, compare: Callable[[Connection], Awaitable[None]]
+        self, connection: CommandConnection, compare: Callable[[CommandConnection], Awaitable[None]]
     ) -> None:
         self.connection: Final = connection
         self._compare = compare
         self._waiting: deque[tuple[Command, Future[Any]]] = deque()
         self._task: Task[None] | None = None
 
-    async def run(self, script: Script | None, *arguments: Argument) -> Any:
+    async def run(self, script: RedisScript | None, *arguments: Argument) -> Any:
         """Return the reply to one call; raise `EngineUnavailable`."""
         return await self.put(script, *arguments)
 
-    def put(self, script: Script | None, *arguments: Argument) -> Future[Any]:
+    def put(self, script: RedisScript | None, *arguments: Argument) -> Future[Any]:
         """Make a call in this turn; return its reply to come."""
         reply = get_running_loop().create_future()
         self._waiting.append((Command(script, arguments), reply))

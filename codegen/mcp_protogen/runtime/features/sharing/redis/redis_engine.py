@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from ....storage.engine import EngineUnavailable, Receive
 from ..lease import Lease
-from .connection import Calls, Connection, RawConnection, redis_module
-from .redis_listener import Listener
+from .connection import CommandConnection, RawConnection, RedisCalls, redis_module
+from .redis_listener import RedisListener
 from .redis_stores import RedisEvents, RedisSessions, RedisWorkers
 from .redis_tasks import RedisTasks
 
@@ -70,9 +70,11 @@ class RedisConnection:
     """The connection of a worker."""
 
     def __init__(self, engine: RedisEngine, worker: str, lease: Lease, receive: Receive) -> None:
-        hearing, calling = (Connection(engine.make_connection, engine.timeout) for _ in range(2))
-        self._listener = Listener(hearing, engine.namespace, worker, lease, receive)
-        self._calls = Calls(calling, self._listener.compare)
+        hearing, calling = (
+            CommandConnection(engine.make_connection, engine.timeout) for _ in range(2)
+        )
+        self._listener = RedisListener(hearing, engine.namespace, worker, lease, receive)
+        self._calls = RedisCalls(calling, self._listener.compare)
         self._lease = lease
         self.mail: Final = RedisWorkers(self._calls, engine.namespace)
         self.bus: Final = self.mail

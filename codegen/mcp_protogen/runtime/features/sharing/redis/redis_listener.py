@@ -7,7 +7,7 @@ from typing import Any, Final
 from ....storage.engine import GAP, Change, EngineUnavailable, Letter, Receive
 from ..lease import Lease, now
 from . import scripts
-from .connection import LONGEST_PAUSE, Calls, Command, Connection
+from .connection import LONGEST_PAUSE, Command, CommandConnection, RedisCalls
 from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, milliseconds
 
 _log: Final = getLogger(__name__)
@@ -16,11 +16,16 @@ _log: Final = getLogger(__name__)
 _LAST: Final = 2**64 - 1
 
 
-class Listener:
+class RedisListener:
     """What hears letters and changes, and holds the lease, on a connection of its own."""
 
     def __init__(
-        self, connection: Connection, namespace: str, worker: str, lease: Lease, receive: Receive
+        self,
+        connection: CommandConnection,
+        namespace: str,
+        worker: str,
+        lease: Lease,
+        receive: Receive,
     ) -> None:
         workers = f"{namespace}:{{workers}}"
         self._bus = f"{workers}:bus".encode()
@@ -43,14 +48,14 @@ class Listener:
     def own_keys(self) -> tuple[bytes, bytes]:
         return self._held, self._box
 
-    async def listen(self, calls: Calls) -> None:
+    async def listen(self, calls: RedisCalls) -> None:
         try:
             while True:
                 await self._listen(calls)
         finally:
             self.tried.set()
 
-    async def _listen(self, calls: Calls) -> None:
+    async def _listen(self, calls: RedisCalls) -> None:
         """Connect and hear until that fails; return when it may be tried again."""
         try:
             await self._renew(calls, connecting=True)
@@ -70,12 +75,12 @@ class Listener:
             await calls.connection.close()
         await asyncio.sleep(self.connection.pause or LONGEST_PAUSE)
 
-    async def compare(self, connection: Connection) -> None:
+    async def compare(self, connection: CommandConnection) -> None:
         """Connect anew if calls go to another process of a server than this listens to."""
         if None not in (connection.run_id, self._run_id) and connection.run_id != self._run_id:
             await self.connection.close()
 
-    async def _renew(self, calls: Calls, *, connecting: bool = False) -> None:
+    async def _renew(self, calls: RedisCalls, *, connecting: bool = False) -> None:
         asked, boxes = now(), (self._box, self._bus)
         limits = milliseconds(self._lease.seconds), milliseconds(BOX_LIFETIME), MOST_LETTERS
         arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)

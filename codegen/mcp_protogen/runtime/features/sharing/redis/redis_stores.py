@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from ....storage.engine import Appended, Event, Events, Saved, StoredSession
 from . import scripts
-from .connection import Argument, Calls
-from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, Script, milliseconds
+from .connection import Argument, RedisCalls
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, RedisScript, milliseconds
 
 # About the most bytes of events that are read in one go, for which the calls of others wait.
 _MOST_BYTES: Final = 1024 * 1024
@@ -20,7 +20,7 @@ _REFRESHED: Final = 500
 class RedisWorkers:
     """Letters to workers, and changes for all of them."""
 
-    def __init__(self, calls: Calls, namespace: str) -> None:
+    def __init__(self, calls: RedisCalls, namespace: str) -> None:
         self._calls = calls
         self._prefix = f"{namespace}:{{workers}}"
 
@@ -52,7 +52,7 @@ class RedisWorkers:
 class RedisSessions:
     """Sessions, each of which is one value."""
 
-    def __init__(self, calls: Calls, workers: RedisWorkers, namespace: str) -> None:
+    def __init__(self, calls: RedisCalls, workers: RedisWorkers, namespace: str) -> None:
         self._calls = calls
         self._workers = workers
         self._namespace = namespace
@@ -97,7 +97,7 @@ class RedisSessions:
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
         return bool(await self._run(scripts.DELIVER, key, worker, epoch, delivered))
 
-    async def _run(self, script: Script, key: str, *arguments: Argument) -> Any:
+    async def _run(self, script: RedisScript, key: str, *arguments: Argument) -> Any:
         return await self._calls.run(script, 1, f"{self._namespace}:{{{key}}}", *arguments)
 
 
@@ -113,7 +113,7 @@ def _names(workers: Iterable[Any]) -> frozenset[str]:
 class RedisEvents:
     """Streams of events, each of which is one list."""
 
-    def __init__(self, calls: Calls, namespace: str, most: int) -> None:
+    def __init__(self, calls: RedisCalls, namespace: str, most: int) -> None:
         self._calls = calls
         self._namespace = namespace
         self._most = most
@@ -151,6 +151,6 @@ class RedisEvents:
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         await self._run(scripts.UNFOLLOW, key, stream, stream, worker)
 
-    async def _run(self, script: Script, key: str, stream: str, *arguments: Argument) -> Any:
+    async def _run(self, script: RedisScript, key: str, stream: str, *arguments: Argument) -> Any:
         session = f"{self._namespace}:{{{key}}}"
         return await self._calls.run(script, 2, session, f"{session}:e:{stream}", *arguments)

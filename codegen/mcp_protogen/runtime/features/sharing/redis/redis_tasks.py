@@ -6,14 +6,14 @@ from typing import Any
 
 from ....storage.engine import StoredTask
 from . import scripts
-from .connection import Argument, Calls
-from .scripts import Script
+from .connection import Argument, RedisCalls
+from .scripts import RedisScript
 
 
 class RedisTasks:
     """The store of tasks; all of them have one hash tag."""
 
-    def __init__(self, calls: Calls, namespace: str) -> None:
+    def __init__(self, calls: RedisCalls, namespace: str) -> None:
         self._calls = calls
         self._prefix = f"{namespace}:{{tasks}}"
 
@@ -59,7 +59,7 @@ class RedisTasks:
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
         return _stored(await self._run(scripts.TAKE_OVERDUE, _milliseconds(lease), most))
 
-    async def _run(self, script: Script, *arguments: Argument) -> Any:
+    async def _run(self, script: RedisScript, *arguments: Argument) -> Any:
         return await self._calls.run(script, 1, self._prefix, *arguments)
 
 

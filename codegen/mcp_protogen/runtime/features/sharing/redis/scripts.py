@@ -12,14 +12,14 @@ BOX_LIFETIME: Final = 3600.0
 """The seconds that boxes and the bus stay when nobody renews a lease, at least."""
 
 
-class Script(NamedTuple):
+class RedisScript(NamedTuple):
     """A script, and the SHA-1 digest that a server knows it by."""
 
     text: bytes
     digest: str
 
 
-_scripts: Final = list[Script]()
+_scripts: Final = list[RedisScript]()
 
 
 # What every script may call. The first key is the session, or the first box.
@@ -89,9 +89,9 @@ end
 """
 
 
-def _script(body: str) -> Script:
+def _script(body: str) -> RedisScript:
     text = (_COMMON + body).encode()
-    script = Script(text, sha1(text, usedforsecurity=False).hexdigest())
+    script = RedisScript(text, sha1(text, usedforsecurity=False).hexdigest())
     _scripts.append(script)
     return script
 

@@ -58,7 +58,7 @@ class HttpServers:
         self.shared.tells_apart = http.authentication is not None
         self.relay: ChangeRelay | None = None
         if http.shared is not None:
-            self.shared.task_host.shared_store = lambda: self.peers.engine.tasks
+            self.shared.host.engine = lambda: self.peers.engine
             self.relay = self.shared.relay = ChangeRelay(self.peers, http.shared.engine, self.tasks)
         # Without a stateless revision, there may be nothing outside of sessions.
         alone = not self.per_session or views.offer.stateless or not http.sessions

@@ -134,15 +134,9 @@ class StandaloneStream(StreamSink):
         if self._messages is None:
             self._messages = []
         self._messages.append(message)
-        if self._writing:
-            return
-        self._writing = True
-        if self._context.peers.shared or self._listening is not None:
+        if not self._writing:
+            self._writing = True
             self._context.tasks.start(self._write())
-        else:
-            # There is nothing to wait for, so it takes no task.
-            with suppress(StopIteration):
-                self._write().send(None)
 
     async def _write(self) -> None:
         try:

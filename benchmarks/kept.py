@@ -1,0 +1,105 @@
+"""What libraries cost or lack in whose place we have code of our own: see CONTRIBUTING.
+
+`PYTHONPATH=docs python -m benchmarks.kept` prints a line for each, in half a minute.
+"""
+
+import asyncio
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from unittest.mock import patch
+
+import black
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit import formatting, parallel
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.runtime.core.schema_patterns import Patterns
+from mcp_protogen.runtime.toolkit.threads import Threads
+from mcp_revisions import REVISIONS
+
+_ENDING = """
+import asyncio, time
+from mcp_protogen.runtime.toolkit.threads import Threads
+
+async def main():
+    theirs, ours = asyncio.to_thread, lambda function: Threads("x", 4).run(function, {{}})
+    await asyncio.wait({{asyncio.ensure_future({which}(lambda: time.sleep(5)))}}, timeout=0.1)
+
+asyncio.new_event_loop().run_until_complete(main())
+"""
+_CALLS = 5_000
+
+
+def one_processor() -> int:
+    """Have the whole generation in this process."""
+    return 1
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """Return the processor time of an action."""
+    begun = time.process_time()
+    act()
+    return time.process_time() - begun
+
+
+def layout() -> str:
+    """Compare black with our breaking of lines, for the modules of all revisions."""
+    printed: list[str] = []
+    usual = formatting.formatted
+
+    def noting(source: str, *, ours: bool) -> str:
+        printed.append(source)
+        return usual(source, ours=ours)
+
+    revisions = tuple(one.id for one in REVISIONS)
+    with (
+        patch.object(formatting, "formatted", noting),
+        patch.object(parallel, "processors", one_processor),
+    ):
+        generate(GenerationOptions(revisions, runtime="runtime"))
+    mode = black.Mode(line_length=100)
+    theirs = seconds(lambda: [black.format_str(source, mode=mode) for source in printed])
+    ours = seconds(lambda: [usual(source, ours=True) for source in printed])
+    return f"layout of {len(printed)} modules: black {theirs:.1f} s, ours {ours:.2f} s"
+
+
+def patterns() -> str:
+    """Compare `re` with our matching, for a pattern that makes it try everything."""
+    pattern, text = "(a+)+$", "a" * 24 + "!"
+    theirs = seconds(lambda: re.search(pattern, text))
+    ours = seconds(lambda: Patterns(lambda _: None).search(pattern, text))
+    return f"{pattern} in {len(text)} characters: re {theirs:.1f} s, ours {ours * 1000:.1f} ms"
+
+
+def threads() -> str:
+    """Compare the threads of asyncio with ours: one call, and the end of a program."""
+
+    async def calls(call: Callable[[], Awaitable[object]]) -> float:
+        begun = time.perf_counter()
+        for _ in range(_CALLS):
+            await call()
+        return (time.perf_counter() - begun) / _CALLS * 1e6
+
+    own = Threads("kept", 8)
+    theirs = asyncio.run(calls(lambda: asyncio.to_thread(int)))
+    ours = asyncio.run(calls(lambda: own.run(int, {})))
+    ends = [ended(which) for which in ("theirs", "ours")]
+    return (
+        f"a call: to_thread {theirs:.0f} µs, ours {ours:.0f} µs; "
+        f"a program whose function sleeps 5 s ends after {ends[0]:.1f} s and {ends[1]:.1f} s"
+    )
+
+
+def ended(which: str) -> float:
+    """Return how long a program runs that waits 0.1 seconds for a function of 5."""
+    program = _ENDING.format(which=which)
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", program], check=True)
+    return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    for about in (layout, patterns, threads):
+        print(about())

@@ -1,0 +1,89 @@
+"""The options of the command line that are settings, as the table of options has them."""
+
+from collections.abc import Callable
+from enum import Enum
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, Final, TypeVar, cast
+
+import typer
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
+from mcp_protogen.pipeline.options import ALONE, OPTIONS, Option
+from mcp_protogen.pipeline.setting_readers import revision_and_file
+from mcp_protogen.pipeline.settings import Settings
+
+T = TypeVar("T")
+
+_COMPLETIONS: Final = {
+    "revisions": completion.revision,
+    "parts": completion.part,
+    "extensions": completion.extension,
+    "layers": completion.layer,
+    "target": completion.target,
+}
+_DECLARED: Final = tuple(one for one in OPTIONS if one.flag)
+
+
+def with_settings(*fields: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Return a decorator that puts options of settings in place of the parameter `flags`.
+
+    They are those of some fields, or all. Those for types and tables alone come last.
+    """
+    options = [one for one in _DECLARED if one.field in fields or not fields]
+
+    def decorate(command: Callable[..., T]) -> Callable[..., T]:
+        parameters: list[Parameter] = []
+        for name, one in signature(command).parameters.items():
+            found = map(_parameter, options) if name == "flags" else [one]
+            parameters += [each.replace(kind=Parameter.KEYWORD_ONLY) for each in found]
+        last = {one.field for one in options if one.heading == ALONE}
+        parameters.sort(key=lambda one: one.name in last)
+
+        @wraps(command)
+        def run(**given: Any) -> T:
+            said = {one.field: given.pop(one.field) for one in options}
+            return command(**given, flags=_settings(said))
+
+        flat: Any = run
+        flat.__signature__ = Signature(parameters)
+        flat.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(one: Option) -> Parameter:
+    declared = typer.Option(
+        one.flag,
+        metavar=one.kind.metavar,
+        rich_help_panel=one.heading,
+        help=one.help,
+        show_default=one.default,
+        autocompletion=_COMPLETIONS.get(one.field),
+        readable=False,  # whether a folder can be read is seen when it is read
+    )
+    annotated: Any = Annotated  # type checkers take no types that are known at run time
+    annotation = annotated[one.kind.type | None, declared]
+    return Parameter(one.field, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _settings(said: dict[str, Any]) -> Settings:
+    """Return what was said on the command line, as settings."""
+    values = {field: _plain(value) for field, value in said.items() if value not in (None, [])}
+    if "patches" in values:
+        values["patches"] = tuple(map(revision_and_file, values["patches"]))
+    schemas = [revision_and_file(one) for one in values.pop("schemas", ())]
+    unnamed = [one.source for one in schemas if not one.revision]
+    named = dict(one for one in schemas if one.revision)
+    if len(unnamed) > 1 or len(unnamed) + len(named) < len(schemas):
+        message = "--schema is given twice for one revision; write --schema REVISION=FILE"
+        raise ProblemError(Problem("conflicting-options", message))
+    return Settings(**values, schema=next(iter(unnamed), None), schemas=named or None)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(cast("list[str]", value))
+    return value.value if isinstance(value, Enum) and not isinstance(value, str) else value

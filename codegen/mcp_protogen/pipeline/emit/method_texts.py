@@ -1,0 +1,129 @@
+"""The texts about messages in tables and stubs: what they are for, and what they need."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from mcp_protogen.pipeline.derive.calls import CallForm, is_constant
+from mcp_protogen.pipeline.ir import (
+    ConditionIR,
+    FieldIR,
+    LiteralOf,
+    MethodIR,
+    ObjectIR,
+    RequirementIR,
+    TypeIR,
+)
+
+
+def documentation(method: MethodIR) -> str:
+    """Return the text about a method and its capabilities, for tables."""
+    said = f": {method.doc}" if method.doc else "."
+    return _with_needs(f"`{method.method}`{said}", method.requires)
+
+
+def purpose(method: MethodIR) -> str:
+    """Return the text of a stub: what it does, in the imperative, and the name of the method."""
+    return _with_needs(_purpose(method), method.requires)
+
+
+def _purpose(method: MethodIR, beside: str = "") -> str:
+    if not _says_what_for(method):
+        return f"Send `{method.method}`{beside}. {method.doc}".rstrip()
+    first, end, rest = method.doc.partition(".")
+    return f"{first} (`{method.method}`){beside}{end}{rest}"
+
+
+def call_text(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> str:
+    """Return the text of a stub that gives members one by one, and what they need."""
+    arm = types.get(form.params)
+    fixed = [one for one in arm.fields if is_constant(one)] if isinstance(arm, ObjectIR) else []
+    members = {one.wire: one for one in (*fixed, *form.positional, *form.keywords)}
+    of, beside, answer = dict(method.variants).get(form.name), "", ""
+    if of is not None and form.once:
+        beside = f", with `{of}`"
+        others = " or ".join(f"`{name}`" for name in method.results[1:])
+        answer = f"\n\nThe answer may also be a {others}."
+    elif of is not None:
+        said = [f"`{wire}` {_values(one)}" for wire, one in members.items() if one in fixed]
+        beside = f", with {' and '.join(said) or f'`{of}`'}"
+    needs = _needed(method.requires, members)
+    return _with_needs(f"{_purpose(method, beside)}{answer}", needs)
+
+
+def _needed(
+    requires: Iterable[RequirementIR], members: Mapping[str, FieldIR]
+) -> Iterator[RequirementIR]:
+    """Yield what params of these members may need, under the conditions that depend on values."""
+    for requirement in requires:
+        held = {one: _held(one, members) for one in requirement.when}
+        if True in held.values() or not held:
+            yield replace(requirement, when=())
+        elif None in held.values():
+            yield replace(requirement, when=tuple(one for one in held if held[one] is None))
+
+
+def _held(condition: ConditionIR, members: Mapping[str, FieldIR]) -> bool | None:
+    """Return whether a condition holds for all params of these members, or for none of them."""
+    field = members.get(condition.member)
+    if field is None:
+        return condition.or_absent
+    outcomes: set[bool] = set() if field.required else {condition.or_absent}
+    if condition.one_of is None:
+        outcomes.add(True)
+    elif isinstance(field.type, LiteralOf):
+        outcomes |= {value in condition.one_of for value in field.type.values}
+    else:
+        outcomes |= {True, False}
+    return outcomes.pop() if len(outcomes) == 1 else None
+
+
+def _values(field: FieldIR) -> str:
+    values = field.type.values if isinstance(field.type, LiteralOf) else ()
+    return " or ".join(f"`{value}`" for value in values)
+
+
+def handling(method: MethodIR) -> str:
+    """Return the text of a stub that handles a message; a request asks for what the stub does."""
+    handle = f"Handle `{method.method}`."
+    if not _says_what_for(method):
+        return _with_needs(f"{handle} {method.doc}".rstrip(), method.requires)
+    if method.kind != "notification":
+        return purpose(method)
+    sent = f"{handle}\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}"
+    return _with_needs(sent, method.requires)
+
+
+def _says_what_for(method: MethodIR) -> bool:
+    """Return whether there is a text about a method, and not only that it is deprecated."""
+    return method.doc not in ("", "Deprecated.")
+
+
+def _with_needs(text: str, requires: Iterable[RequirementIR]) -> str:
+    needs = "\n".join(map(_need, _once(requires)))
+    return f"{text}\n\n{needs}" if needs else text
+
+
+def _once(requires: Iterable[RequirementIR]) -> Iterator[RequirementIR]:
+    """Yield one of the requirements that differ only in their sender."""
+    seen: set[tuple[tuple[str, ...], tuple[ConditionIR, ...]]] = set()
+    for requirement in requires:
+        key = (requirement.path, requirement.when)
+        if key not in seen:
+            seen.add(key)
+            yield requirement
+
+
+def _need(requirement: RequirementIR) -> str:
+    verb = "Needs" if requirement.level == "MUST" else "Should have"
+    whose = "" if requirement.sender != requirement.role else " of its sender"
+    when = " or ".join(_when(condition) for condition in requirement.when)
+    path = ".".join(requirement.path)
+    return f"{verb} the capability `{path}`{whose}{f' if {when}' if when else ''}."
+
+
+def _when(condition: ConditionIR) -> str:
+    if condition.one_of is None:
+        return f"`{condition.member}` is given"
+    values = " or ".join(f"`{value}`" for value in condition.one_of)
+    absent = " or absent" if condition.or_absent else ""
+    return f"`{condition.member}` is {values}{absent}"

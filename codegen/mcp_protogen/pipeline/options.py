@@ -1,0 +1,325 @@
+"""The options of a run, as one table: their names, how they are read, and what decides on them.
+
+The command line, `[tool.mcp-gen]`, the lock of a package and the choice of what a run generates
+all go by it.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from mcp_protogen.base.canonical import digest, parse_json
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.pipeline import setting_readers as readers
+from mcp_protogen.pipeline.config import Docstrings, Format, GenerationOptions
+from mcp_protogen.pipeline.parts import DEFAULT, recorded, unrecorded
+from mcp_protogen.pipeline.target import EXTRAS, LAYERS, LAYOUTS, QUOTES
+
+CONTENT: Final = "What is generated"
+ALONE: Final = "Types and tables alone"
+"""Headings of the help."""
+
+FORMS: Final = ("target", "layers")
+"""Fields of which each says that types and tables are made alone; other ones of a form need it."""
+
+
+class ValueKind(NamedTuple):
+    """The values of an option: their type on the command line, and how a setting is read."""
+
+    type: Any
+    read: Callable[[Any, Path], Any]
+    metavar: str | None = None
+
+
+def _one_of(choices: Any) -> ValueKind:
+    return ValueKind(choices, readers.one_of(choices))
+
+
+def _named(name: str, values: tuple[str, ...]) -> ValueKind:
+    return _one_of(Enum(name, {one: one for one in values}))
+
+
+def _texts(metavar: str) -> ValueKind:
+    return ValueKind(list[str], readers.read_texts, metavar)
+
+
+def _text(metavar: str) -> ValueKind:
+    return ValueKind(str, readers.read_text, metavar)
+
+
+_SWITCH: Final = ValueKind(bool, readers.read_flag)
+_FILE: Final = ValueKind(str, readers.read_source, "FILE|URL")
+_NAMED_FILE: Final = "[REVISION=]FILE|URL"
+
+
+class Option(NamedTuple):
+    """One option; `field` is that of `Settings`.
+
+    `flag` is its name on the command line, and `keys` are those in pyproject.toml: the same one, if
+    none are named. A package that was made with it has it in its lock, under that name: `record`
+    makes that value of it, and `unlock` reads it again, of an option that stays as it was where a
+    run does not say it. What a run says of a list is added to what the package has, or with --prune
+    takes its place. What belongs to revisions goes where others are named. `of` says what has the
+    option, if not every package.
+    """
+
+    field: str
+    kind: ValueKind
+    help: str
+    flag: str
+    keys: tuple[str, ...] | None = None
+    heading: str | None = CONTENT
+    default: bool | str = True
+    record: Callable[[GenerationOptions], Any] | None = None
+    unlock: Callable[[Any], Any] | None = None
+    is_list: bool = False
+    belongs_to_revisions: bool = False
+    of: Literal["", "whole", "alone"] = ""
+
+    @property
+    def spelled(self) -> str:
+        """The name on the command line, of a switch that which turns it on."""
+        return self.flag.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The same without dashes before it."""
+        return self.spelled.removeprefix("--")
+
+    @property
+    def setting_names(self) -> tuple[str, ...]:
+        """The names in pyproject.toml."""
+        return (self.name,) if self.keys is None else self.keys
+
+
+def _of_form(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
+    """Return an option of the form in which a target makes types and tables alone."""
+    name = name or field.replace("_", "-")
+
+    def record(options: GenerationOptions) -> Any:
+        value = getattr(options.target, field, None)
+        return [*value] if isinstance(value, tuple) else value or None
+
+    def unlock(said: Any) -> Any:
+        try:
+            return None if said is None else kind.read(said, Path())
+        except ValueError as error:
+            raise TypeError(f"its {name} {error}") from error
+
+    flag = f"--{name}/--no-{name}" if kind is _SWITCH else f"--{name}"
+    default = kind is not _SWITCH
+    read = _unlock_layers if field == "layers" else unlock
+    return Option(field, kind, help, flag, None, ALONE, default, record, read, of="alone")
+
+
+def _unlock_layers(said: Any) -> tuple[str, ...] | None:
+    if said is not None and not (is_array(said) and {*LAYERS}.issuperset(said)):
+        raise TypeError(f"its layers are {said!r:.80}")
+    return None if said is None else tuple(said)
+
+
+def _record_parts(options: GenerationOptions) -> list[str] | None:
+    return None if options.target else recorded(options.parts)
+
+
+def _record_docstrings(options: GenerationOptions) -> str | None:
+    return None if options.docstrings is Docstrings.OURS else str(options.docstrings)
+
+
+def _unlock_docstrings(said: Any) -> Docstrings | None:
+    return None if said is None else Docstrings(said)
+
+
+def _unlock_runtime(said: Any) -> Any:
+    return said
+
+
+def _record_own(field: str) -> Callable[[GenerationOptions], str | None]:
+    return lambda options: "own" if getattr(options, field) else None
+
+
+def _record_names(options: GenerationOptions) -> str | None:
+    names = options.names
+    return digest(parse_json(names.content, names.name)) if names else None
+
+
+OPTIONS: Final[tuple[Option, ...]] = (
+    Option(
+        "revisions",
+        _texts("REVISION"),
+        "Revision to generate, or all. Repeat it, or separate names by commas.",
+        "--revision",
+        ("revisions", "revision"),
+        is_list=True,
+    ),
+    Option(
+        "parts",
+        _texts("PART"),
+        "Part of the package, or all, or none. Repeat it, or separate names by commas.",
+        "--with",
+        default=", ".join(DEFAULT),
+        record=_record_parts,
+        unlock=unrecorded,
+        is_list=True,
+        of="whole",
+    ),
+    Option(
+        "extensions",
+        ValueKind(list[str], readers.read_extensions, "NAME[=FILE|URL]"),
+        "Extension to generate for the revisions that it extends, or all, or none; with a schema to"
+        " use in place of its pin. Repeat it for others.",
+        "--extension",
+        ("extensions",),
+        is_list=True,
+        of="whole",
+    ),
+    Option(
+        "out",
+        ValueKind(Path, readers.read_out, "DIR"),
+        "Folder of the generated package.",
+        "--out",
+        heading=None,
+    ),
+    Option(
+        "prune", _SWITCH, "Remove revisions, parts, and extensions not asked for.", "--prune", ()
+    ),
+    Option(
+        "schema",
+        _FILE,
+        "A published schema to use in place of the pin, if one revision needs it: --schema FILE.",
+        "",
+        ("schema",),
+        belongs_to_revisions=True,
+    ),
+    Option(
+        "schemas",
+        ValueKind(list[str], readers.read_schemas, _NAMED_FILE),
+        "A published schema to use in place of the pin. Repeat it for others.",
+        "--schema",
+        ("schemas",),
+    ),
+    Option(
+        "rules",
+        _FILE,
+        "Translation rules for the revision of --schema.",
+        "--rules",
+        belongs_to_revisions=True,
+        of="whole",
+    ),
+    Option(
+        "docstrings",
+        _one_of(Docstrings),
+        "Texts about types and members: none, ours, or those of the schemas that are given.",
+        "--docstrings",
+        default="ours",
+        record=_record_docstrings,
+        unlock=_unlock_docstrings,
+    ),
+    Option(
+        "patches",
+        ValueKind(list[str], readers.read_patches, _NAMED_FILE),
+        "Corrections of your own, which are applied to schemas after ours. Repeat it for others.",
+        "--patches",
+        record=_record_own("patches"),
+    ),
+    Option(
+        "templates",
+        ValueKind(Path, readers.read_path, "DIR"),
+        "Folder of templates that replace built-in ones.",
+        "--templates",
+        record=_record_own("templates"),
+        of="whole",
+    ),
+    Option(
+        "runtime",
+        _text("MODULE"),
+        "An installed runtime to import; copy: the package has its own.",
+        "--runtime",
+        record=attrgetter("runtime"),
+        unlock=_unlock_runtime,
+        of="whole",
+    ),
+    _of_form(
+        "layers",
+        _texts("LAYER"),
+        "Types and tables alone, without a runtime: models, methods, capabilities. Repeat it, or"
+        " separate names by commas.",
+        "only",
+    ),
+    _of_form(
+        "target",
+        _text("NAME"),
+        "Form of types and tables alone; without --only, of the models.",
+    ),
+    _of_form(
+        "layout",
+        _named("LayoutName", LAYOUTS),
+        "With a target: one module for each revision, or a package with folders.",
+    ),
+    _of_form(
+        "base_class", _text("MODULE:CLASS"), "With a target: the class that all models extend."
+    ),
+    _of_form(
+        "extra",
+        _named("ExtraName", EXTRAS),
+        "With a target: what happens to undeclared members of types that are not open.",
+    ),
+    _of_form("root_models", _SWITCH, "With a target: aliases are classes around a value."),
+    _of_form(
+        "inline_objects",
+        _SWITCH,
+        "With a target: objects without a name in the published types have none here either.",
+    ),
+    _of_form(
+        "types_only", _SWITCH, "With a target: types and constants alone, without a validator."
+    ),
+    _of_form("quotes", _named("QuotesName", QUOTES), "With a target: the quotes around strings."),
+    Option(
+        "names",
+        _FILE,
+        "Your names for types, members and modules, and which types are open.",
+        "--names",
+        heading=ALONE,
+        record=_record_names,
+    ),
+    Option("format", _one_of(Format), "Form of the report.", "--format", heading=None),
+    Option(
+        "own",
+        ValueKind(None, readers.read_texts),
+        "Patterns of files in the output folder that are yours; `--check` does not report them.",
+        "",
+        ("own",),
+    ),
+    Option(
+        "clients",
+        ValueKind(None, readers.read_clients),
+        "A table for each typed client, by its name; `server` and `out` are required.",
+        "",
+        ("clients",),
+    ),
+)
+"""All options, in the order of the help."""
+
+BY_FIELD: Final[Mapping[str, Option]] = {one.field: one for one in OPTIONS}
+BY_KEY: Final[Mapping[str, Option]] = {key: one for one in OPTIONS for key in one.setting_names}
+
+
+def is_whole(options: Mapping[str, Any]) -> bool:
+    """Return whether the options of a lock are those of our own package."""
+    return "target" not in options
+
+
+def locked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the options of a lock say of those that stay as they were, by their fields.
+
+    Raise `TypeError` or `ValueError` for what no lock of this version says.
+    """
+    of = "whole" if is_whole(options) else "alone"
+    found = {
+        one.field: one.unlock(options.get(one.name))
+        for one in OPTIONS
+        if one.unlock and one.of in ("", of)
+    }
+    return {field: value for field, value in found.items() if value is not None}

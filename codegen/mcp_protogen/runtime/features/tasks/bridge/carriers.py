@@ -1,0 +1,27 @@
+"""What carries tasks between a client and a server, by the forms of them that both have."""
+
+from ....rules.task_forms import task_form
+from ..client.calls import TaskCaller
+from .core_clients import CoreClients
+from .extension_clients import ExtensionClients
+from .halves import ClientWithTasks, ServerWithTasks
+from .plain_clients import PlainClients
+
+
+class TaskCarriers:
+    """What a bridge needs to carry tasks."""
+
+    caller = TaskCaller
+
+    @staticmethod
+    def between(client: ClientWithTasks, server: ServerWithTasks) -> PlainClients | None:
+        """Return what carries tasks between the two halves; None where no server has any.
+
+        `client` is the half that speaks to the server, and already connected.
+        """
+        ours, theirs = task_form(server.owner.TABLE), task_form(client.spoken)
+        if theirs is None:
+            return None
+        if ours is None or not client.carries:
+            return PlainClients(client, server)
+        return (CoreClients if ours == "core" else ExtensionClients)(client, server)

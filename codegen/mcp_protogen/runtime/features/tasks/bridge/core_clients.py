@@ -1,0 +1,192 @@
+"""Clients of 2025-11-25, whose server has tasks of the extension.
+
+The id of a task is that of its server. What is kept here are the tasks that a server has answered
+at once, and which ones the client has cancelled: in its revision, such a task stays so.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from math import inf
+from typing import Any, Final
+
+from ....client.base import Work
+from ....core.errors import INVALID_PARAMS, InvalidParams, McpError
+from ....core.forms import ELICIT
+from ....core.json import JSONObject
+from ....core.models.base import WireModel, declared, validator_of
+from ....core.options import CallOptions
+from ....core.spec import AnyRequest
+from ....rules import task_methods as methods
+from ....rules.task_forms import TASKS_EXTENSION, tasks_declared
+from ....server.base import SessionBase
+from ....server.context import RequestContext
+from ....storage.memory_tasks import MemoryTaskStore
+from .. import core_form
+from ..at_peer import TaskCancelled
+from ..board import TaskBoard, UnknownTask, new_task_id
+from ..client.handle import TaskHandle
+from ..options import TaskOptions
+from ..outcome import Outcome
+from ..task import Status, Task
+from .forms import to_core
+from .halves import ClientWithTasks, ServerWithTasks
+from .plain_clients import EXTENSION, PlainClients
+
+_ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+# For how many tasks it is known that the client has cancelled them.
+_MOST: Final = 1000
+
+
+class CoreClients(PlainClients):
+    """Tasks as 2025-11-25 has them, which a server of the extension runs."""
+
+    def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
+        super().__init__(client, server)
+        options = client.task_options
+        options = options if isinstance(options, TaskOptions) else TaskOptions()
+        self._answered_at_once = TaskBoard(MemoryTaskStore(), options)
+        self._cancelled: OrderedDict[str, None] = OrderedDict()
+        if EXTENSION.declared_in(client.peer_declared()):
+            self.handlers = {
+                methods.GET: self._get,
+                methods.CANCEL: self._cancel,
+                methods.RESULT: self._result,
+            }
+
+    def offered(self, server: Any) -> JSONObject:
+        return tasks_declared("core", "server") if EXTENSION.declared_in(server) else {}
+
+    def listed(self, result: Any) -> Any:
+        if not self.handlers:
+            return result
+        # Any call may become a task: the server decides ("Tool-Level Negotiation").
+        wire = result.to_wire()
+        tools = [{**one, "execution": {"taskSupport": "optional"}} for one in wire["tools"]]
+        return self.answer(methods.TOOLS, {**wire, "tools": tools})
+
+    async def call(
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
+    ) -> Any:
+        metadata = declared(params, "task")
+        if metadata is None or not self.handlers:
+            return await super().call(context, spec, params, options)
+        if declared(metadata, "ttl") is not None:
+            why = "in the extension the server alone decides for how long it keeps a task"
+            self.client.lose(methods.CALL, "/params/task/ttl", why)
+        # In the extension, a request says only that it may become a task.
+        plain = {name: one for name, one in params.to_wire().items() if name != "task"}
+        extensions = self.client.declaring({TASKS_EXTENSION: {}})
+        result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
+        if isinstance(result, self.client.spoken.claims(methods.CALL)):
+            task = to_core(result.to_wire())
+        else:
+            task = await self._kept(metadata, result)
+        created: type[WireModel] = spec.results[1]
+        return created.from_wire({"task": task, "_meta": core_form.related(task["taskId"])})
+
+    async def _kept(self, metadata: WireModel, result: WireModel) -> JSONObject:
+        """Return a new task that has ended with a result, which came although a task was asked for.
+
+        What is told of it first is that it works ("Task Status Lifecycle").
+        """
+        board, now = self._answered_at_once, self._answered_at_once.clock()
+        task = await board.create(
+            Task(
+                id=new_task_id(),
+                form="core",
+                revision=self.server.owner.TABLE.revision,
+                method=methods.CALL,
+                params={},
+                created_at=now,
+                updated_at=now,
+                ttl=core_form.ttl_asked(metadata.to_wire(), board.options),
+                poll_interval=board.options.poll_interval,
+            )
+        )
+        ended = partial(Outcome(result=result.to_wire()).of, now=now)
+        await board.change(task.id, ended)
+        return core_form.members(task)
+
+    # What the client asks of a task.
+
+    async def _found(self, id: str) -> Task | None:
+        """Return a task that is kept here."""
+        try:
+            return await self._answered_at_once.get(id, "core", None)
+        except UnknownTask:
+            return None
+
+    async def _state(self, id: str) -> JSONObject:
+        """Return a task of the server; raise `McpError` for one that is unknown."""
+        task = to_core(await self.asked(methods.GET, taskId=id))
+        return {**task, "status": "cancelled"} if id in self._cancelled else task
+
+    async def _get(self, session: SessionBase, params: Any) -> Any:
+        kept = await self._found(params.task_id)
+        task = await self._state(params.task_id) if kept is None else core_form.members(kept)
+        return self.answer(methods.GET, task)
+
+    async def _cancel(self, session: SessionBase, params: Any) -> Any:
+        id = params.task_id
+        if await self._found(id) is not None or (await self._state(id))["status"] in _ENDED:
+            why = "The task cannot be cancelled: it has ended"
+            raise InvalidParams(why, [("/params/taskId", "The task has ended")])
+        await self.asked(methods.CANCEL, taskId=id)
+        # The work may still come to another end, which the client does not see any more.
+        self._cancelled[id] = None
+        while len(self._cancelled) > _MOST:
+            self._cancelled.popitem(last=False)
+        return self.answer(methods.CANCEL, await self._state(id))
+
+    async def _result(self, session: SessionBase, params: Any) -> Any:
+        id = params.task_id
+        kept = await self._found(id)
+        if kept is not None:
+            return self.answer(methods.RESULT, core_form.outcome(kept))
+        handle = self.wire.handles.get(id)
+        if handle is None:
+            began = self.caller.timing.epoch()
+            handle = _CarriedTask(self.wire, "", id=id, began=began, task=None)
+            handle.relating = self.server.relating
+        try:
+            result = await self.client.awaited(handle.outcome(inf, inf))
+        except TaskCancelled:
+            raise _without_result() from None
+        if id in self._cancelled:
+            raise _without_result()
+        return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
+
+    async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
+        wire: JSONObject = {} if params is None else params.to_wire()
+        related = validator_of(spec.params)(core_form.with_related(wire, id))
+        return await super().ask(id, spec, related)
+
+
+def _without_result() -> McpError:
+    return McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
+
+
+class _CarriedTask(TaskHandle):
+    """A task whose client waits for its result: its questions become requests to the client."""
+
+    relating: Callable[[str | None], AbstractContextManager[None]]
+
+    def _prepared(self, key: str, asked: JSONObject) -> Work:
+        work = super()._prepared(key, asked)
+
+        async def ask() -> Any:
+            try:
+                with self.relating(self.id):
+                    return await work()
+            except McpError:
+                # Only a form has an answer that says "no".
+                if asked["method"] != ELICIT:
+                    raise
+                table = self._wire.table.wire
+                answer: type[WireModel] = table.input_requests[ELICIT].results[0]
+                return answer.from_wire({"action": "cancel"})
+
+        return ask

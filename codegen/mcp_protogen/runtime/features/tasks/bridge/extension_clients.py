@@ -1,0 +1,243 @@
+"""Clients of 2026-07-28 with the extension, whose server has tasks as 2025-11-25 has them.
+
+The id of a task is that of its server. What is kept here are the questions of tasks that wait for
+their answers: the request for the result of such a task stays open, since questions come beside it.
+"""
+
+from asyncio import Future, get_running_loop, timeout
+from asyncio import Task as Running
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any, Final, NamedTuple
+
+from ....core.connection_errors import Disconnected
+from ....core.errors import (
+    INVALID_PARAMS,
+    InvalidParams,
+    McpError,
+    Problem,
+    ProtocolError,
+    escaped,
+)
+from ....core.json import JSONObject, is_object
+from ....core.models.base import declared
+from ....core.options import NO_END, CallOptions
+from ....core.spec import AnyRequest, Capability
+from ....core.tasks import Signal
+from ....messages.method_table import Request
+from ....rules import task_methods as methods
+from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
+from ....server.base import SessionBase
+from ....server.context import RequestContext
+from ....server.layers import Follow, Following
+from ....server.rounds import read_answer
+from .. import core_form
+from ..at_peer import state_of
+from ..client.calls import CORE_CALLS, as_task
+from ..outcome import error_object
+from ..task import Status
+from .following import ClientStream, PolledTask
+from .forms import to_extension
+from .halves import ClientWithTasks, ServerWithTasks
+from .plain_clients import PlainClients
+
+_CANCELS: Final = Capability("server", ("tasks", "cancel"))
+
+# Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
+# questions of it to come.
+_PATIENCE: Final = 1.0
+
+
+class _Question(NamedTuple):
+    asked: JSONObject
+    spec: AnyRequest
+    answer: Future[Any]
+
+
+@dataclass(eq=False, slots=True)
+class _WaitingTask:
+    """A task that waits for answers, with its questions by key."""
+
+    questions: dict[str, _Question] = field(default_factory=dict[str, _Question])
+    changed: Signal = field(default_factory=Signal)
+    result: Running[None] | None = None
+
+
+class ExtensionClients(PlainClients):
+    """Tasks as the extension has them, which a server of 2025-11-25 runs."""
+
+    def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
+        super().__init__(client, server)
+        self._waiting: dict[str, _WaitingTask] = {}
+        self._news = Signal()
+        if CORE_CALLS.declared_in(client.peer_declared()):
+            self.handlers = {
+                methods.GET: self._get,
+                methods.CANCEL: self._cancel,
+                methods.UPDATE: self._update,
+            }
+
+    def offered(self, server: Mapping[str, Any]) -> JSONObject:
+        tasks = server.get("tasks")
+        if is_object(tasks) and "list" in tasks:
+            why = "the extension has no list of tasks"
+            self.client.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
+        return tasks_declared("extension", "server") if CORE_CALLS.declared_in(server) else {}
+
+    async def call(
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
+    ) -> Any:
+        wants = bool(self.handlers) and declares_tasks(context.meta)
+        if not wants or not await self.caller.may_be_task(params.name):
+            return await super().call(context, spec, params, options)
+        result = await self.client.call(spec, as_task(spec, params, None), options)
+        task = declared(result, "task")
+        if task is None:
+            return result
+        if core_form.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
+            at = f"/result/_meta/{escaped(core_form.IMMEDIATE_RESPONSE)}"
+            why = "the extension has nothing for a model to be told meanwhile"
+            self.client.lose(methods.CALL, at, why)
+        return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
+
+    # What the client asks of a task.
+
+    async def state(self, id: str) -> JSONObject:
+        """Return a task with what belongs to its status; raise `McpError` for an unknown one."""
+        core = await self.asked(methods.GET, taskId=id)
+        task = to_extension(core)
+        status = Status(core["status"])
+        if status in (Status.COMPLETED, Status.FAILED):
+            return await self._ended(id, status, task)
+        if status is not Status.INPUT_REQUIRED:
+            return task
+        questions = await self._questions(id, state_of(core).poll_interval or _PATIENCE)
+        if not questions:
+            # They have not come yet, or are answered by now.
+            return {**task, "status": Status.WORKING.value}
+        return {**task, "inputRequests": questions}
+
+    async def _ended(self, id: str, status: Status, task: JSONObject) -> JSONObject:
+        try:
+            result = await self.asked(methods.RESULT, NO_END, taskId=id)
+        except McpError as error:
+            if status is Status.COMPLETED:
+                raise  # it is not kept any more
+            return {**task, "status": Status.FAILED.value, "error": error_object(error)}
+        meta: JSONObject = result.pop("_meta", {})
+        meta.pop(RELATED_TASK, None)
+        if meta:
+            result["_meta"] = meta
+        plain = self.wire.read(result)
+        # An error of the tool is a result like any other ("Task Execution Errors").
+        return {**task, "status": Status.COMPLETED.value, "result": plain.to_wire()}
+
+    async def _questions(self, id: str, patience: float) -> JSONObject:
+        """Return the questions of a task, by key, for which its result is asked for."""
+        waiting = self._waiting_task(id)
+        if waiting.result is None:
+            waiting.result = self.client.endpoint.tasks.start(self._await_result(id, waiting))
+        if not waiting.questions:
+            with suppress(TimeoutError):
+                async with timeout(min(patience, _PATIENCE)):
+                    await waiting.changed.heard()
+        return {key: one.asked for key, one in waiting.questions.items()}
+
+    def _waiting_task(self, id: str) -> _WaitingTask:
+        return self._waiting.setdefault(id, _WaitingTask())
+
+    async def _await_result(self, id: str, waiting: _WaitingTask) -> None:
+        """Let the server ask: it does while it is asked for a result, which is got again later."""
+        try:
+            with suppress(ProtocolError, Disconnected):
+                await self.asked(methods.RESULT, NO_END, taskId=id)
+        finally:
+            self._waiting.pop(id, None)
+            for question in waiting.questions.values():
+                question.answer.cancel()
+            waiting.changed.ring()
+
+    async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
+        if id in self.wire.handles:
+            # The client waits for the result of a plain call.
+            return await super().ask(id, spec, params)
+        asked = self.server.owner.TABLE.write_question(spec, params)
+        waiting, key = self._waiting_task(id), token_hex(8)
+        question = _Question(asked, spec, get_running_loop().create_future())
+        waiting.questions[key] = question
+        waiting.changed.ring()
+        try:
+            return await question.answer
+        finally:
+            waiting.questions.pop(key, None)
+            if waiting.result is None and not waiting.questions:
+                # The client has not looked at the task while it was asking.
+                self._waiting.pop(id, None)
+
+    async def _get(self, session: SessionBase, params: Any) -> Any:
+        return self.answer(
+            methods.GET, {"resultType": "complete", **await self.state(params.task_id)}
+        )
+
+    async def _update(self, session: SessionBase, params: Any) -> Any:
+        id: str = params.task_id
+        waiting = self._waiting.get(id)
+        if waiting is None:
+            # Whether there is such a task, only its server knows.
+            await self.asked(methods.GET, taskId=id)
+        else:
+            self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
+        return self.answer(methods.UPDATE, {"resultType": "complete"})
+
+    @staticmethod
+    def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
+        """Take the answers to what is asked; raise `InvalidParams` if one does not fit."""
+        faults = list[Problem]()
+        answers: dict[str, Any] = {}
+        for key, (asked, spec, _) in waiting.questions.items():
+            if key in given:
+                at = f"/params/inputResponses/{escaped(key)}"
+                answers[key] = read_answer(given[key], spec.results[0], asked, at, faults)
+        if faults:
+            raise InvalidParams("Invalid answers", faults)
+        for key, answer in answers.items():
+            # What is answered is not shown again.
+            question = waiting.questions.pop(key)
+            if not question.answer.done():
+                question.answer.set_result(answer)
+
+    async def _cancel(self, session: SessionBase, params: Any) -> Any:
+        id: str = params.task_id
+        if not _CANCELS.declared_in(self.client.peer_declared()):
+            # The work may come to another end whatever a client asks for.
+            self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
+            await self.asked(methods.GET, taskId=id)
+            return self.answer(methods.CANCEL, {"resultType": "complete"})
+        try:
+            await self.asked(methods.CANCEL, taskId=id)
+        except McpError as error:
+            if error.code != INVALID_PARAMS:
+                raise
+            # The extension lets a client cancel what has ended, but not what never was.
+            await self.asked(methods.GET, taskId=id)
+        return self.answer(methods.CANCEL, {"resultType": "complete"})
+
+    # Listen streams.
+
+    def told(self) -> None:
+        self._news.ring()
+
+    async def followed(
+        self, connection: Any, request: Request[Any], ids: Collection[str]
+    ) -> Following:
+        found = dict[str, Follow]()
+        if not declares_tasks(request.meta):
+            raise needs_extension("Tasks are of an extension")
+        stream = ClientStream(connection, request.id)
+        for id in sorted(ids) if self.handlers else ():
+            with suppress(McpError):
+                task = await self.state(id)
+                found[id] = PolledTask(stream, task, self.state, self._news).follow
+        return found

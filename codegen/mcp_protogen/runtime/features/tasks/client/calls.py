@@ -1,0 +1,240 @@
+"""Clients whose calls of tools may be tasks: they wait for the result by themselves.
+
+2025-11-25, basic/utilities/tasks; extension `io.modelcontextprotocol/tasks`, "Polling".
+"""
+
+from asyncio import CancelledError
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any, ClassVar, Final, Unpack
+
+from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
+from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
+from ....core.json import JSONObject
+from ....core.models.base import declared
+from ....core.options import CallOptions
+from ....core.recent_names import RecentNames
+from ....core.spec import AnyRequest, Capability
+from ....rpc.peer import all_items
+from ....rules.task_forms import TASK_IDS
+from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
+from ..at_peer import TaskCancelled
+from ..on_wire import ClientsTasks
+from .handle import TaskHandle
+from .timing import PollTiming, heard_within
+from .wire import TaskWire
+
+_LISTEN: Final = "subscriptions/listen"
+CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
+"""What a server declares that has tools as tasks (2025-11-25, basic/utilities/tasks)."""
+
+
+class TaskCaller:
+    """What calls tools that may be tasks, for one client."""
+
+    def __init__(self, runtime: ClientRuntime) -> None:
+        self.timing = PollTiming(wait=heard_within)
+        self._runtime = runtime
+        self._wire: TaskWire | None = None
+        self._supports: RecentNames[str] = RecentNames()
+        self._changes = 0
+
+    @property
+    def wire(self) -> TaskWire:
+        """The requests about tasks; raises `LocalError` before the client is connected."""
+        if self._wire is None:
+            raise LocalError("not connected")
+        return self._wire
+
+    def adopt(self, connection: ClientConnection) -> None:
+        self._wire = TaskWire(self._runtime.client, connection, self.timing)
+        self._supports = RecentNames()
+
+    def notified(self, method: str, params: Any) -> None:
+        if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
+            self._wire.notified(params.to_wire())
+
+    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+        """Send a request; for the call of a tool, return what it comes to in the end."""
+        if spec.method == CALL and self._wire is not None:
+            return await self._called(spec, params, options)
+        result: Any = await self._runtime.request(spec, params, options)
+        if spec.method == TOOLS:
+            self._learn(result)
+        return result
+
+    async def _called(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+        wire = self.wire
+        seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
+        due = self.timing.now() + seconds
+        # A task need not be kept for longer than it is waited for.
+        wants = declared(params, "task") is not None
+        if not wants and self._supports_tasks and self._support(params.name) == "required":
+            params = as_task(spec, params, seconds)
+        try:
+            result: Any = await self._runtime.request(spec, params, options)
+        except McpError as error:
+            # So a server refuses a plain call of a tool that is always a task.
+            if error.code != METHOD_NOT_FOUND or wants or not await self._is_required(params.name):
+                raise
+            params = as_task(spec, params, seconds)
+            result = await self._runtime.request(spec, params, options)
+        handle = None if wants else self._handle_of(params.name, result)
+        return result if handle is None else await _driven(handle, wire, due, seconds)
+
+    async def start(
+        self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
+    ) -> TaskHandle:
+        """Call a tool as a task, if the server makes one of it; see `TaskCalls.start_task`."""
+        wire, name = self.wire, params.name
+        if wire.form == "core":
+            if self._supports_tasks and not await self.may_be_task(name):
+                raise LocalError(f"{name} is no tool that can be called as a task")
+            params = as_task(spec, params, ttl)
+
+        async def send(params: Any) -> Any:
+            return await self._runtime.request(spec, params, options)
+
+        result = await send(params)
+        if "may_require_input" in spec.traits:
+            # What is asked before there is a task, is asked in rounds.
+            result = await wire.connection.complete(spec, params, result, send)
+        handle = self._handle_of(name, result)
+        return TaskHandle.answered(wire, name, result.to_wire()) if handle is None else handle
+
+    def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
+        wire = self.wire
+        cls = wire.table.wire.claimed(CALL, "task")
+        task: JSONObject
+        if cls is not None and isinstance(result, cls):
+            task = result.to_wire()
+        elif (nested := declared(result, "task")) is not None:
+            task = nested.to_wire()
+        else:
+            return None
+        return TaskHandle(wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
+
+    # What tools say about tasks, in 2025-11-25.
+
+    @property
+    def _supports_tasks(self) -> bool:
+        return self.wire.form == "core" and CORE_CALLS.declared_in(self._runtime.peer_declared())
+
+    def _support(self, name: str) -> str | None:
+        if self._changes != self._runtime.tool_lists_changed:
+            self._supports, self._changes = RecentNames(), self._runtime.tool_lists_changed
+        return self._supports.get(name)
+
+    def wire_feature(self) -> ClientsTasks:
+        return ClientsTasks(self._note_tools)
+
+    def _note_tools(self, tools: Sequence[Any]) -> None:
+        """Learn from a list of tools as it came, where those of the client cannot say it."""
+        for tool in tools:
+            support = tool.get("execution", {}).get("taskSupport", "forbidden")
+            self._supports.learn(tool["name"], support, None)
+
+    def _learn(self, listed: Any) -> None:
+        if self._runtime.owner.TABLE.revision != self.wire.table.revision:
+            return  # its entries came through `_note_tools`
+        for tool in listed.tools:
+            support = declared(declared(tool, "execution"), "task_support") or "forbidden"
+            self._supports.learn(tool.name, support, None)
+
+    async def _is_required(self, name: str) -> bool:
+        return (
+            self._supports_tasks
+            and self._support(name) is None
+            and await self._listed(name) == "required"
+        )
+
+    async def may_be_task(self, name: str) -> bool:
+        """Return whether a tool of a server of 2025-11-25 may be called as a task."""
+        support = self._support(name) or await self._listed(name)
+        return support in ("optional", "required")
+
+    async def _listed(self, name: str) -> str | None:
+        """Return what a tool says about tasks; None if there is no such tool."""
+        spec = self._runtime.owner.TABLE.requests[TOOLS]
+
+        async for tool in all_items(self._runtime.client, spec, _tools, None, {}):
+            if tool.name == name:
+                break
+        return self._support(name)
+
+
+def _tools(page: Any) -> Any:
+    return page.tools
+
+
+def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
+    """Return the params of a call that asks for a task, to be kept for `ttl` seconds, if finite."""
+    metadata = {} if ttl in (None, inf) else {"ttl": round(ttl * 1000)}
+    return spec.params.from_wire({**params.to_wire(), "task": metadata})
+
+
+async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
+    """Return the result of a task that nobody else can wait for, or cancel it."""
+    try:
+        return await handle.outcome(due, seconds)
+    except (McpError, TaskCancelled):
+        raise
+    except (CancelledError, Exception):
+        # Nobody waits for what the server says to it.
+        wire.connection.endpoint.tasks.start(handle.cancel_quietly())
+        raise
+
+
+def _caller(client: ClientBase) -> TaskCaller:
+    caller = client.__mcp_runtime__.caller
+    assert isinstance(caller, TaskCaller)
+    return caller
+
+
+class TaskCalls(ClientBase):
+    """A mixin for clients whose calls may be tasks: `class Mine(TaskCalls, mcp.Client)`.
+
+    `call_tool` waits for the result of a task, and answers what it asks. The options of the call
+    bound that: `max_timeout` the whole, `timeout` only its first answer.
+    """
+
+    __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = TaskCaller
+
+    async def start_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: float | None = None,
+        **options: Unpack[CallOptions],
+    ) -> TaskHandle:
+        """Call a tool as a task, and return it as soon as the server has begun.
+
+        In 2025-11-25 the client asks for a task, to be kept for `ttl` seconds; raise `LocalError`
+        for a tool that cannot be one. In the extension the server alone decides that, and for how
+        long; what is answered at once is a handle with its result. Raise what `request` raises.
+        """
+        spec = self.TABLE.requests[CALL]
+        given = {} if arguments is None else {"arguments": dict(arguments)}
+        params = spec.params(name=name, **given)
+        return await _caller(self).start(spec, params, ttl, options)
+
+    async def listen_to_tasks(self, *handles: TaskHandle) -> None:
+        """Let the server notify of changes of tasks, until the stream ends; cancel it to end it.
+
+        Their handles then ask less often. Raise `LocalError` where tasks have no listen streams:
+        servers of 2025-11-25 notify without being asked.
+        """
+        caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
+        if spec is None or caller.wire.form != "extension":
+            raise LocalError("there are no listen streams of tasks here")
+        ids = {one.id for one in handles if one.id is not None}
+        wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
+        await self.request(spec, wanted)
+
+    def task(self, stored: Mapping[str, Any]) -> TaskHandle:
+        """Take up a task that `TaskHandle.to_json` has kept; raise `LocalError` for anything else.
+
+        The server has to know it still, and this client as the one who began it.
+        """
+        return TaskHandle.stored(_caller(self).wire, stored)

@@ -1,0 +1,334 @@
+"""A call of a tool that its server works on as a task: looked at, waited for, answered, cancelled.
+
+In the extension a task is polled, and what it asks is answered by requests of the client. In the
+form of 2025-11-25 one request waits for the result, and questions are requests of the server. What
+servers notify of comes before the next look, and takes its place; nothing relies on it.
+"""
+
+from asyncio import Lock, create_task, shield
+from asyncio import Task as Running
+from collections.abc import AsyncIterator, Mapping
+from logging import getLogger
+from math import inf
+from types import SimpleNamespace
+from typing import Any, Final, TypeVar, overload
+
+from ....client.base import ReadAs, Work, unfit_question
+from ....client.checked_results import check_result
+from ....client.tool_results import reader
+from ....core.connection_errors import Disconnected, RequestTimeout
+from ....core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
+from ....core.json import JSONObject, is_array, is_object
+from ....core.models.base import ToolResult, WireModel, validator_of
+from ....core.options import NO_END, CallOptions
+from ....core.tasks import Signal, together
+from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
+from ..at_peer import TaskCancelled, TaskState, cancelled, payload, state_of
+from ..task import Status
+from .wire import TaskWire
+
+T = TypeVar("T")
+
+_log: Final = getLogger(__name__)
+
+# Between two looks, if the server says nothing (2025-11-25, basic/utilities/tasks, gives no
+# number), and at least, whatever it says.
+_INTERVAL: Final = 1.0
+_LEAST: Final = 0.05
+# How often in a row a server may say that it cannot tell now.
+_MOST_FAILURES: Final = 30
+
+
+class TaskHandle:
+    """A call of a tool as a task: `await handle.result()`.
+
+    It is made by `start_task`, and by `task` from what `to_json` has kept, in this process or
+    another. Several may be awaited side by side.
+    """
+
+    def __init__(
+        self, wire: TaskWire, tool: str, *, id: str | None, began: float, task: JSONObject | None
+    ) -> None:
+        self.id: Final = id
+        """The id of the task; None if the server has answered at once, without a task."""
+        self.tool: Final = tool
+        self._wire = wire
+        self._began = began
+        # By the clock of those who wait: that of the day may be set meanwhile.
+        self._began_at = wire.timing.now() + began - wire.timing.epoch()
+        self._task = task
+        self._plain: JSONObject | None = None
+        self._changed = Signal()
+        self.has_news = False
+        """Whether the server has notified of the task since it was looked at."""
+        self._answers: dict[str, JSONObject] = {}
+        self._answered: set[str] = set()
+        self._answering = Lock()
+        self._failures = 0
+        if id is not None:
+            wire.handles[id] = self
+
+    # What users call.
+
+    async def status(self) -> TaskState:
+        """Ask where the task stands; raise `McpError` if the server knows it no more."""
+        if self.id is None:
+            return TaskState(status=Status.COMPLETED)
+        return state_of(await self._look())
+
+    @overload
+    async def result(
+        self, *, check: bool | None = ..., max_timeout: float | None = ...
+    ) -> ToolResult: ...
+    @overload
+    async def result(
+        self, *, as_: ReadAs[T], check: bool | None = ..., max_timeout: float | None = ...
+    ) -> T: ...
+    async def result(
+        self, *, as_: Any = None, check: bool | None = None, max_timeout: float | None = None
+    ) -> Any:
+        """Wait for the result of the tool, and answer what the task asks meanwhile.
+
+        `as_` and `check` are those of `call_tool`. Raise `McpError` if the call failed,
+        `TaskCancelled`, and `RequestTimeout` if it takes longer than `max_timeout` seconds, or
+        than the server keeps it. To give up waiting cancels nothing.
+        """
+        spec = self._wire.spec
+        read = reader(spec, as_, check) if as_ is not None or check else None
+        due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
+        result = await self.outcome(due, inf if max_timeout is None else max_timeout)
+        await check_result(self._wire.client, self.tool, result)
+        return read(result) if read else result
+
+    async def cancel(self) -> None:
+        """Ask the server to cancel the task; it may still come to another end.
+
+        What has ended already stays as it is. Raise `McpError` for a task that is unknown.
+        """
+        if self.id is not None:
+            await cancelled(self._wire.ask(CANCEL, taskId=self.id), self._look)
+
+    async def __aiter__(self) -> AsyncIterator[TaskState]:
+        """Yield where the task stands, whenever that is another status or message, to its end.
+
+        What the task asks meanwhile is answered. Raise `McpError` if the server knows it no more.
+        """
+        if self.id is None:
+            yield await self.status()
+            return
+        seen: TaskState | None = None
+        fetching: Running[Any] | None = None
+        try:
+            while True:
+                task = await self._next()
+                state = state_of(task)
+                if seen is None or (state.status, state.message) != (seen.status, seen.message):
+                    yield state
+                if state.has_ended:
+                    return
+                if state.status is Status.INPUT_REQUIRED:
+                    if self._wire.form == "extension":
+                        await self._answer(task["inputRequests"])
+                    elif fetching is None or fetching.done():
+                        fetching = self._fetching()
+                seen = state
+                await self._pause(state, inf)
+        finally:
+            if fetching is not None:
+                fetching.cancel()
+
+    def _fetching(self) -> "Running[Any]":
+        """Return a request for the result: what the task asks comes beside it (2025-11-25)."""
+        fetching: Running[Any] = create_task(self._wire.ask(RESULT, NO_END, taskId=self.id))
+        # What became of the task is seen by looking at it.
+        fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return fetching
+
+    def to_json(self) -> JSONObject:
+        """Return what `task` of a client takes up, as a JSON object without secrets but the id."""
+        kept: JSONObject = {"tool": self.tool, "began": self._began, "form": self._wire.form}
+        if self.id is None:
+            return {**kept, "result": self._plain}
+        return {**kept, "taskId": self.id, "answered": sorted(self._answered)}
+
+    # What the runtime calls.
+
+    @classmethod
+    def answered(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
+        """Return the handle of a call that was answered at once."""
+        handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
+        handle._plain = result
+        return handle
+
+    @classmethod
+    def stored(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
+        """Return the handle of what `to_json` has kept; raise `LocalError` for anything else."""
+        tool, began, id = kept.get("tool"), kept.get("began"), kept.get("taskId")
+        answered, result = kept.get("answered", []), kept.get("result")
+        if not isinstance(tool, str) or not isinstance(began, (int, float)):
+            raise LocalError("this is no task that was kept")
+        if id is None and is_object(result):
+            return cls.answered(wire, tool, result)
+        if not isinstance(id, str) or not is_array(answered):
+            raise LocalError("this is no task that was kept")
+        if kept.get("form") != wire.form:
+            form = f"another form of tasks than {wire.table.revision}"
+            raise LocalError(f"the task was begun in a revision that has {form}")
+        handle = cls(wire, tool, id=id, began=began, task=None)
+        handle._answered.update(map(str, answered))
+        return handle
+
+    def heard(self, task: JSONObject) -> None:
+        """Take what the server notifies of in place of the next look."""
+        self._task, self.has_news = task, True
+        self._changed.ring()
+
+    async def outcome(self, due: float, seconds: float) -> Any:
+        """Return the result, read by the class of the method; see `result` for what is raised.
+
+        `due` is when to give up, `seconds` what is said about it then.
+        """
+        if self.id is None:
+            return self._wire.read(self._plain)
+        if self._wire.form == "core":
+            return await self._fetched(self.id, due, seconds)
+        task = await self._ended(due, seconds)
+        if task["status"] == Status.CANCELLED:
+            raise TaskCancelled(self.id, task.get("statusMessage"))
+        if task["status"] == Status.FAILED:
+            error: JSONObject = task["error"]
+            code = self._wire.table.code_that_came(CALL, error["code"])
+            raise McpError(code, error["message"], error.get("data"))
+        return self._wire.read(task["result"])
+
+    async def cancel_quietly(self) -> None:
+        """Cancel the task because nobody waits any more, whatever the server says to that."""
+        try:
+            await self._wire.ask(CANCEL, taskId=self.id)
+        except (ProtocolError, Disconnected) as error:
+            _log.info("a task was not cancelled: %s", error)
+
+    # The form of 2025-11-25.
+
+    async def _fetched(self, id: str, due: float, seconds: float) -> Any:
+        while True:
+            left = min(due, self._lapses()) - self._wire.timing.now()
+            options = CallOptions(timeout=left, max_timeout=left)
+            try:
+                asking = self._wire.ask(RESULT, options, taskId=id)
+                return await payload(asking, self._wire.read, id, self._look)
+            except RequestTimeout:
+                raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
+            except McpError as error:
+                # What the task itself has come to is no matter of asking again.
+                state = None if self._task is None else state_of(self._task)
+                if state is None or state.has_ended or not self._may_come_later(error):
+                    raise
+            await self._pause(state, min(due, self._lapses()))
+
+    # The form of the extension.
+
+    async def _ended(self, due: float, seconds: float) -> JSONObject:
+        task = self._task
+        if task is None or task["status"] != Status.WORKING:
+            task = await self._next()
+        while True:
+            state = state_of(task)
+            if state.has_ended:
+                return task
+            if state.status is Status.INPUT_REQUIRED:
+                await self._answer(task["inputRequests"])
+            # No clock but ours: that of the server may be set otherwise.
+            lapses = self._lapses(state.ttl)
+            if self._wire.timing.now() >= min(due, lapses):
+                raise RequestTimeout(CALL, seconds if due <= lapses else state.ttl or 0)
+            await self._pause(state, min(due, lapses))
+            task = await self._next()
+
+    async def _next(self) -> JSONObject:
+        """Return the task as it was notified of, or else as the server says now.
+
+        An answer that is late, or that the server cannot tell now, says nothing about the task,
+        which is as it was before.
+        """
+        before = self._task
+        if self.has_news and before is not None:
+            self.has_news = False
+            return before
+        try:
+            task = await self._look()
+        except RequestTimeout:
+            if before is None:
+                raise
+            _log.info("the server was not heard of in time; it is asked again")
+            return before
+        except McpError as error:
+            if before is None or not self._may_come_later(error):
+                raise
+            return before
+        if task["status"] != Status.INPUT_REQUIRED:
+            self._failures = 0
+        return task
+
+    def _may_come_later(self, error: McpError) -> bool:
+        """Return whether to ask again after an error: what keeps the tasks may be away."""
+        self._failures += 1
+        if error.code != INTERNAL_ERROR or self._failures >= _MOST_FAILURES:
+            return False
+        _log.info("the server cannot tell now: %s; it is asked again", error)
+        return True
+
+    async def _look(self) -> JSONObject:
+        # A task is never cancelled by a notification, so no request about it is given up either.
+        asked = create_task(self._wire.ask(GET, taskId=self.id))
+        result: WireModel = await shield(asked)
+        self._task, self.has_news = result.to_wire(), False
+        return self._task
+
+    async def _pause(self, state: TaskState, due: float) -> None:
+        timing = self._wire.timing
+        interval = _INTERVAL if state.poll_interval is None else state.poll_interval
+        if not self.has_news:
+            least = max(min(interval, due - timing.now()), _LEAST)
+            await timing.wait(self._changed.heard(), least)
+
+    def _lapses(self, ttl: float | None = None) -> float:
+        """Return when the task is kept no more, by the clock of those who wait."""
+        if ttl is None and self._task is not None:
+            ttl = state_of(self._task).ttl
+        return inf if ttl is None else self._began_at + ttl
+
+    async def _answer(self, asked: Mapping[str, JSONObject]) -> None:
+        """Answer what was not answered before, and say so by `tasks/update`."""
+        async with self._answering:
+            new = [key for key in asked if key not in self._answered]
+            # Nothing is answered before all questions are checked.
+            prepared = [
+                (key, self._prepared(key, asked[key])) for key in new if key not in self._answers
+            ]
+            await together([self._ask_user(key, work) for key, work in prepared])
+            answers = {key: self._answers[key] for key in new}
+            if answers:
+                try:
+                    await self._wire.ask(UPDATE, taskId=self.id, inputResponses=answers)
+                except McpError as error:
+                    if not self._may_come_later(error):
+                        raise
+                    return  # They are sent after the next look.
+                self._answered |= answers.keys()
+                self._failures = 0
+            self._answers.clear()
+
+    def _prepared(self, key: str, asked: JSONObject) -> Work:
+        method = asked["method"]
+        spec = self._wire.table.wire.input_requests.get(method)
+        if spec is None:
+            raise unfit_question(key, f"{method} is no question")
+        params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
+        question = SimpleNamespace(method=method, params=params)
+        return self._wire.connection.prepare(key, question)
+
+    async def _ask_user(self, key: str, work: Work) -> None:
+        # What a user has said is not asked again, even if it is not sent now.
+        answer: WireModel = await work()
+        self._answers[key] = answer.to_wire()

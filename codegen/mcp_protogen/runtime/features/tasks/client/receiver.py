@@ -1,0 +1,201 @@
+"""A client that works as tasks on what servers ask it for, in the form of 2025-11-25.
+
+A server asks for a task by `task` in the params of a sampling or elicitation request. It gets the
+task at once, and the answer by `tasks/result` (2025-11-25, basic/utilities/tasks).
+"""
+
+from asyncio import CancelledError, timeout
+from asyncio import Task as Running
+from collections.abc import Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, TypeVar
+
+from ....client.base import ClientBase, ClientConnection, ClientRuntime
+from ....core.connection_errors import Disconnected
+from ....core.errors import LocalError
+from ....core.json import JSONObject, is_object
+from ....core.models.base import WireModel, validator_of
+from ....core.spec import NotificationSpec
+from ....rpc.jobs import Job, Serve
+from ....rules.handlers import made_once, merged
+from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
+from ....storage.memory_tasks import MemoryTaskStore
+from .. import core_form, lifecycle
+from ..board import TaskBoard, UnknownTask, new_task_id
+from ..options import TaskOptions
+from ..outcome import Outcome, error_object
+from ..task import Task
+
+P = TypeVar("P")
+
+_ASKED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "elicitation/create": ("elicitation", "create"),
+        "sampling/createMessage": ("sampling", "createMessage"),
+    }
+)
+"""What can become a task, and below which names of `tasks.requests` that is declared."""
+
+_GONE: Final = "The connection was closed"
+
+_current: Final[ContextVar[str | None]] = ContextVar("current task", default=None)
+"""The task that the running handler belongs to."""
+
+
+class TaskReceiver(ClientBase):
+    """A client that can work on requests as tasks: `class Host(TaskReceiver, mcp.Client)`.
+
+    It declares that for sampling and elicitation, as far as it handles them, and answers
+    `tasks/get`, `tasks/list`, `tasks/cancel` and `tasks/result` by itself. Its handlers are the
+    same with and without tasks. Tasks belong to the connection on which they were asked for: no
+    other server finds them, and what still runs at its end is cancelled.
+    """
+
+    TASKS: ClassVar[TaskOptions] = TaskOptions()
+    """Their limits, and what keeps them; without a store, the memory of the client."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Raise `TypeError` for a client of a revision in which servers cannot ask for tasks."""
+        super().__init_subclass__(**options)
+        table = getattr(cls, "TABLE", None)
+        if table is not None and table.request(RESULT, "server") is None:
+            why = f"{table.revision} has no tasks of clients"
+            raise TypeError(f"{cls.__name__}: {why}")
+
+    @made_once
+    def __mcp_runtime__(self) -> "TaskReceiverRuntime":
+        return TaskReceiverRuntime(self)
+
+
+class TaskReceiverRuntime(ClientRuntime):
+    """The runtime's part of a client with tasks."""
+
+    def __init__(self, owner: TaskReceiver) -> None:
+        super().__init__(owner)
+        options = owner.TASKS
+        self._board: Final = TaskBoard(options.store or MemoryTaskStore(), options)
+
+    def handled(self, revision: str | None = None) -> frozenset[str]:
+        methods = super().handled(revision)
+        has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED.keys()
+        return methods | core_form.ANSWERS.keys() if has_tasks else methods
+
+    def declaration(self) -> JSONObject:
+        declared = super().declaration()
+        requests: JSONObject = {}
+        for method in sorted(self.answered() & _ASKED.keys()):
+            feature, request = _ASKED[method]
+            requests[feature] = {request: {}}
+        return merged(declared, {"tasks": {"requests": requests}}) if requests else declared
+
+    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        methods = self.answered(connection.negotiated.revision)
+        if not methods >= core_form.ANSWERS.keys():
+            return {}
+        tasks = _ConnectionTasks(connection, self._board)
+        return {
+            **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
+            **dict.fromkeys(core_form.ANSWERS, tasks.answer),
+            CANCEL: tasks.cancel,
+        }
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        id = _current.get()
+        if id is not None:
+            given: Any = params
+            wire: JSONObject = {} if given is None else given.to_wire()
+            params = validator_of(spec.params)(core_form.with_related(wire, id))
+        await super().notify(spec, params)
+
+
+class _ConnectionTasks:
+    """The tasks that the server of one connection has asked for."""
+
+    def __init__(self, connection: ClientConnection, board: TaskBoard) -> None:
+        self._connection = connection
+        self._board = board
+        # Servers do not say reliably who they are: what one asked for, no other connection finds.
+        self._owner: Final = new_task_id()
+        self._running: dict[str, Running[None]] = {}
+
+    async def accept(self, job: Job) -> Any:
+        """Return what the handler of a request does, or the task that it becomes."""
+        request = job.request
+        metadata = request.raw.get("task")
+        if not is_object(metadata):
+            return await self._connection.handle(job)
+        board, now = self._board, self._board.clock()
+        task = await board.create(
+            Task(
+                id=new_task_id(),
+                form="core",
+                revision=self._connection.negotiated.revision,
+                method=request.spec.method,
+                params=dict(request.raw),
+                principal_id=self._owner,
+                created_at=now,
+                updated_at=now,
+                ttl=core_form.ttl_asked(metadata, board.options),
+                poll_interval=board.options.poll_interval,
+            )
+        )
+        running = self._connection.endpoint.tasks.start(self._run(task, job))
+        self._running[task.id] = running
+        running.add_done_callback(lambda _: self._running.pop(task.id, None))
+        accepted: type[WireModel] = request.spec.results[1]
+        return accepted.from_wire(core_form.created(task))
+
+    async def _run(self, task: Task, job: Job) -> None:
+        _current.set(task.id)
+        with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has lapsed
+            async with self._board.holding(task.id, self._owner) as holding:
+                try:
+                    # Nobody can fetch later what comes of it.
+                    async with timeout(task.ttl):
+                        outcome = await self._outcome(job)
+                except TimeoutError:
+                    return
+                except CancelledError:
+                    now = self._board.clock()
+                    await holding.change(partial(lifecycle.cancelled, now=now, message=_GONE))
+                    raise
+                task = await holding.change(partial(outcome.of, now=self._board.clock()))
+            await self._report(task)
+
+    async def _outcome(self, job: Job) -> Outcome:
+        """Run the handler of a request, and return what comes of it."""
+        method, spec = job.request.spec.method, job.request.spec
+        try:
+            result: Any = await self._connection.handle(job)
+            plain: type[WireModel] = spec.results[0]
+            if not isinstance(result, plain):
+                raise LocalError(f"{type(result).__name__} is not a result of {method}")
+            return Outcome(result=result.to_wire())
+        except Exception as raised:
+            error = self._connection.endpoint.jobs.error_of_handler(raised, method)
+            return Outcome(error=error_object(error))
+
+    async def _report(self, task: Task) -> None:
+        endpoint = self._connection.endpoint
+        spec = endpoint.connection.table.notifications[CORE_CHANGED]
+        # Nobody may rely on it.
+        with suppress(Disconnected):
+            await endpoint.notify(spec, spec.params.from_wire(core_form.members(task)))
+
+    async def answer(self, job: Job) -> Any:
+        """Return the result of a method of tasks."""
+        request = job.request
+        answer = core_form.ANSWERS[request.spec.method]
+        result: type[WireModel] = request.spec.results[0]
+        return result.from_wire(await answer(self._board, request.raw, self._owner))
+
+    async def cancel(self, job: Job) -> Any:
+        """Return a task that is cancelled, whose handler is ended."""
+        result = await self.answer(job)
+        running = self._running.get(job.request.raw["taskId"])
+        if running is not None:
+            running.cancel()
+        return result

@@ -1,0 +1,102 @@
+"""Tasks on a server as 2025-11-25 has them (basic/utilities/tasks): the answers to its methods."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from ....core.connection_errors import Disconnected
+from ....core.errors import LocalError, ProtocolError
+from ....core.json import JSONObject
+from ....core.models.base import WireModel, validator_of
+from ....core.options import NO_END
+from ....messages.envelope import members
+from ....rules.task_methods import CORE_CHANGED, RESULT
+from ....server.base import SessionBase
+from ....server.context import RequestContext
+from ....storage.engine import EngineUnavailable
+from .. import core_form
+from ..board import TaskBoard, UnknownTask
+from ..lifecycle import has_ended
+from ..task import Task
+from .access import board_of, known_task
+from .outstanding import until_ended
+
+_SESSION: Final = "mcp-session-id"
+
+
+async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
+    context = session.__mcp_runtime__
+    answer = core_form.ANSWERS[method]
+    return _model(
+        context, method, await answer(board_of(session), context.raw, context.principal_id)
+    )
+
+
+async def result(session: SessionBase, params: WireModel) -> Any:
+    """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then.
+
+    Raise `UnknownTask`, and the error that its request came to.
+    """
+    context, board = session.__mcp_runtime__, board_of(session)
+    task = await known_task(session, "core")
+    asking = partial(ask, context, task.id)
+    task = await until_ended(board, task, _session_of(context), asking)
+    return _model(context, RESULT, core_form.outcome(task))
+
+
+def _session_of(context: RequestContext) -> str:
+    request = context.http_request
+    # Without HTTP, there is one for all that a server hears.
+    return "" if request is None else request.headers.get(_SESSION, "")
+
+
+def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
+    kind: type[WireModel] = context.spoken.wire.requests[method].results[0]
+    return kind.from_wire(answer)
+
+
+async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObject:
+    """Ask the client what a task has to know, on the stream of the request of `context`.
+
+    Return an error of the client as an answer. Raise `LocalError` for what it does not do, and
+    `Disconnected`.
+    """
+    spec = context.spoken.wire.requests[question["method"]]
+    given = question.get("params")
+    params = None if given is None else validator_of(spec.params)(given)
+    meta = members(core_form.related(id))
+    try:
+        # It waits for as long as its task does: the stream that carries it may end before.
+        answer: WireModel = await context.endpoint.request(
+            spec, params, NO_END, meta, context.beside
+        )
+    except (LocalError, Disconnected):
+        raise
+    except ProtocolError as error:
+        return core_form.refusal(error)
+    return answer.to_wire()
+
+
+async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
+    """Notify the client of each status of a task, while its session lives.
+
+    Nobody may rely on that ("Task Notifications").
+    """
+    endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
+    with suppress(UnknownTask, Disconnected, EngineUnavailable):
+        while spec is not None and endpoint.broken is None and not has_ended(task):
+            before, task = task, await board.changed(task)
+            if task.status != before.status:
+                params: type[WireModel] = spec.params
+                await endpoint.notify(spec, params.from_wire(core_form.members(task)))
+
+
+HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
+    {
+        **{method: partial(_answer, method) for method in core_form.ANSWERS},
+        RESULT: result,
+    }
+)
+"""What answers the methods of this form, by wire name."""

@@ -1,0 +1,247 @@
+"""Requests that become tasks: which do, and how they are answered.
+
+Which form of tasks a client can have follows from its revision. In that of 2025-11-25 a request
+asks to be a task, in the extension it says that its sender can deal with one.
+"""
+
+from asyncio import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    Lock,
+    create_task,
+    get_running_loop,
+    wait,
+)
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from logging import getLogger
+from typing import Any, Final
+
+from ....connection import Written
+from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
+from ....core.json import JSONObject, is_object, json_text
+from ....messages.method_table import MethodTable, Request
+from ....rpc.jobs import Job
+from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_extension, task_form
+from ....rules.task_methods import CALL, LIST
+from ....server.connection import ServerConnection
+from ....server.context import RequestContext
+from ....server.layers import Following, Layer
+from ....server.strategies import in_tasks
+from ....storage.engine import EngineUnavailable
+from ....toolkit.offers import ToolkitRuntime
+from ....toolkit.task_options import TaskMode
+from ..board import new_task_id
+from ..core_form import created, ttl_asked
+from ..outcome import Outcome
+from ..task import Task
+from . import core_handlers, extension_form
+from .hosting import begin
+from .notifications import followed
+from .task_context import TaskConnection, TaskReply
+from .working import answered, outcome_of
+
+_log: Final = getLogger(__name__)
+
+_HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
+    "core": core_handlers.HANDLERS,
+    "extension": extension_form.HANDLERS,
+    None: {},
+}
+
+
+class Requests(Layer):
+    """The part of a server in one revision that has to do with tasks."""
+
+    ids_member = TASK_IDS
+
+    def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
+        self._runtime = runtime
+        self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
+        self._form: Final = task_form(table.wire)
+        handled = runtime.handled(table.revision)
+        above = _HANDLERS[self._form].items()
+        self.handlers = {name: one for name, one in above if name not in handled}
+
+    def declared(self, declared: JSONObject) -> JSONObject:
+        tasks = declared.get("tasks")
+        if not self.hidden or not is_object(tasks):
+            return declared
+        # Who cannot be told from others is not shown what there is (2025-11-25,
+        # basic/utilities/tasks, "Task Isolation and Access Control").
+        return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
+
+    async def serve(self, connection: ServerConnection, job: Job) -> Any:
+        """Return the result of any request, which may be a task in its place."""
+        request = job.request
+        if request.spec.method in self.handlers:
+            # Another worker may have begun all tasks so far.
+            begin(connection.state)
+            with _reached(request):
+                return await connection.answer_to(job)
+        if request.spec.method != CALL:
+            return await connection.answer_to(job)
+        context = connection.context(request, job.reply)
+        tool = await self._runtime.called(request.raw, context.session())
+        mode, wanted = None if tool is None else tool.task, self._wanted_form(request)
+        if tool is not None:
+            self._check(mode, wanted, request)
+        if mode is None or wanted is None:
+            return await connection.answer_to(job)
+        call = TaskCall(connection, context, request, wanted, mode)
+        with _reached(request):
+            if mode.choice == "deferred" and wanted == "extension":
+                return await call.begin(job)
+            return written(await call.start(), mode)
+
+    async def followed(
+        self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
+    ) -> Following:
+        """Return what follows those of some tasks that a listen stream may hear of.
+
+        Raise `MissingClientCapability` for a client without the extension.
+        """
+        if self._form != "extension":
+            return {}
+        if self._wanted_form(request) is None:
+            raise needs_extension("Tasks are of an extension")
+        return await followed(connection, request, ids)
+
+    def _wanted_form(self, request: Request[Any]) -> TaskForm | None:
+        """Return the form of a task that the sender of a request can have for it."""
+        if self._form == "core":
+            return self._form if is_object(request.raw.get("task")) else None
+        return self._form if declares_tasks(request.meta) else None
+
+    def _check(self, mode: TaskMode | None, wanted: TaskForm | None, request: Request[Any]) -> None:
+        """Raise the error for a call that cannot be as it is."""
+        name = request.raw.get("name")
+        if wanted == "core" and mode is None:
+            # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
+            raise McpError(METHOD_NOT_FOUND, f"{name} cannot be run as a task")
+        if wanted or mode is None or mode.choice != "required":
+            return
+        if self._form == "extension":
+            raise needs_extension(f"{name} can only be run as a task")
+        why = "" if self._form == "core" else ", which is not possible in this revision"
+        raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
+
+
+@contextmanager
+def _reached(request: Request[Any]) -> Generator[None, None, None]:
+    """Raise `McpError` if tasks cannot be reached meanwhile."""
+    try:
+        yield
+    except EngineUnavailable as error:
+        _log.warning("%s cannot be answered now: %s", request.spec.method, error)
+        raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
+
+
+def written(task: Task, mode: TaskMode) -> Written:
+    """Return the result that stands for a task, as it is on the wire."""
+    if task.form == "core":
+        result = created(task, mode.immediate_response)
+    else:
+        result = extension_form.created(task)
+    return Written(json_text(result)[1:-1])
+
+
+class TaskCall:
+    """One request that becomes a task."""
+
+    def __init__(
+        self,
+        origin: ServerConnection,
+        context: RequestContext,
+        request: Request[Any],
+        form: TaskForm,
+        mode: TaskMode,
+    ) -> None:
+        self._runner = begin(origin.state)
+        self._origin = context
+        self._request = request
+        self._form: Final = form
+        self._mode = mode
+        self._connection = TaskConnection(origin.bound_server, origin.state, context)
+        reply = TaskReply(context.principal, context.http_request)
+        self._context = self._connection.for_request(request, reply, self._runner.board)
+        self._context.origin = context
+        self._job = Job(request, reply)
+
+    async def start(self) -> Task:
+        """Begin to work on the request as a task; raise `TooManyTasks`."""
+        self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
+        task = await self._runner.start(self._new_task(), self._work)
+        if self._form == "core":
+            tell = core_handlers.tell(self._origin, self._runner.board, task)
+            self._origin.endpoint.tasks.start(tell)
+        return task
+
+    def _new_task(self) -> Task:
+        board, request, origin = self._runner.board, self._request, self._origin
+        now, options = board.clock(), board.options
+        asked, principal = request.raw.get("task"), origin.principal
+        ttl = options.ttl
+        if self._form == "core" and is_object(asked):
+            ttl = ttl_asked(asked, options)
+        return Task(
+            id=new_task_id(),
+            form=self._form,
+            revision=origin.spoken.revision,
+            method=request.spec.method,
+            params=dict(request.raw),
+            declared=dict(origin.endpoint.connection.declared["client"]),
+            principal_id=origin.principal_id,
+            scopes=() if principal is None else sorted(principal.scopes),
+            created_at=now,
+            updated_at=now,
+            ttl=ttl,
+            poll_interval=options.poll_interval,
+            again=self._mode.again,
+        )
+
+    async def _work(self, task: Task) -> Outcome:
+        self._context.began(task)
+        return await outcome_of(self._connection, self._job)
+
+    # A request that becomes a task when its handler says so.
+
+    def _so_far(self) -> Task:
+        """Return a new task with the answers and results of what was before it."""
+        begun, done = self._context.begun, self._context.done_once.done
+        known = {} if begun is None else begun.answers
+        return replace(self._new_task(), answers=dict(known), done=dict(done))
+
+    async def begin(self, job: Job) -> Any:
+        """Return the result of a request, or a task once its handler makes one of it.
+
+        Raise what the handler raises until then.
+        """
+        became: Future[Task] = get_running_loop().create_future()
+        becoming = Lock()
+        handling = create_task(answered(self._connection, self._job))
+
+        async def rest(task: Task) -> Outcome:
+            self._context.worker = task.worker
+            return await outcome_of(self._connection, self._job, handling)
+
+        async def become() -> Task:
+            # A handler may do several things at once, each of which wants a task.
+            async with becoming:
+                if not became.done():
+                    became.set_result(
+                        await self._runner.start(self._so_far(), rest, handling.cancel)
+                    )
+            return became.result()
+
+        self._context.become = become
+        try:
+            await wait([handling, became], return_when=FIRST_COMPLETED)
+        except CancelledError:
+            if not became.done():
+                handling.cancel()
+                await wait([handling])
+            raise
+        return written(became.result(), self._mode) if became.done() else handling.result()

@@ -1,0 +1,248 @@
+"""The context of a request that is worked on as a task, and the connection that stands for it.
+
+The client may be gone, and asks how the task goes whenever it likes. So what the handler asks is
+kept with the task until it is answered, and what it reports goes to the client only in the form
+that has that, while the session lives in which the task was asked for.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final, TypeVar, cast
+
+from ....core.connection_errors import Disconnected
+from ....core.errors import METHOD_NOT_FOUND, Untranslatable
+from ....core.http_request import HttpRequest, Principal
+from ....core.json import JSONObject
+from ....core.middleware import send_through
+from ....core.options import CallOptions
+from ....core.spec import NotificationSpec, RequestSpec
+from ....core.subscriptions import Level
+from ....messages.envelope import members
+from ....messages.method_table import Request
+from ....rpc.jobs import Reply, Serve, Work
+from ....rpc.send_queue import MessageSink, NullSink
+from ....rules import capabilities
+from ....rules.task_forms import TaskForm
+from ....server.connection import BoundServer, ServerConnection, ServerState
+from ....server.context import RequestContext, SessionSwitches
+from ....server.rounds import QuestionKeys
+from .. import core_form, lifecycle
+from ..board import TaskBoard, UnknownTask
+from ..holding import Step
+from ..lifecycle import TaskEnded, has_ended
+from ..task import Task
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_NOBODY: Final[MessageSink] = NullSink("a task has no connection of its own")
+
+Becoming = Callable[[], Awaitable[Task | None]]
+
+
+class TaskReply:
+    """The sender of a request that is worked on as a task; it has had its answer."""
+
+    beside: MessageSink = _NOBODY
+
+    def __init__(
+        self, principal: Principal | None = None, http_request: HttpRequest | None = None
+    ) -> None:
+        self.principal = principal
+        self.http_request = http_request
+
+    def awaits(self, id: object, /) -> bool:
+        return False
+
+    def answer(self, data: bytes, error: object, /) -> Work:
+        raise Disconnected("a task is not answered")
+
+    def skip(self) -> None: ...
+
+    async def release(self) -> None: ...
+
+
+class TaskConnection(ServerConnection):
+    """A connection for one task: it leads to nobody, and ends with the work."""
+
+    __slots__ = ("_switched", "_task_context")
+
+    def __init__(
+        self,
+        bound_server: BoundServer,
+        state: ServerState,
+        origin: RequestContext | None = None,
+        declared: JSONObject | None = None,
+    ) -> None:
+        connection = bound_server.connection()
+        connection.shared, connection.signature = True, None
+        if origin is not None:
+            asked = origin.endpoint.connection
+            connection.table = asked.table
+            connection.declared["client"] = asked.declared["client"]
+            if "client" in asked.identity:
+                connection.identity["client"] = asked.identity["client"]
+        elif connection.table.era.remembers_client:
+            unknown = {"name": "unknown", "version": "0"}
+            bound_server.remember(connection, declared or {}, unknown)
+        super().__init__(bound_server, connection, state, _NOBODY)
+        self._switched: SessionSwitches = ()
+        if origin is not None:
+            self.level = origin.connection.level
+            self._switched = self.server.__mcp_runtime__.switched(origin.connection)
+        self._task_context: TaskContext | None = None
+
+    def begin(self) -> None:
+        """Switch what the session has switched, until the connection is unregistered."""
+        if self._switched:
+            self.server.__mcp_runtime__.switch_all(self, self._switched)
+
+    def outermost(self) -> Serve:
+        return self.answer_to
+
+    def for_request(self, request: Request[Any], reply: Reply, board: TaskBoard) -> "TaskContext":
+        """Return the context of the one request that is worked on."""
+        self._task_context = TaskContext(self, request, reply, board)
+        return self._task_context
+
+    def context(self, request: Request[Any], reply: Reply) -> RequestContext:
+        return super().context(request, reply) if self._task_context is None else self._task_context
+
+
+class TaskContext(RequestContext):
+    """A request that is worked on as a task, or will be if its handler says so."""
+
+    __slots__ = ("_board", "_keys", "become", "form", "id", "origin", "worker")
+
+    def __init__(
+        self, connection: TaskConnection, request: Request[Any], reply: Reply, board: TaskBoard
+    ) -> None:
+        super().__init__(connection, request, reply)
+        self._board = board
+        self._keys = QuestionKeys()
+        self.id: str | None = None
+        """The task; None while it is none."""
+        self.form: TaskForm = "extension"
+        self.origin: RequestContext | None = None
+        """The request as it came, while its client may still hear something."""
+        self.become: Becoming | None = None
+        """Makes a task of the request."""
+        self.worker: str | None = None
+        """Who runs the task, as far as this is known."""
+
+    def began(self, task: Task) -> None:
+        """Take note that the request is a task from now on."""
+        self.id, self.form, self.worker = task.id, task.form, task.worker
+        self.become = None
+        self.done_once.done.update(task.done)
+        self.done_once.keep = self._keep
+        if self.begun is not None:
+            self._keys = self.begun.keys
+
+    async def become_task(self) -> None:
+        if self.become is not None:
+            task = await self.become()
+            if task is not None:
+                self.began(task)
+
+    # What is reported.
+
+    def _is_awaited(self) -> bool:
+        origin = self.origin
+        if origin is None:
+            return False
+        if self.id is None:
+            return origin._is_awaited()
+        return self.form == "core" and origin.endpoint.broken is None
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        if self.id is None or self.form == "core":
+            await super().log(level, data, logger)
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        origin = self.origin
+        if origin is None:
+            raise Disconnected("nobody hears of this task by itself")
+        if self.id is None:
+            await origin.notify(spec, params)
+        else:
+            meta = members(core_form.related(self.id))
+            await origin.endpoint.notify(spec, params, meta=meta, via=origin.beside)
+
+    async def close_stream(self) -> None:
+        if self.id is None and self.origin is not None:
+            await self.origin.close_stream()
+
+    # What the client is asked.
+
+    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+        origin, spoken = self.origin, self.spoken
+        if self.id is None:
+            if origin is not None and spoken.rules.server_requests:
+                return await origin.put(spec, params, options)
+            return await super().put(spec, params, options)
+        if spec.method == "ping":
+            # A client that asks how its task goes is there.
+            alive: R = spec.results[0]()
+            return alive
+        middleware = self.connection.middleware
+        if not (middleware and spoken.rules.server_requests):
+            return await self._ask(spec, params)
+
+        async def send(changed: Any) -> R:
+            return await self._ask(spec, changed)
+
+        answered: R = await send_through(middleware, send, spec, params, self.call)
+        return answered
+
+    async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
+        declared = self.peer_declared()
+        capabilities.check(spec, "server", params, {"client": declared, "server": {}})
+        answer = await self._answer_to(self._question(spec, params))
+        return self.spoken.read_response(spec, answer)
+
+    def _question(self, spec: RequestSpec[P, Any, R], params: P | None) -> JSONObject:
+        """Return a question as on the wire; raise `Untranslatable`."""
+        method, spoken = spec.method, self.spoken
+        native = spoken.wire.requests.get(method) or spoken.wire.input_requests.get(method)
+        if native is None or "server" not in native.senders:
+            raise Untranslatable(
+                "", f"{spoken.revision} has no {method} of a server", code=METHOD_NOT_FOUND
+            )
+        if params is None:
+            return {"method": method}
+        wire: JSONObject = cast(Any, params).to_wire()
+        return {"method": method, "params": spoken.carry_out(method, "params", wire)}
+
+    async def _answer_to(self, question: JSONObject) -> JSONObject:
+        """Keep a question with the task, and wait for the answer."""
+        assert self.id is not None
+        board, key = self._board, self._keys.key(question)
+
+        def ask(task: Task) -> Task:
+            if key in task.questions or key in task.answers:
+                # An earlier run has asked it.
+                return task
+            return lifecycle.asked(task, {key: question}, board.clock())
+
+        task = await self._change(ask)
+        while key not in task.answers:
+            task = await board.changed(task)
+        return core_form.answer_of(task.answers[key])
+
+    async def _keep(self, key: str, result: Any) -> None:
+        """Keep with the task what is done only once."""
+        # Nobody runs again what has ended.
+        with suppress(TaskEnded, UnknownTask):
+            await self._change(lambda task: lifecycle.noted(task, key, result))
+
+    async def _change(self, step: Step) -> Task:
+        """Take a step of the task; raise `Disconnected` if another worker runs it by now."""
+
+        def ours(task: Task) -> Task:
+            if not has_ended(task) and self.worker not in (None, task.worker):
+                raise Disconnected("another worker runs the task")
+            return step(task)
+
+        assert self.id is not None
+        return await self._board.change(self.id, ours)

@@ -1,0 +1,49 @@
+"""What a question with a type is asked with, and what the user can answer; see `questions`."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from ..core.json import JSONObject
+from ..core.models.base import WireModel
+from ..core.spec import AnyRequest
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Generic[T_co]):
+    """The user has sent the form; `value` is what it says."""
+
+    value: T_co
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The user has refused to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The user has closed the form without a decision."""
+
+
+Answer: TypeAlias = Accepted[T_co] | Declined | Cancelled
+
+
+class Form(ABC, Generic[T_co]):
+    """A type that a user can be asked for; `form` makes it."""
+
+    @abstractmethod
+    def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
+        """Return the form in the words of a revision, whose request for it is `spec`.
+
+        Raise `LocalError` for a member that the revision cannot show.
+        """
+
+    @abstractmethod
+    def read(self, result: WireModel) -> Answer[T_co]:
+        """Return what the user answered: an `ElicitResult`, or the payload of a task with one.
+
+        Raise `InvalidParams` if it does not fit the form or the type.
+        """

@@ -1,0 +1,61 @@
+"""What features add to a server: a layer around its requests, and what works beside them."""
+
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias
+
+from ..core.json import JSONObject
+from ..messages.method_table import Request
+from ..rpc.jobs import Job
+
+Follow: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Sends where something stands, and again whenever that changes, to its end."""
+Following: TypeAlias = Mapping[str, Follow]
+
+
+class Layer(Protocol):
+    """What stands around the requests of a server in one revision, and adds nothing by itself."""
+
+    handlers: Mapping[str, Callable[..., Awaitable[Any]]] = MappingProxyType({})
+    """What answers further methods, by wire name, above the handlers of the server."""
+    hidden: Collection[str] = ()
+    """The methods that nobody is answered."""
+    ids_member: str = ""
+    """The member of the filter of a listen stream with the ids of what `followed` follows."""
+
+    def declared(self, declared: JSONObject, /) -> JSONObject:
+        """Return what the server declares, given its capabilities without the layer."""
+        return declared
+
+    async def serve(self, connection: Any, job: Job, /) -> Any:
+        """Return the result of any request, or what stands for it."""
+        return await connection.answer_to(job)
+
+    async def followed(
+        self, connection: Any, request: Request[Any], ids: Collection[str], /
+    ) -> Following:
+        """Return what follows those of some things that a listen stream may hear of, by id.
+
+        Raise `MissingClientCapability`.
+        """
+        return {}
+
+
+class Runner(Protocol):
+    """What works beside the requests of one application."""
+
+    async def close(self, within: float, /) -> None: ...
+
+
+class Host:
+    """The place for what works beside the requests of one application, once there is need of it."""
+
+    def __init__(self) -> None:
+        self.runner: Runner | None = None
+        self.engine: Callable[[], Any] | None = None
+        """Returns what workers share, if they share anything."""
+
+    async def close(self, within: float) -> None:
+        """End that work: by itself for `within` seconds, then at once."""
+        if self.runner is not None:
+            await self.runner.close(within)

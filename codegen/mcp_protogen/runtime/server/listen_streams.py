@@ -1,0 +1,135 @@
+"""The listen streams of one connection, and subscriptions to resources."""
+
+from asyncio import Future, Task, get_running_loop
+from collections.abc import Awaitable, Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, Final, Protocol, TypeAlias
+
+from ..core.errors import McpError, RequestId
+from ..core.models.base import WireModel
+from ..core.subscriptions import Filter, Listeners
+from ..messages.envelope import SUBSCRIPTION_ID, members
+from ..messages.method_table import Request
+from .context import OpenConnection, RequestContext
+from .layers import Following, Layer
+
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
+
+_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+_SUBSCRIBE: Final = "resources/subscribe"
+_UNSUBSCRIBE: Final = "resources/unsubscribe"
+
+
+class _Connection(OpenConnection, Protocol):
+    bound_server: Any
+    handlers: Mapping[str, Handler]
+
+    @property
+    def listeners(self) -> Listeners: ...
+    def register(self) -> None: ...
+
+
+async def subscription(
+    handlers: Mapping[str, Handler], method: str, session: Any, uri: str
+) -> None:
+    """Subscribe to a resource, or unsubscribe from it, as `method` says, if it is handled."""
+    handler = handlers.get(method)
+    if handler is not None:
+        spec = session.__mcp_runtime__.table.requests.get(method)
+        # The server's revision may have no params that name a resource.
+        params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
+        await handler(session, params(uri=uri))
+
+
+class ListenStreams:
+    """The open listen streams of a connection, and the resources that they stand for.
+
+    A stream is acknowledged first, with what of its filter is honoured; its answer comes when it
+    ends (2026-07-28, basic/patterns/subscriptions). A server of single subscriptions hears of
+    each resource, and what it refuses is left out.
+    """
+
+    __slots__ = ("_connection", "_ends", "_watched")
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+        self._watched: set[str] = set()
+        self._ends: dict[RequestId, Future[None]] = {}
+
+    async def serve(self, request: Request[Any]) -> Any:
+        """Keep a stream open until the server or the client ends it, and return its result.
+
+        Raise `McpError` or `InvalidParams` for one too many, or too large.
+        """
+        connection = self._connection
+        connection.register()
+        context = RequestContext(connection, meta=request.meta)
+        runtime: Any = connection.server.__mcp_runtime__
+        with runtime.listening(context):
+            await self._keep_open(request)
+        result: type[WireModel] = request.spec.results[0]
+        meta = {SUBSCRIPTION_ID: request.id}
+        return result.from_wire({"resultType": "complete", "_meta": meta})
+
+    async def _keep_open(self, request: Request[Any]) -> None:
+        id, endpoint = request.id, self._connection.endpoint
+        listeners = self._connection.listeners
+        declared = endpoint.connection.declared["server"]
+        layer: Layer | None = self._connection.bound_server.layer
+        asked = request.params.notifications.to_wire()
+        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).honoured(declared)
+        listeners.add(id, wanted)
+        end = self._ends[id] = get_running_loop().create_future()
+        following = list[Task[None]]()
+        try:
+            found: Following = {}
+            if layer is not None and wanted.ids:
+                found = await layer.followed(self._connection, request, wanted.ids)
+            wanted = await self._watch(wanted._replace(ids=frozenset(found)))
+            listeners.narrow(id, wanted)
+            await self._acknowledge(id, wanted)
+            following += [endpoint.tasks.start(follow()) for follow in found.values()]
+            await end
+        finally:
+            for one in following:
+                one.cancel()
+            listeners.remove(id)
+            del self._ends[id]
+            if self._watched:
+                endpoint.tasks.start(self._unwatch())
+
+    async def _acknowledge(self, id: RequestId, honoured: Filter) -> None:
+        endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}
+        spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
+        said = {"notifications": honoured.to_wire(), "_meta": meta}
+        await endpoint.notify(spec, spec.params.model_validate(said), meta=members(meta))
+
+    async def _watch(self, wanted: Filter) -> Filter:
+        handled = _SUBSCRIBE in self._connection.handlers
+        refused: set[str] = set()
+        for uri in sorted(wanted.uris - self._watched) if handled else ():
+            self._watched.add(uri)
+            try:
+                await self._call(_SUBSCRIBE, uri)
+            except McpError:
+                self._watched.discard(uri)
+                refused.add(uri)
+        return wanted._replace(uris=wanted.uris - refused)
+
+    async def _unwatch(self) -> None:
+        for uri in sorted(self._watched - self._connection.listeners.uris):
+            self._watched.discard(uri)
+            await self._call(_UNSUBSCRIBE, uri)
+
+    async def _call(self, method: str, uri: str) -> None:
+        connection = self._connection
+        await subscription(connection.handlers, method, connection.session(), uri)
+
+    def close(self) -> None:
+        endpoint = self._connection.endpoint
+        for id, end in self._ends.items():
+            data = endpoint.connection.end(id, "the server is shutting down")
+            if data is not None:
+                endpoint.sink.put(data)
+            if not end.done():
+                end.set_result(None)

@@ -1,0 +1,200 @@
+"""Finding items by name, and listing them, with those of the servers that are mounted."""
+
+from asyncio import gather
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from inspect import isawaitable
+from logging import getLogger
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.errors import InvalidParams
+from ..core.json import JSONObject, is_array, is_object
+from ..server.base import SessionBase, package_of
+from ..translation.revision_view import RevisionViews
+from .catalogue import FIELDS, Catalogue
+from .failures import closest
+from .items import COMPLETE, Item, asked
+from .revision_models import LISTS
+
+if TYPE_CHECKING:
+    from .mounts import Offered
+
+_log: Final = getLogger(__name__)
+
+_LISTEN: Final = "subscriptions/listen"
+_RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "tools/call": {"name": "tools"},
+    "prompts/get": {"name": "prompts"},
+    "resources/read": {"uri": "resources"},
+    "resources/subscribe": {"uri": "resources"},
+    COMPLETE: {"uri": "resources", "name": "prompts"},
+}
+"""The member that names an item, and the kind of that, by method."""
+
+
+def tags_of(catalogue: Catalogue, field: str, key: str) -> Collection[str]:
+    item: Item | None = catalogue.registered[field].get(key)
+    if item is not None:
+        return item.tags
+    for mount in catalogue.mounts:
+        own = mount.prefix.own(field, key)
+        if own is not None and (found := mount.tags(field, own)):
+            return found
+    return ()
+
+
+async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionBase) -> bool:
+    on = None if catalogue.visibility is None else catalogue.visibility.of(item, session)
+    if on is not None:
+        return on
+    if isinstance(item.enabled, bool):
+        return item.enabled
+    try:
+        enabled = item.enabled(session)
+        return bool(await enabled if isawaitable(enabled) else enabled)
+    except Exception:
+        _log.exception("the function that enables %s failed, so it is not shown", item.key)
+        return False
+
+
+async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) -> list[Any]:
+    """Return the list for a session, with the entries of mounted servers."""
+    items = catalogue.registered[field]
+    entries = [
+        one.listed_for(session) for one in items.values() if await _shows(catalogue, one, session)
+    ]
+    taken = set(items)
+    for listed in await gather(*(one.entries(field, session) for one in catalogue.mounts)):
+        for item, entry in listed:
+            # A remote server may add a name that is taken.
+            if item.key not in taken and await _shows(catalogue, item, session):
+                taken.add(item.key)
+                entries.append(entry)
+    return entries
+
+
+async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[str]:
+    """Return the known names or URIs of what a session has."""
+    items = catalogue.registered[field].values()
+    found = [item.key for item in items if await _shows(catalogue, item, session)]
+    for mount in catalogue.mounts:
+        for item in await mount.known(field, session):
+            if await _shows(catalogue, item, session):
+                found.append(item.key)
+    return found
+
+
+async def find(
+    catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
+) -> "Item | Offered | None":
+    """Return the item that a request is about; None if the session has none."""
+    for item in catalogue.own(method, kind, key):
+        if await _shows(catalogue, item, session):
+            return item
+    is_taken = any(key in catalogue.registered[field] for field in FIELDS[kind])
+    # As in the list, a name of its own hides that of a remote server.
+    for mount in () if is_taken else catalogue.mounts:
+        found = await mount.find(method, kind, key, session)
+        if found is not None and await _shows(catalogue, found, session):
+            return found
+    return None
+
+
+async def _item(
+    catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
+) -> "Item | Offered | None":
+    known: Item | None = catalogue.lists[kind].get(key)
+    return known or await find(catalogue, method, kind, key, session)
+
+
+async def answer(catalogue: Catalogue, method: str, session: SessionBase, params: Any) -> Any:
+    """Answer a request about an item; raise `McpError` if the session has no such item."""
+    kind, key = asked(method, params)
+    found = await _item(catalogue, method, kind, key, session)
+    if found is not None:
+        if method == COMPLETE and found.scopes:
+            # Which is no run of the item, that would ask for them.
+            session.require_scopes(*found.scopes)
+        return await found.answer(catalogue.owner, session, method, params)
+    if method == "resources/read":
+        known = [uri for field in FIELDS[kind] for uri in await keys(catalogue, field, session)]
+        # URIs that have nothing to do with each other begin alike.
+        raise catalogue.models.not_found(key, closest(key, known, likeness=0.8))
+    if method == COMPLETE:
+        raise InvalidParams(f"Unknown reference: {key}")
+    meant = closest(key, await keys(catalogue, kind, session))
+    raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{meant}")
+
+
+async def named_items(
+    catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
+) -> AsyncIterator["Item | Offered"]:
+    """Yield the items that a request is about, and that the session has; `params` are as came."""
+    for kind, key in _named_in(method, params):
+        found = await _item(catalogue, method, kind, key, session)
+        if found is not None:
+            yield found
+
+
+async def scopes_of(
+    catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
+) -> frozenset[str]:
+    items = [one async for one in named_items(catalogue, method, params, session)]
+    return frozenset[str]().union(*(one.scopes for one in items))
+
+
+def _named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the name or URI of each item that a request is about, as it came."""
+    about = params.get("ref") if method == COMPLETE else params
+    if method == _LISTEN:
+        wanted = params.get("notifications")
+        uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
+        listed: list[Any] = uris if is_array(uris) else []
+        yield from (("resources", uri) for uri in listed if isinstance(uri, str))
+    elif is_object(about):
+        kinds = _RAW_KINDS.get(method, {})
+        for member, kind in kinds.items():
+            if isinstance(key := about.get(member), str):
+                yield kind, key
+
+
+async def subscribe(
+    catalogue: Catalogue,
+    method: str,
+    own: Callable[..., Any] | None,
+    session: SessionBase,
+    params: Any,
+) -> Any:
+    """Subscribe to a resource, or unsubscribe from it, where it is; `own` is the user's handler."""
+    uri: str = params.uri
+    is_own = any(catalogue.own("resources/read", "resources", uri))
+    for mount in catalogue.mounts if not is_own else ():
+        inner = mount.prefix.own("resources", uri)
+        if inner is not None and mount.owns(inner):
+            await mount.subscription(method, session, inner)
+            break
+    else:
+        if own is not None:
+            return await own(session, params)
+    # The client's revision may have the method when that of this class has not.
+    spec = session.__mcp_runtime__.spoken.requests.get(method)
+    return None if spec is None else spec.results[0]()
+
+
+def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
+    """Return the tools that every client of a revision sees; see `Toolkit.tool_schemas`."""
+    owner, own, listing = catalogue.owner, catalogue.owner.TABLE.revision, LISTS["tools"]
+    entries = [tool.listed for tool in catalogue.lists["tools"].values()]
+    listed: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()
+    found: list[JSONObject] = listed["tools"]
+    visibility = catalogue.visibility
+    for item, tool in (one for mount in catalogue.mounts for one in mount.tool_schemas()):
+        if visibility is None or visibility.fixed(item):
+            found.append({**tool, "name": item.key})
+    found.sort(key=itemgetter("name"))
+    if revision not in (None, own):
+        package = package_of(type(owner))
+        package.load(revision)  # which says which there are
+        views = RevisionViews({own: owner}, package.REVISIONS)
+        found = views[revision].table.carry_out(listing, "result", listed)["tools"]
+    return found

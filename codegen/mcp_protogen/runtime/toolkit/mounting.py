@@ -1,0 +1,222 @@
+"""Mounting a server in another one, above all one of the same package; see `Toolkit.mount`."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from typing import Any, cast
+
+from ..core.json import JSONObject
+from ..core.losses import LossReport
+from ..core.options import Options
+from ..messages.method_table import MethodTable
+from ..rules.handlers import Handlers
+from ..server.base import ServerBase, SessionBase, package_of
+from ..server.context import OpenConnection, RequestContext, SessionSwitches
+from ..server.serve import has_lifespan
+from ..server.strategies import Strategy, strategies
+from ..translation.revision_view import adapters_of
+from . import lookup
+from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
+from .items import name_of
+from .links import Link, MountedConnection, MountedContext
+from .mounts import Mount, Offered, Prefix
+from .offers import ToolkitRuntime
+
+
+class LocalMount(Mount):
+    """A toolkit of the same package, in the same process.
+
+    Handlers of its own class may know further items of the kinds in `open`.
+    """
+
+    def __init__(
+        self,
+        above: ServerBase[Any],
+        prefix: Prefix,
+        server: ServerBase[Any],
+        open: Collection[str],
+    ) -> None:
+        super().__init__(above, prefix)
+        self.server = server
+        self._open = open
+        self.runtime: Any = server.__mcp_runtime__
+        self.catalogue = catalogue_of(server)
+        self._links: dict[OpenConnection, Link] = {}
+        self._handlers: dict[str, Mapping[str, Callable[..., Awaitable[Any]]]] = {}
+        self._translating: MethodTable | None = None
+
+    def parts(self) -> Iterable[ServerBase[Any]]:
+        return cast(Iterable[ServerBase[Any]], self.runtime.parts())
+
+    def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
+        for tool in lookup.tool_schemas(self.catalogue, None):
+            own: str = tool["name"]
+            yield Offered(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
+
+    def offers(self, field: str) -> bool:
+        kind = "resources" if field.startswith("resource") else field
+        return kind in self._open or self.catalogue.offers(field)
+
+    def completes(self) -> bool:
+        return self.catalogue.completes()
+
+    def owns(self, uri: str) -> bool:
+        return self.catalogue.owns(uri)
+
+    def has_tasks(self) -> bool:
+        return self.catalogue.has_tasks()
+
+    def tags(self, field: str, own: str) -> Collection[str]:
+        return lookup.tags_of(self.catalogue, field, own)
+
+    @property
+    def subscribes(self) -> bool:
+        handled: Collection[str] = self.runtime.handled()
+        return any(one in handled for one in SUBSCRIPTIONS) or any(
+            mount.subscribes for mount in self.catalogue.mounts
+        )
+
+    @property
+    def only_before_serving(self) -> bool:
+        return self.subscribes or has_lifespan(self.server)
+
+    def names(self, field: str) -> Mapping[str, str]:
+        own = self.catalogue.names(field)
+        return {self.prefix.key(field, key): whose for key, whose in own.items()}
+
+    def may_have(self, kind: str, key: str) -> bool:
+        own, mounts = self.prefix.own(kind, key), self.catalogue.mounts
+        return own is not None and (
+            kind in self._open or any(mount.may_have(kind, own) for mount in mounts)
+        )
+
+    def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
+        return nullcontext(self._link(outer.connection))
+
+    def _link(self, outer: OpenConnection) -> Link:
+        link = self._links.get(outer)
+        if link is None:
+            revision = outer.endpoint.connection.table.revision
+            if revision not in self._handlers:
+                handled = self.runtime.handled(revision)
+                self._handlers[revision] = self.runtime.handlers(revision, handled)
+            table, own = self._spoken(outer.endpoint.options), self.server.TABLE
+            connection = MountedConnection(self.server, outer, self.full_uri, table)
+            how: Mapping[str, Strategy] | None = None
+            if table is not own:
+                how = strategies(own, table) if table.rules.server_requests else {}
+            link = Link(connection, self._handlers[revision], how)
+            self._links[outer] = link
+        return link
+
+    def _spoken(self, options: Options) -> MethodTable:
+        own, above = self.server.TABLE, self.above.TABLE
+        if own.revision == above.revision:
+            return own
+        table = self._translating
+        if table is None:
+            package = package_of(type(self.server))
+            losses = LossReport(own.revision, above.revision, options.on_loss)
+            adapters = adapters_of(package, own.revision, above.revision)
+            table = self._translating = adapters.TranslatingTable(own, above, package, losses)
+        return table
+
+    def connected(self, connection: OpenConnection) -> None:
+        self.runtime.connected(self._link(connection).connection)
+
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
+        link, start = self._links.get(connection), f"{self.prefix.text}/"
+        inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
+        return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
+
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+        own, start = self._link(connection).connection, f"{self.prefix.text}/"
+        inner = tuple(
+            (place.removeprefix(start), text, is_tag, on)
+            for place, text, is_tag, on in switched
+            if place.startswith(start)
+        )
+        if inner != self.runtime.switched(own):
+            self.runtime.switch_all(own, inner)
+
+    def disconnected(self, connection: OpenConnection) -> None:
+        link = self._links.pop(connection, None)
+        if link is not None:
+            self.runtime.disconnected(link.connection)
+
+    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
+        return cast(AbstractContextManager[object], self.runtime.listening(self._inner(context)))
+
+    def _inner(self, outer: RequestContext) -> MountedContext:
+        return MountedContext(self._link(outer.connection).connection, outer)
+
+    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
+        own = self.prefix.own(kind, key)
+        if own is None:
+            return None
+        inner = self._inner(session.__mcp_runtime__).session()
+        found = await lookup.find(self.catalogue, method, kind, own, inner)
+        if found is None:
+            return Offered(self, key) if kind in self._open else None
+        key = self.prefix.key(kind, found.key)
+        return Offered(self, key, found.tags, scopes=found.scopes, task=found.task)
+
+    async def known(self, field: str, session: SessionBase) -> list[Offered]:
+        inner = self._inner(session.__mcp_runtime__).session()
+        own = await lookup.keys(self.catalogue, field, inner)
+        return [Offered(self, self.prefix.key(field, one), self.tags(field, one)) for one in own]
+
+
+def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> None:
+    """Mount a server, or what is to be connected to; see `Toolkit.mount`."""
+    mounted, catalogue = _mounted(above.owner, prefix, server, target), above.catalogue
+    with LOCK:
+        for other in catalogue.mounts:
+            if prefix.overlaps(other.prefix):
+                both = f"{prefix.text!r} and {other.prefix.text!r}"
+                wrong = f"what is mounted as {both} could have the same names"
+                raise ValueError(f"{wrong}: give another prefix or separator")
+        if mounted.only_before_serving and _is_served(catalogue):
+            why = "it has to be entered, or connected to, with the server that it is mounted in"
+            raise RuntimeError(f"mount({prefix.text!r}): {why}: mount it before that is served")
+        before, catalogue.mounts = catalogue.mounts, (*catalogue.mounts, mounted)
+        try:
+            catalogue.check_names()
+        except ValueError:
+            catalogue.mounts = before
+            raise
+        if isinstance(mounted, LocalMount):
+            mounted.catalogue.mounted_in += (catalogue,)
+            if mounted.catalogue.wants_scopes:
+                catalogue.note_scopes()
+    for connection in list(above.connections):
+        mounted.connected(connection)
+    above.announce_changes(
+        kind for kind, fields in FIELDS.items() if any(map(mounted.offers, fields))
+    )
+
+
+def _mounted(owner: Handlers, prefix: Prefix, server: Any, target: Any) -> Mount:
+    own, package = cast(ServerBase[Any], owner), package_of(type(owner))
+    if server is None:
+        # Where the package was made without the part, this says so.
+        return cast(Mount, package.Bridge.mounted(own, prefix, package.connect.opener(target)))
+    where, called = f"mount({prefix.text!r})", name_of(server)
+    if isinstance(server, type):
+        raise TypeError(f"{where}: {called} is a class, and a server is mounted: {called}()")
+    runtime = getattr(server, "__mcp_runtime__", None)
+    if not isinstance(runtime, ToolkitRuntime):
+        advice = "what else there is can be connected to: connect_to=…"
+        raise TypeError(f"{where}: {called} is no server of a toolkit; {advice}")
+    if package_of(type(runtime.owner)) != package:
+        raise TypeError(f"{where}: {called} is of another package: write connect_to=…")
+    if own in runtime.parts():
+        raise ValueError(f"{where}: {name_of(own)} and {called} would be in each other")
+    kinds = frozenset(filter(catalogue_of(server).is_open, FIELDS))
+    if kinds and not prefix.text:
+        why = f"it lists {', '.join(sorted(kinds))} by handlers of its own"
+        raise ValueError(f"{where}: {called} needs a prefix, because {why}")
+    return LocalMount(own, prefix, cast(ServerBase[Any], server), kinds)
+
+
+def _is_served(catalogue: Catalogue) -> bool:
+    return catalogue.is_served or any(map(_is_served, catalogue.mounted_in))

@@ -1,0 +1,68 @@
+"""The programs of the page, made into one file each by its commands, serve, call and translate."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.parts import DEFAULT
+from support import missing
+from support.docs.pages import page, shown
+from support.made_once import generated_once
+from support.peers.places import python_with
+
+NAME = "frozen.md"
+PROGRAMS = shown(NAME)
+PACKAGE, PYINSTALLER, NUITKA, ZIPAPP = shown(NAME, "sh")
+VISIT, VISITED = re.findall("`(.+)` prints `(.+)`", page(NAME))[0]
+
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("frozen")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with the package of the page and its programs."""
+    revisions = tuple(re.findall(r"--revision (\S+)", PACKAGE))
+    for file in generated_once(GenerationOptions(revisions, parts=DEFAULT)).files:
+        path = tmp_path / "pkg" / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+    for program in PROGRAMS:
+        (tmp_path / program.split()[1]).write_text(program)
+    return tmp_path
+
+
+def type_in(lines: str, folder: Path, python: Path) -> str:
+    """Return what lines print in a shell that finds what is installed beside a Python."""
+    path = os.pathsep.join((str(python.parent), os.environ["PATH"]))
+    done = subprocess.run(
+        ["sh", "-ec", lines],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_archive_of_python_serves_and_calls(folder: Path) -> None:
+    assert type_in(ZIPAPP, folder, Path(sys.executable)) == VISITED
+
+
+def test_file_of_pyinstaller_serves_and_calls(folder: Path) -> None:
+    assert type_in(PYINSTALLER + VISIT, folder, python_with("frozen")) == VISITED
+
+
+def test_file_of_nuitka_serves(folder: Path) -> None:
+    nuitka = shutil.which("nuitka")
+    if nuitka is None:
+        missing.untested("nuitka", "that a program that it compiles serves")
+    type_in(NUITKA, folder, Path(nuitka))
+    visited = type_in("python visit.py ./greeter.bin", folder, Path(sys.executable))
+    assert visited == VISITED
