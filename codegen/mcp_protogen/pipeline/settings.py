@@ -35,7 +35,7 @@ _SAID_WITH = {
 
 
 class Settings(NamedTuple):
-    """The settings of a run, from pyproject.toml or flags; None where nobody has set one.
+    """The settings of a run, from pyproject.toml or flags; None where it is not set.
 
     `own` are patterns of files in the output folder that belong to the user; `--check` does not
     report them. `listed` are the lists of pyproject.toml by their fields; with `only_listed`, they

@@ -8,7 +8,7 @@ def library(module: str, user: str, install: str = "") -> Any:
     """Return a module of a library; raise `ImportError`, which says what to do, without it.
 
     `user` is what needs it, and `install` what pip calls it, if that is another name. It is
-    imported by name, so that nobody's type checker misses it who goes without.
+    imported by name, so that type checkers do not report a library that is not installed.
     """
     try:
         return import_module(module)

@@ -19,7 +19,7 @@ class Layer(Protocol):
     handlers: Mapping[str, Callable[..., Awaitable[Any]]] = MappingProxyType({})
     """What answers further methods, by wire name, above the handlers of the server."""
     hidden: Collection[str] = ()
-    """The methods that nobody is answered."""
+    """The methods that are not answered."""
     ids_member: str = ""
     """The member of the filter of a listen stream with the ids of what `followed` follows."""
 

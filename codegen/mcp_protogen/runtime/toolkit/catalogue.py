@@ -56,7 +56,7 @@ class Catalogue:
         """Whether clients know what is on offer."""
         self.wants_scopes = _any_scopes(registered)
         self.lists = registered
-        """Those that are there for everybody, whoever asks."""
+        """The items that every client sees."""
         self.show()
         self._lock = Lock()
 

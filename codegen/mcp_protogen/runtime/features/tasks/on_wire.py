@@ -15,7 +15,7 @@ from ...rules.wire_features import NOTHING, Untranslated
 
 _TASK: Final = "task"
 
-# Whoever wants a task says so here; in the other form nobody does, and no tool says it either.
+# Only the core form has these members: a request for a task, and what a tool says of tasks.
 _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
 
 
