@@ -284,3 +284,22 @@ def test_raise_counts_unless_costs_say_what_it_buys() -> None:
     assert raised_without_reason(HIGH, [HIGH, LOW], entry) == []
     assert raised_without_reason(LOW, [HIGH], "") == []
     assert raised_without_reason(HIGH, [{}], "") == []
+
+
+def private_names(tree: ast.Module) -> set[str]:
+    """Return the private names that statements of a module itself give to something."""
+    found = {node.name for node in tree.body if isinstance(node, _FUNCTIONS | ast.ClassDef)}
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in found if name[0] == "_" != name[1:2]}
+
+
+def test_private_name_of_a_module_is_used_in_it() -> None:
+    unused = set[tuple[str, str]]()
+    for path, tree in trees().items():
+        text = path.read_text(encoding="utf-8")
+        words = Counter(re.findall(r"\w+", text))
+        unused |= {(named(path), name) for name in private_names(tree) if words[name] == 1}
+    assert unused == set()

@@ -57,12 +57,11 @@ _NAMED_FILE: Final = "[REVISION=]FILE|URL"
 class Option(NamedTuple):
     """One option; `field` is that of `Settings`.
 
-    `flag` is its name on the command line, and `keys` are those in pyproject.toml: the same one, if
-    none are named. A package that was made with it has it in its lock, under that name: `record`
-    makes that value of it, and `unlock` reads it again, of an option that stays as it was where a
-    run does not say it. What a run says of a list is added to what the package has, or with --prune
-    takes its place. What belongs to revisions goes where others are named. `of` says what has the
-    option, if not every package.
+    `flag` is its name on the command line. `keys` are its names in pyproject.toml, by default the
+    same one. `record` makes the value for the lock of the package; `unlock` reads it again for a
+    run that does not give the option, which so stays as it was. A list that a run gives is added to
+    that of the package, or replaces it with --prune. An option with `belongs_to_revisions` is not
+    kept when a run names other revisions. `of` names the packages that have the option, if not all.
     """
 
     field: str

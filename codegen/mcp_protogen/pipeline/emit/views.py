@@ -74,9 +74,6 @@ def item(method: MethodIR) -> str:
     return qualified_annotation(method.items[1])
 
 
-_OPTIONS = "**options: Unpack[CallOptions]"
-
-
 def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
     """Return how each message of a revision is sent, by method."""
     types = {str(type_.name): type_ for type_ in ir.types}

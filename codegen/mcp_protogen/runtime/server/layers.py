@@ -34,7 +34,7 @@ class Layer(Protocol):
     async def followed(
         self, connection: Any, request: Request[Any], ids: Collection[str], /
     ) -> Following:
-        """Return what follows those of some things that a listen stream may hear of, by id.
+        """Return, by id, what follows the things that a listen stream may hear of.
 
         Raise `MissingClientCapability`.
         """

@@ -31,7 +31,6 @@ from .answers import Accepted, Answer, Cancelled, Declined, Form
 T = TypeVar("T")
 
 _DEFS: Final = "#/$defs/"
-_ONLY: Final = "value"  # the member of a form for a type that is no object
 _FORMATS: Final = ("email", "uri", "date", "date-time")
 _NO_SCHEMA: Final = (
     *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),

@@ -44,8 +44,6 @@ _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
 _SCALARS: Final = frozenset((str, int, float, bool, NoneType))
 # What Pydantic raises for types that it does not support, and for constraints that it cannot apply.
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
-# Values that hold others; most arguments are none.
-_HOLDING: Final = frozenset({dict, list})
 _DEFS: Final = "#/$defs/"
 
 

@@ -4,7 +4,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from inspect import getdoc, isawaitable, iscoroutinefunction, unwrap
-from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
@@ -29,7 +28,6 @@ from .revision_models import RevisionModels, fields_of
 if TYPE_CHECKING:
     from .task_options import TaskMode
 
-_log: Final = getLogger(__name__)
 
 # The names of tools (2025-11-25, server/tools, "Tool Names").
 _LONGEST: Final = 128

@@ -4,14 +4,11 @@
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from logging import getLogger
-from typing import Final, Protocol
+from typing import Protocol
 
 from ..server.base import SessionBase
 from ..server.context import OpenConnection
 from .decorators import Enabled
-
-_log: Final = getLogger(__name__)
 
 
 class Named(Protocol):

@@ -31,7 +31,6 @@ _MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
     "OKP": ("crv", "kty", "x"),
     "RSA": ("e", "kty", "n"),
 }
-_PRIVATE: Final = "d"
 
 # In bits. Smaller ones are weak (RFC 7518, section 3.3), larger ones cost the one who verifies.
 _SMALLEST_RSA: Final = 2048
