@@ -1,7 +1,6 @@
 """Requests for authorization: bounded, and only to where the policy lets them go.
 
-The address of a host is looked up and checked once, and the connection is made to that address. To
-look it up again could give another one, which nobody checked.
+The connection is made to the address that was checked: to look it up again could give another.
 """
 
 import asyncio
@@ -36,7 +35,6 @@ _ANY: Final = FetchPolicy()
 
 
 async def resolved(host: str, port: int) -> list[str]:
-    """Return the addresses of a host as the system knows them; raise `OSError`."""
     found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
@@ -70,11 +68,7 @@ class Fetcher:
         self._resolve = resolve
 
     async def __call__(self, request: Fetch) -> Fetched:
-        """Return the response to a request, whatever its status.
-
-        Raise `UnsafeUrl` for a URL that may not be fetched, `Unreachable` if there is no response
-        in time or it is too large, and `ImportError` if httpx2 is not installed.
-        """
+        """Return the response, whatever its status; raise `UnsafeUrl` and `Unreachable`."""
         package = httpx2()
         try:
             url = package.URL(request.url)

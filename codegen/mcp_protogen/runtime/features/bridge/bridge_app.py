@@ -1,8 +1,7 @@
 """A bridge as an ASGI application: clients come over HTTP, and the server is behind an opener.
 
-A session has a connection to the server of its own, so that it has what the server keeps for a
-client. Requests of the stateless era belong to no session: those of one principal, whose clients
-are called the same and declare the same, share a connection.
+A session has a connection to the server of its own. Requests of the stateless era of one principal,
+whose clients are called the same and declare the same, share one.
 """
 
 from asyncio import (
@@ -89,8 +88,6 @@ def bridge_app(
 
 
 class _Way(NamedTuple):
-    """How a server is reached, and which revisions are spoken on both sides."""
-
     bridge: type[BridgeBase]
     opener: Opener
     clients: Sequence[Revision]
@@ -99,8 +96,6 @@ class _Way(NamedTuple):
 
 
 class _BridgeApp(HttpApp):
-    """An application whose sessions are connections to another server."""
-
     def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
         # What there is before a server is known: which revisions are spoken, and nothing else.
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
@@ -119,8 +114,6 @@ class _BridgeApp(HttpApp):
 
 
 class _BridgeState(HttpState):
-    """The connections to the server, of sessions and of other requests."""
-
     def __init__(self, way: _Way, none: ServerBase[Any], http: HttpOptions) -> None:
         super().__init__((none,), tuple(way.clients), way.options, http)
         self.way = way
@@ -244,10 +237,7 @@ class _Upstream:
     async def opened(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
-
-        Call `give_up` if the client goes away before.
-        """
+        """Return what serves the client of a call; raise `HttpRefusal` if there is no server."""
         exchange.watch(give_up)
         try:
             return await shield(self._server)
@@ -263,13 +253,11 @@ class _Upstream:
             exchange.unwatch()
 
     def leave(self) -> None:
-        """Let it end, in order if it has begun."""
         self._over.set()
         if not self._server.done():
             self._task.cancel()
 
     async def close(self) -> None:
-        """End it in order."""
         self.leave()
         await wait([self._task])
 
@@ -358,7 +346,6 @@ class _BridgedStateless:
         self._state.tasks.start(alike.upstream.close())
 
     def _forget(self, key: _Key, alike: _Alike) -> None:
-        """Let the next request have another connection: the server is gone."""
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:

@@ -11,8 +11,6 @@ _CONTENT_TYPE: Final = b"content-type"
 
 
 class Tapped(NamedTuple):
-    """The two ways of one exchange."""
-
     receive: Receive
     send: Send
 
@@ -41,8 +39,6 @@ def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> Tapped:
 
 
 class _Answer:
-    """The body of a response: one message, or a stream of events."""
-
     def __init__(self, tap: Tap) -> None:
         self._tap = tap
         self._body: bytearray | None = None

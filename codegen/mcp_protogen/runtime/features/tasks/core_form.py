@@ -1,8 +1,4 @@
-"""Tasks as 2025-11-25 has them: how they look on the wire, and what a receiver answers.
-
-Either side may be the receiver, so nothing here knows which it is (2025-11-25,
-basic/utilities/tasks). Results are JSON objects; the models of the wire read them.
-"""
+"""Tasks as 2025-11-25 has them: how they look on the wire, and what either side answers of them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -24,7 +20,7 @@ from .wire_task import wire_task
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 
 PAGE_SIZE: Final = 100
-"""The number of tasks in one page of a list."""
+"""Of a list of tasks."""
 
 _STOPPED: Final = "The task was cancelled by request"
 
@@ -33,15 +29,11 @@ Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitab
 
 
 def members(task: Task) -> JSONObject:
-    """Return a task as a JSON object."""
     return wire_task(task, ttl="ttl", poll_interval="pollInterval")
 
 
 def created(task: Task, immediate_response: str | None = None) -> JSONObject:
-    """Return the result that says which task a request has become.
-
-    `immediate_response` is what a model may be told meanwhile ("Creating Tasks").
-    """
+    """Return the result that says which task a request has become; a model may be told a text."""
     result: JSONObject = {"task": members(task)}
     meta = related(task.id)
     if immediate_response is not None:
@@ -50,20 +42,15 @@ def created(task: Task, immediate_response: str | None = None) -> JSONObject:
 
 
 def related(id: str) -> JSONObject:
-    """Return the member of `_meta` that says to which task a message belongs."""
     return {RELATED_TASK: {"taskId": id}}
 
 
 def with_related(message: Mapping[str, Any], id: str) -> JSONObject:
-    """Return params or a result with the task that they belong to in their `_meta`."""
     return {**message, "_meta": {**meta_in(message), **related(id)}}
 
 
 def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
-    """Return for how many seconds a task is kept, whose request has `metadata` in `task`.
-
-    What lapses before it can be asked for, or is kept for too long, is replaced.
-    """
+    """Return for how many seconds a task is kept, so that it can be asked for."""
     asked: float | None = metadata.get("ttl")
     if asked is None:
         return options.ttl
@@ -71,10 +58,7 @@ def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
 
 
 def outcome(task: Task) -> JSONObject:
-    """Return exactly what the request of a task that has ended would have returned.
-
-    Raise `McpError`: the same error, or that a cancelled task has no result.
-    """
+    """Return exactly what the request of a task would have returned; raise its error."""
     if task.error is not None:
         raise error_of(task.error)
     if task.result is None:
@@ -91,7 +75,6 @@ def refusal(error: ProtocolError) -> JSONObject:
 
 
 def answer_of(kept: JSONObject) -> JSONObject:
-    """Return an answer that was kept; raise `McpError` for one that stands for an error."""
     if kept.keys() != {"error"}:
         return kept
     raise error_of(kept["error"])
@@ -134,4 +117,4 @@ async def _result(
 ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(
     {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
 )
-"""What a receiver answers, by method; `tasks/result` waits for the end, and asks nothing."""
+"""`tasks/result` waits for the end, and asks nothing."""

@@ -10,7 +10,7 @@ from .task import Task
 from .timers import Timers
 
 Step = Callable[[Task], Task]
-"""One step of a lifecycle; it may raise `TaskEnded` or `ValueError`."""
+"""It may raise `TaskEnded` or `ValueError`."""
 
 
 class LeaseLost(Exception):
@@ -18,17 +18,11 @@ class LeaseLost(Exception):
 
 
 class Changes(Protocol):
-    """Takes a step of a task; see `TaskBoard.change`."""
-
     async def __call__(self, id: str, step: Step) -> Task: ...
 
 
 class Holding:
-    """A task that a worker runs.
-
-    `over` is set once the worker has to stop: the task was ended or deleted by somebody else, is to
-    be cancelled, or the lease is lost. `task` is as it was seen last.
-    """
+    """A task that a worker runs; `over` is set once it has to stop."""
 
     def __init__(self, task: Task, worker: str, change: Changes) -> None:
         self.task = task
@@ -37,12 +31,10 @@ class Holding:
         self.lost = False
         """Whether another worker may run the task by now."""
         self.renewed = get_running_loop().time()
-        """When the lease was renewed last, by the clock of the event loop."""
+        """By the clock of the event loop."""
         self._change = change
 
     async def change(self, step: Step) -> Task:
-        """Take a step, as `TaskBoard.change` does; raise `LeaseLost` if others may run the task."""
-
         def ours(task: Task) -> Task:
             self.check(task)
             return step(task)
@@ -51,23 +43,19 @@ class Holding:
         return self.task
 
     def check(self, task: Task) -> None:
-        """Raise `LeaseLost` if this is not the worker of a task."""
         if self.lost or not (has_ended(task) or task.worker == self.worker):
             raise LeaseLost
 
     def stops(self, task: Task) -> bool:
-        """Return whether the worker has to stop."""
         return has_ended(task) or task.cancel_asked or task.worker != self.worker
 
     def see(self, task: Task) -> None:
-        """Note that the worker has to stop, as a task says."""
         self.task = task
         if not has_ended(task) and task.worker != self.worker:
             self.lost = True
         self.over.set()
 
     def lose(self) -> None:
-        """Note that another worker may run the task."""
         self.lost = True
         self.over.set()
 
@@ -96,16 +84,13 @@ class Leases:
         return len(self._held)
 
     def add(self, key: str, holding: Leased) -> None:
-        """Renew the lease of what is held from now on."""
         self._held[key] = holding
         self._timers.later(key, self.seconds / 3)
 
     def holds(self, key: str) -> bool:
-        """Return whether something of this process has the lease of a key."""
         return key in self._held
 
     def remove(self, key: str, holding: Leased) -> None:
-        """Renew it no longer."""
         # The same process may have taken over what it had lost.
         if self._held.get(key) is holding:
             del self._held[key]

@@ -1,8 +1,7 @@
 """How tasks change: from which status to which, and what each change writes.
 
-Functions return the changed task and do nothing else; who keeps tasks writes them, if nobody else
-did meanwhile. A task that has ended never changes again (2025-11-25, basic/utilities/tasks, "Task
-Status Lifecycle").
+Functions return the changed task, and raise `TaskEnded` for one that has ended: it never changes
+again (2025-11-25, basic/utilities/tasks, "Task Status Lifecycle").
 """
 
 from collections.abc import Mapping
@@ -29,7 +28,6 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
 
 
 LAPSED: Final = "The task was not done within its ttl"
-"""What is said of a task that has lapsed before it ended."""
 
 
 class TaskEnded(Exception):
@@ -37,15 +35,11 @@ class TaskEnded(Exception):
 
 
 def has_ended(task: Task) -> bool:
-    """Return whether nothing can follow."""
     return not TRANSITIONS[task.status]
 
 
 def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task that waits for answers, also to `questions`, by key.
-
-    Raise `ValueError` for a key that was used before, and `TaskEnded`.
-    """
+    """Return a task that waits for answers, also to `questions`, by key; no key is used again."""
     used = questions.keys() & (task.questions.keys() | task.answers.keys())
     if used:
         raise ValueError(f"the key {min(used)!r} was used before")
@@ -54,10 +48,7 @@ def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
 
 
 def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task with answers; those to what is not asked, or was answered, change nothing.
-
-    It works again once nothing is left to answer. Raise `TaskEnded`.
-    """
+    """Return a task with answers; those to what is not asked, or was answered, change nothing."""
     new = {key: answer for key, answer in answers.items() if key in task.questions}
     if not new:
         _check(task)
@@ -68,21 +59,16 @@ def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
 
 
 def noted(task: Task, key: str, result: Any) -> Task:
-    """Return a task that knows the result of what is done only once; what it knows stays.
-
-    Raise `TaskEnded`.
-    """
+    """Return a task that knows the result of what is done only once; what it knows stays."""
     _check(task)
     return task if key in task.done else replace(task, done={**task.done, key: result})
 
 
 def said(task: Task, message: str | None, now: float) -> Task:
-    """Return a task with another status message; raise `TaskEnded`."""
     return _to(task, task.status, now, status_message=message)
 
 
 def completed(task: Task, result: JSONObject, now: float) -> Task:
-    """Return a task with the result of its request; raise `TaskEnded`."""
     return _ended(task, Status.COMPLETED, now, result=result)
 
 
@@ -94,20 +80,15 @@ def failed(
     result: JSONObject | None = None,
     message: str | None = None,
 ) -> Task:
-    """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that.
-
-    Raise `TaskEnded`.
-    """
+    """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that."""
     return _ended(task, Status.FAILED, now, error=error, result=result, status_message=message)
 
 
 def cancelled(task: Task, now: float, message: str | None = None) -> Task:
-    """Return a task that was cancelled; raise `TaskEnded`."""
     return _ended(task, Status.CANCELLED, now, status_message=message)
 
 
 def cancel_asked(task: Task, now: float) -> Task:
-    """Return a task whose work is to end, or is to already; raise `TaskEnded`."""
     if task.cancel_asked:
         _check(task)
         return task
@@ -115,20 +96,14 @@ def cancel_asked(task: Task, now: float) -> Task:
 
 
 def lapsed(task: Task, now: float) -> Task:
-    """Return a task that failed because its time was over; one that has ended, or has time, as is.
-
-    See the extension's tasks page, "Response" of tasks/get, on `ttlMs`.
-    """
+    """Return a task that failed if its time was over (tasks page, "Response", on `ttlMs`)."""
     if task.ends_at is None or now < task.ends_at or has_ended(task):
         return task
     return failed(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
 
 
 def held(task: Task, worker: str | None, due: float | None) -> Task:
-    """Return a task that `worker` runs, and that lapses to others when `due`.
-
-    Raise `TaskEnded`.
-    """
+    """Return a task that `worker` runs, and that lapses to others when `due`."""
     _check(task)
     return replace(task, worker=worker, due=due)
 

@@ -1,7 +1,7 @@
-"""What the work of a task came to, and the step of its lifecycle that follows.
+"""What the work of a task came to.
 
-The two forms differ in what a failure is: in that of 2025-11-25 also the result of a tool that says
-so ("Task Execution Errors"), in the extension only a JSON-RPC error.
+In 2025-11-25 a failure is also the result of a tool that says so ("Task Execution Errors"), in the
+extension only a JSON-RPC error.
 """
 
 from typing import Any, Final, NamedTuple
@@ -26,7 +26,6 @@ class Outcome(NamedTuple):
         return cls(error={"code": INTERNAL_ERROR, "message": message})
 
     def of(self, task: Task, now: float) -> Task:
-        """Return a task that has ended in this way; raise `TaskEnded`."""
         if self.error is not None:
             message = str(self.error.get("message", ""))[:_LONGEST]
             return lifecycle.failed(task, now, error=self.error, message=message)
@@ -45,11 +44,9 @@ def text_of(result: JSONObject) -> str | None:
 
 
 def error_object(error: ProtocolError) -> JSONObject:
-    """Return an error as it is in an answer."""
     said: JSONObject = {"code": error.code, "message": error.message}
     return said if error.data is None else {**said, "data": error.data}
 
 
 def error_of(said: JSONObject) -> McpError:
-    """Return the error that an answer has."""
     return McpError(said["code"], said["message"], said.get("data"))

@@ -14,10 +14,7 @@ _AFTER_FAILURE: Final = 1.0
 
 
 class Timers:
-    """Calls `work` with the keys whose time has come; what comes meanwhile waits for the next call.
-
-    There is a task only while a call runs, and a timer only for each key that waits.
-    """
+    """Calls `work` with the keys whose time has come; others wait for the next call."""
 
     def __init__(self, work: Callable[[Sequence[str]], Awaitable[None]]) -> None:
         self._work = work
@@ -30,12 +27,10 @@ class Timers:
         return len(self._keys)
 
     def later(self, key: str, seconds: float) -> None:
-        """Have a key come up after so many seconds, and not at the time that was said before."""
         self._stop(key)
         self._keys[key] = get_running_loop().call_later(seconds, self._come, key)
 
     def forget(self, key: str) -> None:
-        """Have a key not come up any more."""
         self._stop(key)
         self._keys.pop(key, None)
         if not self._keys and self._running is not None:

@@ -1,7 +1,7 @@
 """What only one at a time may do, of all workers that share a store of tasks.
 
-Whose turn it is has a record in the store, with a lease. Whoever is not heard of loses it: workers
-that look after tasks of others delete the record when it is overdue.
+Whose turn it is has a record in the store, with a lease; workers that look after tasks of others
+delete what is overdue.
 """
 
 from asyncio import get_running_loop
@@ -18,13 +18,10 @@ _TURN: Final = b"turn "
 
 
 def is_turn(stored: StoredTask) -> bool:
-    """Return whether a record is no task, but says whose turn it is."""
     return stored.record.startswith(_TURN)
 
 
 class _Turn:
-    """The turn of somebody in this process."""
-
     def __init__(self) -> None:
         self.record: Final = _TURN + token_bytes(12)
         self.renewed = get_running_loop().time()
@@ -35,8 +32,6 @@ class _Turn:
 
 
 class Turns:
-    """The turns of one worker, with the leases and the watch of its board."""
-
     def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:
         self._store = store
         self._watch = watch
@@ -44,10 +39,7 @@ class Turns:
 
     @asynccontextmanager
     async def taken(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
-        """Wait until nobody else has the turn of a key, and have it until this ends.
-
-        `ends_at` is when nobody wants it any more. Raise `EngineUnavailable`.
-        """
+        """Wait for the turn of a key, and have it until this ends."""
         turn = _Turn()
         await self._take(key, turn.record, ends_at)
         self._leases.add(key, turn)

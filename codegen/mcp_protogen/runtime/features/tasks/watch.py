@@ -1,8 +1,8 @@
 """Who waits in one process for tasks to change, and how they hear of it.
 
-What this process changes rings them at once. What others change is found by asking the store for
-versions, one call for all tasks that are due: soon at first, and less and less often while nothing
-happens. Whoever waits marks itself before it reads: so no change is missed between both.
+What others change is found by asking the store for versions, one call for all tasks that are due:
+less and less often while nothing happens. Whoever waits marks itself before it reads: so no change
+is missed between both.
 """
 
 from asyncio import Event
@@ -54,7 +54,6 @@ class Watch:
 
     @contextmanager
     def waiting(self, key: str) -> Generator[Waiter, None, None]:
-        """Be rung from now on whenever a record may have changed."""
         watched = self._watched.get(key)
         if watched is None:
             watched = self._watched[key] = _Watched()
@@ -70,7 +69,6 @@ class Watch:
                 self._timers.forget(key)
 
     def ring(self, key: str) -> None:
-        """Tell all who wait for a record that it may have changed."""
         if (watched := self._watched.get(key)) is not None:
             for waiter in watched.waiters:
                 waiter.rung.set()

@@ -1,4 +1,4 @@
-"""A task as messages show it: both forms say the same of it, but name its durations differently."""
+"""A task as messages show it: both forms name its durations differently."""
 
 from datetime import UTC, datetime
 
@@ -7,10 +7,7 @@ from .task import Task
 
 
 def wire_task(task: Task, *, ttl: str, poll_interval: str) -> JSONObject:
-    """Return what messages say of a task: times in ISO 8601, durations in milliseconds.
-
-    `ttl` and `poll_interval` are the names of these members.
-    """
+    """Return what messages say of a task: times in ISO 8601, durations in milliseconds."""
     said = {} if task.status_message is None else {"statusMessage": task.status_message}
     return {
         "taskId": task.id,

@@ -1,7 +1,4 @@
-"""What authorizes the requests of a connection, as far as HTTP sees it.
-
-A request that has to wait until its user has logged in is held: its timeout begins when it is sent.
-"""
+"""What authorizes the requests of a connection, as far as HTTP sees it."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager

@@ -19,34 +19,27 @@ from .values import ServerMetadata, Tokens
 
 _S256: Final = "S256"
 _LONGEST_RESPONSE: Final = 64 * 1024
-"""In characters: how much of a redirected URL is read."""
+"""In characters."""
 _MOST_PARAMETERS: Final = 100
 _CHARACTERS: Final = re.compile("[!-~]*")
-"""Those of a URL; `urlsplit` would leave line breaks out, within a parameter, too."""
+"""Those of a URL: `urlsplit` would leave line breaks out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """An authorization request, and what its response has to match.
-
-    The issuer is kept with it, as it is now: whatever is found out about servers until the response
-    comes does not change where the code may go.
-    """
+    """An authorization request, and what its response has to match."""
 
     request: AuthorizationRequest
     verifier: str = field(repr=False)
     issuer: str
     iss_is_sent: bool
-    """Whether the server says that its responses name it (RFC 9207, section 3)."""
+    """Whether its responses name it (RFC 9207, section 3)."""
     trailing_slash: bool = False
     """As in `OAuthSettings`."""
 
 
 def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
-    """Return the tokens that a user allows; `parameters` are further ones of the request.
-
-    Raise `AuthorizationError`, such as `OAuthError` with `access_denied`.
-    """
+    """Return the tokens that a user allows; `parameters` are further ones of the request."""
     sent = authorization_request(request, parameters)
     response = yield from ask_user(sent.request)
     form = {
@@ -92,7 +85,6 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
 
 
 def _asked(request: TokenRequest) -> dict[str, str]:
-    """Return what a request asks for: a resource, scopes, and tokens that are bound to a key."""
     asked: dict[str, str] = {}
     if request.resource is not None:
         asked["resource"] = request.resource
@@ -110,10 +102,7 @@ def challenge(verifier: str) -> str:
 
 
 def require_code_grant(server: ServerMetadata) -> str:
-    """Return where a server asks users; raise `AuthorizationError` if it does not, or without PKCE.
-
-    2025-11-25 and 2026-07-28, basic/authorization, "Authorization Code Protection".
-    """
+    """Return where a server asks users; raise `AuthorizationError` if not, or without PKCE."""
     if server.authorization_endpoint is None:
         raise AuthorizationError(f"{server.issuer} has no place where users are asked")
     # What has no document cannot say so (2025-03-26, basic/authorization).
@@ -128,11 +117,10 @@ def _with_query(url: str, query: Mapping[str, str]) -> str:
 
 
 def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
-    """Return the code of a response to an authorization request.
+    """Return the code of a response to an authorization request; raise `AuthorizationError`.
 
-    Raise `OAuthError` for one that is an error, and `AuthorizationError` for one that belongs to
-    another request or comes from another server; nothing that it says is in the message then
-    (2026-07-28, basic/authorization, "Authorization Response Validation"; RFC 9207, section 2.4).
+    Nothing that it says is in the message if it is of another request or server (2026-07-28,
+    basic/authorization, "Authorization Response Validation"; RFC 9207, section 2.4).
     """
     params = _params(response.url)
     if not compare_digest(params.get("state", "").encode(), sent.request.state.encode()):
@@ -156,7 +144,6 @@ def _check_issuer(sent: SentRequest, iss: str | None) -> None:
 
 
 def _params(url: str) -> dict[str, str]:
-    """Return the query of a redirected URL; raise `AuthorizationError` if it is malformed."""
     if len(url) > _LONGEST_RESPONSE or not _CHARACTERS.fullmatch(url):
         raise AuthorizationError("The response to the authorization request is no URL")
     try:

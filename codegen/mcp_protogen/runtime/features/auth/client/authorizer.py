@@ -1,7 +1,4 @@
-"""What authorizes the requests to one server: it has the tokens, and gets them when needed.
-
-Only one flow runs at a time. Requests that need one meanwhile wait for it.
-"""
+"""What authorizes the requests to one server; requests that need a flow meanwhile wait for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -144,7 +141,6 @@ class ResourceAuthorizer:
 
     @property
     def _url(self) -> str:
-        """The URL of the server, for the log."""
         return shown(self._known.url)
 
     @property
@@ -153,7 +149,6 @@ class ResourceAuthorizer:
         return None if tokens is None else f"{tokens.token_type} {tokens.access_token}"
 
     def _is_due(self) -> bool:
-        """Return whether the tokens should be replaced before they are sent."""
         tokens = self._known.tokens
         if tokens is None or tokens.expires_at is None or tokens is self._refused_refresh:
             return False
@@ -233,7 +228,6 @@ class ResourceAuthorizer:
             _log.exception("what is known of %s could not be stored", self._url)
 
     async def forget(self) -> None:
-        """Forget the tokens, here and in the storage."""
         await self._alone("forget", self._forgotten)
 
     async def _forgotten(self) -> None:
@@ -269,13 +263,11 @@ class _Shared:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the work goes on, in the loop that asks."""
         # The task may be `cancelling` for a while and go on: timeouts inside of it cancel it.
         ended = self._task.done() or self._is_given_up
         return not ended and self._task.get_loop() is asyncio.get_running_loop()
 
     async def ended(self) -> None:
-        """Wait for the work, and raise what it raises."""
         self._waiting += 1
         try:
             await asyncio.shield(self._task)
@@ -289,11 +281,7 @@ class _Shared:
 async def carried_out(
     flow: Flow[T], fetch: Callable[[Fetch], Awaitable[Fetched]], place: Redirection | None = None
 ) -> T:
-    """Do what a flow asks for, and return its result.
-
-    `place` is where users are redirected to; without it, there is nobody to ask. Raise what the
-    flow raises, and what sources of assertions do.
-    """
+    """Do what a flow asks for; `place` is where users are redirected to, None without a user."""
     try:
         step = next(flow)
         while True:

@@ -13,21 +13,18 @@ from .values import AuthMethod, ClientInformation, ServerMetadata
 
 _ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ASSERTION_LIFETIME: Final = 60
-"""In seconds: each token request has an assertion of its own."""
+"""In seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """What a token request has besides its grant."""
-
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     form: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod:
-    """Return how a client authenticates at a server.
+    """Return how a client authenticates at a server: as it says, or else by what it has.
 
-    That is as it says, or else a way that it has what it takes for and that the server supports.
     Basic counts where nothing else is known: all servers have it (RFC 6749, section 2.3.1).
     """
     if client.token_endpoint_auth_method is not None:
@@ -42,11 +39,7 @@ def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod
 
 
 def credentials(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
-    """Return what shows who a client is; `now` is in seconds of the epoch.
-
-    Each is for one request, since an assertion is shown once only. Raise `AuthorizationError` if
-    the client does not have what it takes.
-    """
+    """Return what shows who a client is, for one request; `now` is in seconds of the epoch."""
     return _WAYS[auth_method(client, server)](client, server, now)
 
 
@@ -73,11 +66,10 @@ def _secret(client: ClientInformation) -> str:
 
 
 def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
-    """Return an assertion; `client_id` is left out of the form, since the assertion has it.
+    """Return an assertion, which has the id of the client.
 
     Its audience is the issuer, not the endpoint: an assertion for an endpoint could be shown
-    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4). A
-    server that wants another audience needs a client that says so.
+    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4).
     """
     key = _key(client, server)
     claims = {

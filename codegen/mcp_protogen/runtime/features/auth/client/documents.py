@@ -1,7 +1,4 @@
-"""Documents of resources and authorization servers: read strictly, and their text left as it is.
-
-Members that are not known are ignored, and null stands for a member that is not there.
-"""
+"""Documents of resources and authorization servers: read strictly; null stands for no member."""
 
 import re
 from typing import Final, TypeVar
@@ -14,16 +11,13 @@ from .values import AUTH_METHODS, ClientInformation, ResourceMetadata, ServerMet
 T = TypeVar("T")
 
 _LONGEST: Final = 500
-"""How much of a text for people is kept, in characters."""
+"""In characters, of a text for people."""
 _ERROR: Final = re.compile(r"[ !#-\[\]-~]{1,100}")
-"""What the code of an error looks like (RFC 6749, section 5.2)."""
+"""RFC 6749, section 5.2."""
 
 
 def resource_metadata(body: bytes) -> ResourceMetadata:
-    """Read the metadata of a protected resource (RFC 9728, section 2).
-
-    Raises `InvalidMetadata`, also for a document that names no authorization server.
-    """
+    """Read the metadata of a protected resource (RFC 9728, section 2); raise `InvalidMetadata`."""
     document = _Document(body, "metadata of a resource")
     servers = document.needed("authorization_servers", document.texts("authorization_servers"))
     if not servers:
@@ -36,10 +30,7 @@ def resource_metadata(body: bytes) -> ResourceMetadata:
 
 
 def server_metadata(body: bytes) -> ServerMetadata:
-    """Read the metadata of an authorization server (RFC 8414, section 2; OpenID Connect).
-
-    Whose metadata it is has to be checked by whoever asked for it. Raises `InvalidMetadata`.
-    """
+    """Read the metadata of an authorization server (RFC 8414, section 2), whoever's they are."""
     document = _Document(body, "metadata of an authorization server")
     text, texts, flag = document.text, document.texts, document.flag
     return ServerMetadata(
@@ -64,11 +55,7 @@ def server_metadata(body: bytes) -> ServerMetadata:
 
 
 def registered_client(body: bytes, issuer: str) -> ClientInformation:
-    """Read the answer to a registration (RFC 7591, section 3.2.1).
-
-    `token_endpoint_auth_method` is None where the answer does not say, or says one that is not
-    known. Raises `InvalidMetadata`.
-    """
+    """Read the answer to a registration (RFC 7591, section 3.2.1); raise `InvalidMetadata`."""
     document = _Document(body, "answer to a registration")
     method = document.text("token_endpoint_auth_method")
     # 0 stands for a secret that does not expire.
@@ -83,10 +70,7 @@ def registered_client(body: bytes, issuer: str) -> ClientInformation:
 
 
 def error_in(body: bytes) -> OAuthError | None:
-    """Return the error that a body describes, if it does (RFC 6749, section 5.2).
-
-    Its texts are bounded, and characters that are not for people are left out.
-    """
+    """Return the error that a body describes, if it does (RFC 6749, section 5.2)."""
     try:
         document = _Document(body, "error")
         error = document.text("error")
@@ -109,8 +93,6 @@ def shown(url: str) -> str:
 
 
 class _Document:
-    """The members of a JSON object, each read as what it has to be."""
-
     def __init__(self, body: bytes, of: str) -> None:
         self._of: Final = of
         try:

@@ -1,9 +1,8 @@
 """The whole way to a token, without input or output.
 
-What is found out is kept in an `Authorization`. A response with the status 401 has everything
-looked at anew: a server may have changed its authorization server, and then nothing that belongs to
-the old one is shown to the new one (2026-07-28, basic/authorization/client-registration,
-"Authorization Server Binding").
+A response with the status 401 has everything looked at anew: a server may have changed its
+authorization server, and then nothing that belongs to the old one is shown to the new one
+(2026-07-28, basic/authorization/client-registration, "Authorization Server Binding").
 """
 
 from collections.abc import Callable
@@ -39,13 +38,9 @@ def authorize(
 ) -> Flow[Authorization]:
     """Return an authorization with new tokens; raise `AuthorizationError`.
 
-    `refusal` is why they are needed: a response with the status 401, or 403 for its scopes; None
-    before the first request. `operation` is what was refused, such as a method with the name of a
-    tool. `redirect_uri` is where the user comes back to, for `AuthorizationCode`. `keep` gets what
-    a user who refuses must not undo: that they were asked, and how the client was registered.
-
-    A refresh token is used if there is one and no more scopes are needed. If it is refused, the
-    grant follows.
+    `refusal` is why they are needed; None before the first request. `operation` is what was
+    refused, such as a method with the name of a tool. `keep` gets what a user who refuses must not
+    undo: that they were asked, and how the client was registered.
     """
     if refusal is not None and refusal.status == 403:
         if not is_for_scopes(refusal):
@@ -69,11 +64,7 @@ def authorize(
 def refresh(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None = None
 ) -> Flow[Authorization]:
-    """Return an authorization with new tokens, without the user; `refusal` is as in `authorize`.
-
-    Raise `AuthorizationError`, such as `OAuthError` for a refresh token that is no longer valid;
-    then `authorize` has to follow, unless the error is `Unreachable`.
-    """
+    """Return an authorization with new tokens, without the user; `refusal` is as in `authorize`."""
     if known.tokens is None:
         raise AuthorizationError("There is nothing to be refreshed")
     request = _token_request(settings, known, refusal)
@@ -89,7 +80,6 @@ def refresh(
 def _discovered(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None
 ) -> Flow[Authorization]:
-    """Return what is known, with the metadata as they are now."""
     slash = settings.trailing_slash
     resource = yield from find_resource(known.url, refusal)
     if resource is None:
@@ -119,19 +109,16 @@ def _may_refresh(known: Authorization, refusal: Refusal | None) -> bool:
 
 
 def _without_tokens(known: Authorization, failure: AuthorizationError) -> Authorization:
-    """Return what is known after a refresh has failed."""
     return replace(
         known, tokens=None, client=None if _is_of_unknown_client(failure) else known.client
     )
 
 
 def _registers(settings: OAuthSettings, client: ClientInformation) -> bool:
-    """Return whether a client is one that was registered dynamically."""
     return settings.client is None and client.client_id != settings.client_metadata_url
 
 
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:
-    """Return whether an authorization server has forgotten a client (RFC 6749, section 5.2)."""
     return isinstance(failure, OAuthError) and failure.error == "invalid_client"
 
 
@@ -142,7 +129,6 @@ def _granted(
     redirect_uri: str | None,
     keep: Keep,
 ) -> Flow[Authorization]:
-    """Return an authorization with tokens that a grant gives."""
     scopes = scopes_to_ask_for(settings, known, refusal)
     before = known.client
     known = yield from _identified(settings, known, redirect_uri)
@@ -171,7 +157,6 @@ def _granted(
 def _identified(
     settings: OAuthSettings, known: Authorization, redirect_uri: str | None
 ) -> Flow[Authorization]:
-    """Return what is known, with who the client is at the authorization server."""
     if isinstance(settings.grant, WorkloadIdentity) and settings.client is None:
         # Its assertion says who it is.
         return replace(known, client=None)
@@ -185,7 +170,6 @@ def _identified(
 
 
 def _server(settings: OAuthSettings, known: Authorization) -> ServerMetadata:
-    """Return the authorization server, before anything is shown to it."""
     server = known.server
     if server is None:
         raise AuthorizationError("The authorization server is not known")
@@ -212,10 +196,10 @@ def _token_request(
 
 
 def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | None) -> DPoP | None:
-    """Return what binds tokens to a key, where the server that issues them says that it can.
+    """Return what binds tokens to a key, if it is needed or can be used.
 
-    Where the MCP server takes no others, or the tokens before were bound, it is needed in any case
-    (RFC 9449, sections 5 and 7.1).
+    It is needed where the MCP server takes no others, or the tokens before were bound (RFC 9449,
+    sections 5 and 7.1).
     """
     values = refusal.www_authenticate if refusal is not None else ()
     schemes = {challenge.scheme for challenge in challenges_in(values)}

@@ -112,7 +112,7 @@ class EnterpriseManaged:
         return (yield from _jwt_bearer(request, id_jag))
 
     def _id_jag(self, request: TokenRequest) -> Flow[str]:
-        """Return what the identity provider exchanges the login of the user for (RFC 8693)."""
+        """Exchange the login of the user (RFC 8693)."""
         provider = yield from self._provider(request.trailing_slash)
         form = {
             "grant_type": _TOKEN_EXCHANGE,
@@ -140,7 +140,7 @@ class EnterpriseManaged:
 
 
 def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:
-    """Return the tokens for an assertion (RFC 7523, section 2.1)."""
+    """RFC 7523, section 2.1."""
     form = {"grant_type": _JWT_BEARER, "assertion": shown}
     return request_tokens(request, _scoped(request, form))
 

@@ -1,7 +1,6 @@
 """The user logs in with the browser of this machine, which then comes to a port of it.
 
-RFC 8252, sections 7.3 and 8.3: the port is open while somebody is waited for, and on the loopback
-interface alone.
+The port is open only meanwhile, and on the loopback interface alone (RFC 8252, 7.3 and 8.3).
 """
 
 import asyncio
@@ -42,7 +41,6 @@ _FIELDS: Final = {
 
 
 async def open_browser(url: str) -> bool:
-    """Open a page in the user's browser; return whether there is one."""
     return await asyncio.to_thread(webbrowser.open, url)
 
 
@@ -97,7 +95,6 @@ class LoopbackReceiver:
             await waiting.close()
 
     def _ports(self, registered: Sequence[str]) -> list[int]:
-        """Return the ports of redirect URIs that could be those of this receiver."""
         found = [parts for uri in registered if (parts := split_url(uri)) is not None]
         return [
             parts.port

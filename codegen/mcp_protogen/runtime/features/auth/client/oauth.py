@@ -109,8 +109,6 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
     package = httpx2()
 
     class Auth(package.Auth):  # type: ignore[misc, name-defined]
-        """Authorizes requests of a client that is asynchronous."""
-
         def sync_auth_flow(self, request: Any) -> Any:
             raise AuthorizationError("OAuth needs an AsyncClient")
 

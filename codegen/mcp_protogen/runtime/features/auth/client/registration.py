@@ -1,6 +1,6 @@
 """Who a client is to an authorization server: known there, described by a document, or registered.
 
-2025-11-25 and 2026-07-28, basic/authorization/client-registration; RFC 7591.
+basic/authorization/client-registration; RFC 7591.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {
     "native": ("none", "client_secret_basic", "client_secret_post"),
     "web": ("client_secret_basic", "client_secret_post", "none"),
 }
-"""How clients register to authenticate: programs of users can keep no secret (RFC 8252, 8.5)."""
+"""Programs of users can keep no secret (RFC 8252, 8.5)."""
 
 _GRANT_TYPES: Final = ("authorization_code", "refresh_token")
 
@@ -33,11 +33,10 @@ def identify(
     redirect_uris: Sequence[str],
     known: ClientInformation | None,
 ) -> Flow[ClientInformation]:
-    """Return the client as an authorization server knows it; `known` is what an earlier flow found.
+    """Return the client as an authorization server knows it; raise `AuthorizationError` for none.
 
-    It is the client of the settings, else its metadata document, else one that is registered now or
-    was before. There is no registration without `redirect_uris`. Raises `AuthorizationError` if
-    there is no way, if the client is known to another server only, or if registering is refused.
+    It is that of the settings, else its metadata document, else `known`, which an earlier flow
+    found, or one that is registered now, for which there have to be `redirect_uris`.
     """
     if settings.client is not None:
         return _given(settings.client, settings, server, known)
@@ -66,7 +65,7 @@ def _given(
     server: ServerMetadata,
     known: ClientInformation | None,
 ) -> ClientInformation:
-    """Return the client of the settings; raise `AuthorizationError` if it is of another server.
+    """Return the client of the settings.
 
     Without an issuer, it belongs to the server to which it was shown first. A client that is a
     document belongs to none.
@@ -90,7 +89,6 @@ def _is_registered(
     server: ServerMetadata,
     redirect_uris: Iterable[str],
 ) -> bool:
-    """Return whether a registration counts still, with this server and these redirect URIs."""
     ends = known.client_secret_expires_at
     return (
         known.issuer is not None
@@ -102,10 +100,7 @@ def _is_registered(
 
 
 def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
-    """Return the type of an application: `web` if it is somewhere that its users are not.
-
-    OpenID Connect Dynamic Client Registration, section 2.
-    """
+    """Return the type of an application (OpenID Connect Dynamic Client Registration, section 2)."""
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
@@ -140,7 +135,7 @@ def _described(
     method: AuthMethod,
     grant_types: Sequence[str] = _GRANT_TYPES,
 ) -> dict[str, Any]:
-    """Return what a client says about itself (RFC 7591, section 2)."""
+    """RFC 7591, section 2."""
     optional = {
         "client_uri": metadata.client_uri,
         "logo_uri": metadata.logo_uri,
@@ -163,7 +158,7 @@ def _described(
 def _register(
     endpoint: str, metadata: ClientMetadata, server: ServerMetadata, redirect_uris: Sequence[str]
 ) -> Flow[ClientInformation]:
-    """Register a client (RFC 7591, section 3)."""
+    """RFC 7591, section 3."""
     method = _method_to_register(application_type(metadata, redirect_uris), server)
     supported = server.grant_types_supported
     grant_types = [one for one in _GRANT_TYPES if supported is None or one in supported]
@@ -192,10 +187,7 @@ def _takes_no_secret(server: ServerMetadata) -> bool:
 
 
 def _method_to_register(application: ApplicationType, server: ServerMetadata) -> AuthMethod:
-    """Return how to authenticate after a registration; raise `AuthorizationError` if in no way.
-
-    Without a list, a document stands for Basic (RFC 8414, section 2).
-    """
+    """Without a list, a document stands for Basic (RFC 8414, section 2)."""
     preferred = _PREFERRED[application]
     supported = server.token_endpoint_auth_methods_supported
     if supported is None:

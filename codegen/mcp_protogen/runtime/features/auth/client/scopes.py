@@ -1,8 +1,4 @@
-"""Which scopes to ask for, and how often.
-
-2025-11-25 and 2026-07-28, basic/authorization, "Scope Selection Strategy", "Refresh Tokens" and
-"Step-Up Authorization Flow".
-"""
+"""Which scopes to ask for, and how often (basic/authorization, "Scope Selection Strategy")."""
 
 import re
 from dataclasses import replace
@@ -15,16 +11,15 @@ from .settings import OAuthSettings
 from .values import Authorization, Refusal
 
 OFFLINE_ACCESS: Final = "offline_access"
-"""What asks for a refresh token (OpenID Connect Core, section 11)."""
 
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
-"""What a scope is made of (RFC 6749, section 3.3); no server could grant others."""
+"""RFC 6749, section 3.3; no server could grant others."""
 
 _MOST_SCOPES: Final = 1000
-"""How many are asked for together: those of each challenge are kept."""
+"""How many are asked for together."""
 
 _MOST_OPERATIONS: Final = 256
-"""How many operations are kept in mind; the oldest ones are forgotten."""
+"""How many operations are kept in mind."""
 
 
 def challenged_scopes(refusal: Refusal | None) -> frozenset[str]:
@@ -44,9 +39,8 @@ def scopes_to_ask_for(
 ) -> frozenset[str]:
     """Return the scopes of the next request for a token; none to leave the parameter out.
 
-    They are those of the challenge, beside all that were asked for or granted before. What is not
-    asked for is more: what the resource supports counts only where neither says anything. Raises
-    `AuthorizationError` where a server has asked for too many.
+    They are those of the challenge, beside all that were asked for or granted before. What the
+    resource supports counts only where neither says anything.
     """
     challenged = challenged_scopes(refusal)
     scopes = _before(known) | challenged
@@ -63,7 +57,6 @@ def _before(known: Authorization) -> frozenset[str]:
 
 
 def _usual(settings: OAuthSettings, known: Authorization) -> frozenset[str]:
-    """Return the scopes for where a server does not say what is needed."""
     if settings.scopes is not None:
         return settings.scopes
     supported = known.resource_metadata.scopes_supported if known.resource_metadata else None
@@ -73,10 +66,9 @@ def _usual(settings: OAuthSettings, known: Authorization) -> frozenset[str]:
 def _with_offline_access(
     scopes: frozenset[str], settings: OAuthSettings, known: Authorization
 ) -> frozenset[str]:
-    """Return scopes with the one for a refresh token where that is known, and only there.
+    """Return scopes with the one for a refresh token, where the server or the settings have it.
 
-    The authorization server lists it, or the settings do. Alone it is never asked for: without any
-    scope, the authorization server chooses.
+    Alone it is never asked for: without any scope, the authorization server chooses.
     """
     others = scopes - {OFFLINE_ACCESS}
     listed = known.server.scopes_supported if known.server else None
@@ -91,8 +83,8 @@ def count_step_up(
 ) -> Authorization:
     """Return what is known, with one more time that an operation needed more scopes.
 
-    Raises `AuthorizationError` after `max_step_ups` times, and already the second time if all of
-    the scopes have been asked for before.
+    Raise `AuthorizationError` after `max_step_ups` times, and already the second time if all of the
+    scopes have been asked for before.
     """
     times = known.step_ups.get(operation, 0)
     adds = not challenged_scopes(refusal) <= _before(known)
@@ -110,7 +102,6 @@ def _not_granted(operation: str, refusal: Refusal) -> str:
 
 
 def forget_step_ups(known: Authorization, operation: str) -> Authorization:
-    """Return what is known after an operation was not refused any more."""
     if operation not in known.step_ups:
         return known
     others = {name: count for name, count in known.step_ups.items() if name != operation}

@@ -1,8 +1,4 @@
-"""Where tokens and registrations are kept: in memory, in a file, or in the keyring of the system.
-
-Tokens are secrets, at rest too (2026-07-28, basic/authorization/security-considerations, "Token
-Theft").
-"""
+"""Where tokens and registrations are kept, which are secrets at rest, too."""
 
 import asyncio
 import os

@@ -1,7 +1,6 @@
-"""What a storage keeps of an authorization, and under which keys.
+"""What a storage keeps of an authorization.
 
-Credentials and tokens belong to the authorization server that gave them: its issuer is in their
-keys, so that none is ever found for another one (2026-07-28,
+The issuer of what it gave is in the keys, so that none is ever found for another one (2026-07-28,
 basic/authorization/client-registration, "Authorization Server Binding").
 """
 
@@ -39,11 +38,10 @@ class _Place:
 class _KeptTokens:
     tokens: Tokens
     thumbprint: str | None = None
-    """That of the key that the tokens are bound to, if they are."""
+    """Of the key that the tokens are bound to, if they are."""
 
 
 async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Authorization:
-    """Return what is kept for the URL of a server, as far as these settings can use it."""
     nothing = Authorization(url=url)
     place = await _get(storage, _key("server", url), _Place)
     if place is None:
@@ -69,7 +67,6 @@ async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Auth
 
 
 async def save(storage: TokenStorage, settings: OAuthSettings, known: Authorization) -> None:
-    """Keep what is known, if it has come so far that there is an authorization server."""
     server, client, tokens = known.server, known.client, known.tokens
     if server is None:
         return

@@ -1,4 +1,4 @@
-"""Who has a user log in: something opens a page, and the user comes back by a redirect."""
+"""Who has a user log in."""
 
 import asyncio
 import hmac
@@ -18,9 +18,7 @@ class Redirection(Protocol):
     """A place to which one user can be redirected now."""
 
     @property
-    def redirect_uri(self) -> str:
-        """Return its URI."""
-        ...
+    def redirect_uri(self) -> str: ...
 
     async def response(self, request: AuthorizationRequest) -> AuthorizationResponse:
         """Have the user open the page, and return where that ended; raise `AuthorizationError`."""
@@ -36,17 +34,12 @@ class UserAgent(Protocol):
 
 
 def check_page(url: str) -> None:
-    """Raise `UnsafeUrl` for a URL that no browser may be given.
-
-    It has to be of HTTPS, or of HTTP on this machine (2026-07-28, Security Best Practices, "OAuth
-    Authorization URL Validation").
-    """
+    """Raise `UnsafeUrl` for a URL that no browser may be given (Security Best Practices)."""
     if not _is_safe(url):
         raise UnsafeUrl("the page to log in is not a URL of HTTPS")
 
 
 def check_redirect_uri(uri: str) -> None:
-    """Raise `ValueError` for a redirect URI that is neither of HTTPS nor on this machine."""
     if not _is_safe(uri) or "#" in uri:
         raise ValueError(f"{uri!r} is no redirect URI: https, or http on this machine")
 
@@ -59,7 +52,6 @@ def _is_safe(url: str) -> bool:
 
 
 def states_in(url: str) -> list[str]:
-    """Return the states in a redirect; there should be one."""
     try:
         return parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
     except ValueError:
@@ -125,7 +117,6 @@ class WebRedirect:
 
 
 async def called(function: Callable[[str], Awaitable[object] | object], url: str) -> object:
-    """Call a function with a URL, and await what it returns if it has to be."""
     returned = function(url)
     return await returned if isawaitable(returned) else returned
 
@@ -133,7 +124,6 @@ async def called(function: Callable[[str], Awaitable[object] | object], url: str
 async def within(
     seconds: float, response: Awaitable[AuthorizationResponse]
 ) -> AuthorizationResponse:
-    """Wait for a user; raise `AuthorizationError` if nobody comes in time."""
     try:
         async with asyncio.timeout(seconds):
             return await response

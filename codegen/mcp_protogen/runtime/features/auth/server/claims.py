@@ -1,8 +1,4 @@
-"""What the claims of a token have to say, and whose it then is.
-
-RFC 7519, section 4.1; RFC 9068, section 4; 2026-07-28, basic/authorization/security-considerations,
-"Access Token Privilege Restriction".
-"""
+"""What the claims of a token have to say, and whose it then is (RFC 7519, 4.1; RFC 9068, 4)."""
 
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Mapping
@@ -15,7 +11,6 @@ from ....core.json import JSONObject, is_array, is_object, read_json
 from ....http.server.authentication import TokenRefused
 
 LONGEST_LEEWAY: Final = 300.0
-"""The most that clocks may differ, in seconds."""
 _LATEST: Final = 2**53
 # In characters; no verifier reads more.
 _LONGEST_PART: Final = 64 * 1024
@@ -23,13 +18,12 @@ _LONGEST_PART: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRules:
-    """What is asked of claims. `leeway` is in seconds, for clocks that differ."""
+    """What is asked of claims; `leeway` is in seconds."""
 
     issuer: str
     audiences: frozenset[str]
-    """One of these has to be in `aud`; with none, `aud` does not count."""
+    """One of these has to be in `aud`, unless there are none."""
     scope_claims: tuple[str, ...]
-    """Where scopes are: in all of these that there are."""
     leeway: float
 
     def __post_init__(self) -> None:
@@ -50,12 +44,10 @@ class ClaimRules:
         return until
 
     def check_audience(self, claims: Mapping[str, Any]) -> None:
-        """Raise `TokenRefused` for a token that was not issued for this server."""
         if self.audiences and self.audiences.isdisjoint(_texts(claims, "aud")):
             _refuse("The token is for another audience")
 
     def principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
-        """Return whose a token is; raise `TokenRefused` if it says neither a user nor a client."""
         subject, client = (_text(claims, name) for name in ("sub", "client_id"))
         if not (subject or client):
             _refuse("The token does not say whose it is")
@@ -72,10 +64,7 @@ class ClaimRules:
 
 
 def unverified_part(token: str, number: int) -> JSONObject | None:
-    """Return the header (0) or the claims (1) of a JWT, which nothing vouches for.
-
-    Return None for a token that is no signed JWT.
-    """
+    """Return the header (0) or the claims (1) of a JWT, unverified; None if it is none."""
     parts = token.split(".", 3)
     if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
         return None
@@ -88,7 +77,6 @@ def unverified_part(token: str, number: int) -> JSONObject | None:
 
 
 def numeric_date(value: object) -> float | None:
-    """Return the seconds of the epoch that a claim says; None if it says none."""
     # An integer may be too large for a float.
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _LATEST:
         return None
@@ -110,7 +98,6 @@ def _text(claims: Mapping[str, Any], name: str) -> str | None:
 
 
 def _texts(claims: Mapping[str, Any], name: str) -> list[str]:
-    """Return what a claim has, which is one text or an array of texts."""
     value = claims.get(name, [])
     texts: list[Any] = value if is_array(value) else [value]
     if not all(isinstance(text, str) for text in texts):

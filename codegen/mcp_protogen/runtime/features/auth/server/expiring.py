@@ -8,10 +8,7 @@ V = TypeVar("V")
 
 
 class ExpiringCache(Generic[V]):
-    """At most `max_entries` values by key; those that were not used for longest make room.
-
-    Times are seconds of any clock, always of the same one.
-    """
+    """At most `max_entries` values by key; those that were not used for longest make room."""
 
     __slots__ = ("_entries", "max_entries")
 

@@ -116,7 +116,6 @@ class Introspection:
             object.__setattr__(self, name, value)
 
     async def __call__(self, token: str) -> Principal:
-        """Return whose a token is; raise `TokenRefused` and `VerifierUnavailable`."""
         return await self.cache.verified(token, self._verify)
 
     async def _verify(self, token: str) -> Principal:

@@ -82,7 +82,6 @@ class JwtVerifier:
         object.__setattr__(self, "_keys", keys)
 
     async def __call__(self, token: str) -> Principal:
-        """Return whose a token is; raise `TokenRefused` and `VerifierUnavailable`."""
         return await self.cache.verified(token, self._verify)
 
     async def _verify(self, token: str) -> Principal:

@@ -1,7 +1,6 @@
 """The keys that an authorization server signs its tokens with: a JWK set (RFC 7517, section 5).
 
-A key is chosen by its id among those of the set. Nothing in a token says where keys are: `jku`,
-`x5u` and `jwk` of its header are not read.
+Nothing in a token says where keys are: `jku`, `x5u` and `jwk` of its header are not read.
 """
 
 from asyncio import timeout
@@ -33,7 +32,6 @@ _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
 _SET: Final = b""
-"""The only key: there is one set."""
 
 Locate: TypeAlias = Callable[[], Awaitable[str]]
 
@@ -42,7 +40,7 @@ class Keys(Protocol):
     """Where the keys of tokens are found."""
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
-        """Return the keys that may have signed a token; raise `VerifierUnavailable`."""
+        """Return those that may have signed a token; raise `VerifierUnavailable`."""
         ...
 
 
@@ -150,10 +148,7 @@ class JwksUri:
 
 
 def keys_of(document: Mapping[str, Any]) -> Sequence[PublicKey]:
-    """Return the keys of a JWK set that verify signatures; raise `InvalidMetadata` if it is none.
-
-    Those that are not understood are left out (RFC 7517, section 5).
-    """
+    """Return the keys of a JWK set that are understood; raise `InvalidMetadata` if it is none."""
     listed = document.get("keys")
     if not is_array(listed):
         raise InvalidMetadata("the document is no JWK set")

@@ -1,7 +1,4 @@
-"""What an authorization server says about itself, for those who verify its tokens.
-
-RFC 8414, section 3; OpenID Connect Discovery 1.0, section 4.
-"""
+"""What an authorization server says about itself, for those who verify its tokens."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
@@ -19,10 +16,7 @@ _JSON: Final = {"accept": "application/json"}
 
 
 async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
-    """Return the metadata document of an authorization server.
-
-    Raise `InvalidMetadata` if there is none, or it is that of another one, and what `fetch` raises.
-    """
+    """Return the metadata document of an authorization server; raise `AuthorizationError`."""
     for url in server_metadata_urls(issuer):
         answer = await fetch(Fetch(url=url, headers=_JSON))
         # Some sites answer everything with a page.
@@ -37,7 +31,6 @@ async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
 
 
 def endpoint(document: Mapping[str, Any], name: str) -> str:
-    """Return a URL that a metadata document has to have; raise `InvalidMetadata`."""
     url = document.get(name)
     if not isinstance(url, str):
         raise InvalidMetadata(f"the metadata of {document['issuer']} has no {name}")
@@ -45,7 +38,6 @@ def endpoint(document: Mapping[str, Any], name: str) -> str:
 
 
 def read_object(answer: Fetched) -> dict[str, Any]:
-    """Return the JSON object in an answer; raise `InvalidMetadata`."""
     try:
         value = read_json(answer.body)
     except ValueError:

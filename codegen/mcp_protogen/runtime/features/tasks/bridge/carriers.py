@@ -15,10 +15,6 @@ class TaskCarriers:
 
     @staticmethod
     def between(client: ClientWithTasks, server: ServerWithTasks) -> PlainClients | None:
-        """Return what carries tasks between the two halves; None where no server has any.
-
-        `client` is the half that speaks to the server, and already connected.
-        """
         ours, theirs = task_form(server.owner.TABLE), task_form(client.spoken)
         if theirs is None:
             return None

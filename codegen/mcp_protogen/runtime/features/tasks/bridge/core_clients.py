@@ -41,8 +41,6 @@ _MOST: Final = 1000
 
 
 class CoreClients(PlainClients):
-    """Tasks as 2025-11-25 has them, which a server of the extension runs."""
-
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
         options = client.task_options
@@ -113,14 +111,12 @@ class CoreClients(PlainClients):
     # What the client asks of a task.
 
     async def _found(self, id: str) -> Task | None:
-        """Return a task that is kept here."""
         try:
             return await self._answered_at_once.get(id, "core", None)
         except UnknownTask:
             return None
 
     async def _state(self, id: str) -> JSONObject:
-        """Return a task of the server; raise `McpError` for one that is unknown."""
         task = to_core(await self.asked(methods.GET, taskId=id))
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
@@ -170,8 +166,6 @@ def _without_result() -> McpError:
 
 
 class _CarriedTask(TaskHandle):
-    """A task whose client waits for its result: its questions become requests to the client."""
-
     relating: Callable[[str | None], AbstractContextManager[None]]
 
     def _prepared(self, key: str, asked: JSONObject) -> Work:

@@ -1,7 +1,7 @@
 """Clients of 2026-07-28 with the extension, whose server has tasks as 2025-11-25 has them.
 
-The id of a task is that of its server. What is kept here are the questions of tasks that wait for
-their answers: the request for the result of such a task stays open, since questions come beside it.
+The id of a task is that of its server. The request for the result of a task that asks something
+stays open, since questions come beside it.
 """
 
 from asyncio import Future, get_running_loop, timeout
@@ -58,16 +58,12 @@ class _Question(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _WaitingTask:
-    """A task that waits for answers, with its questions by key."""
-
     questions: dict[str, _Question] = field(default_factory=dict[str, _Question])
     changed: Signal = field(default_factory=Signal)
     result: Running[None] | None = None
 
 
 class ExtensionClients(PlainClients):
-    """Tasks as the extension has them, which a server of 2025-11-25 runs."""
-
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
@@ -105,7 +101,6 @@ class ExtensionClients(PlainClients):
     # What the client asks of a task.
 
     async def state(self, id: str) -> JSONObject:
-        """Return a task with what belongs to its status; raise `McpError` for an unknown one."""
         core = await self.asked(methods.GET, taskId=id)
         task = to_extension(core)
         status = Status(core["status"])
@@ -135,7 +130,6 @@ class ExtensionClients(PlainClients):
         return {**task, "status": Status.COMPLETED.value, "result": plain.to_wire()}
 
     async def _questions(self, id: str, patience: float) -> JSONObject:
-        """Return the questions of a task, by key, for which its result is asked for."""
         waiting = self._waiting_task(id)
         if waiting.result is None:
             waiting.result = self.client.endpoint.tasks.start(self._await_result(id, waiting))
@@ -193,7 +187,6 @@ class ExtensionClients(PlainClients):
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
-        """Take the answers to what is asked; raise `InvalidParams` if one does not fit."""
         faults = list[Problem]()
         answers: dict[str, Any] = {}
         for key, (asked, spec, _) in waiting.questions.items():

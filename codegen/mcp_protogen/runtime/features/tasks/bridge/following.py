@@ -18,8 +18,6 @@ _INTERVAL: Final = 1.0
 
 
 class ClientStream:
-    """A listen stream of a client, to tell it of one task."""
-
     def __init__(self, connection: Any, stream: RequestId) -> None:
         self._endpoint = connection.endpoint
         self._meta = members({SUBSCRIPTION_ID: stream})
@@ -34,10 +32,7 @@ class ClientStream:
 
 
 class PolledTask:
-    """A task whose server notifies of it as it likes: it is looked at as well.
-
-    `look` returns where it stands, and `news` rings when that may have changed.
-    """
+    """A task whose server notifies of it as it likes: it is looked at, and when `news` rings."""
 
     def __init__(
         self,
@@ -52,7 +47,6 @@ class PolledTask:
         self._news = news
 
     async def follow(self) -> None:
-        """Send where the task stands, and again whenever that changes, to its end."""
         told: JSONObject | None = None
         with suppress(McpError):  # it has lapsed
             while True:

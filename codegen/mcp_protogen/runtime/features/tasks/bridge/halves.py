@@ -12,8 +12,6 @@ from ....rules.handlers import Handlers
 
 
 class ClientWithTasks(Protocol):
-    """The half that speaks to the server, and is connected."""
-
     awaited: Callable[[Awaitable[Any]], Awaitable[Any]]
     call: Callable[..., Awaitable[Any]]
     caller: Caller | None
@@ -27,8 +25,6 @@ class ClientWithTasks(Protocol):
 
 
 class ServerWithTasks(Protocol):
-    """The half that speaks to the client."""
-
     owner: Handlers
     put: Callable[..., Awaitable[Any]]
     relating: Callable[[str | None], AbstractContextManager[None]]

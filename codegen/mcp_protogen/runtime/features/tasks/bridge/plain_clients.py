@@ -19,10 +19,7 @@ EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
 
 class PlainClients(Layer):
-    """Calls that are answered with a result, and never with a task.
-
-    A server that refuses such a call is asked for a task, which the bridge waits for.
-    """
+    """Calls that are answered with a result, and never with a task."""
 
     ids_member = TASK_IDS
 
@@ -67,18 +64,15 @@ class PlainClients(Layer):
     async def asked(
         self, method: str, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
-        """Return the answer of the server to a request about a task, as a JSON object."""
         asking = self.wire.ask(method, options or {}, **members)
         return (await self.client.awaited(asking)).to_wire()
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
-        """Return the answer to a request of the client about a task."""
         table = self.server.owner.TABLE
         return table.read_result(table.requests[method], members)
 
 
 def _needs_tasks(error: McpError) -> bool:
-    """Return whether a server refuses to answer without a task (extension, "Error Handling")."""
     data: Any = error.data if is_object(error.data) else {}
     required = data.get("requiredCapabilities")
     extensions: Any = required.get(EXTENSIONS) if is_object(required) else None

@@ -1,8 +1,8 @@
-"""A call of a tool that its server works on as a task: looked at, waited for, answered, cancelled.
+"""A call of a tool that its server works on as a task.
 
 In the extension a task is polled, and what it asks is answered by requests of the client. In the
-form of 2025-11-25 one request waits for the result, and questions are requests of the server. What
-servers notify of comes before the next look, and takes its place; nothing relies on it.
+form of 2025-11-25 one request waits for the result, and questions are requests of the server.
+Notifications take the place of the next look; nothing relies on them.
 """
 
 from asyncio import Lock, create_task, shield
@@ -155,14 +155,12 @@ class TaskHandle:
 
     @classmethod
     def answered(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        """Return the handle of a call that was answered at once."""
         handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
         handle._plain = result
         return handle
 
     @classmethod
     def stored(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
-        """Return the handle of what `to_json` has kept; raise `LocalError` for anything else."""
         tool, began, id = kept.get("tool"), kept.get("began"), kept.get("taskId")
         answered, result = kept.get("answered", []), kept.get("result")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
@@ -179,15 +177,11 @@ class TaskHandle:
         return handle
 
     def heard(self, task: JSONObject) -> None:
-        """Take what the server notifies of in place of the next look."""
         self._task, self.has_news = task, True
         self._changed.ring()
 
     async def outcome(self, due: float, seconds: float) -> Any:
-        """Return the result, read by the class of the method; see `result` for what is raised.
-
-        `due` is when to give up, `seconds` what is said about it then.
-        """
+        """Return the result; `due` is when to give up, `seconds` what is said about it then."""
         if self.id is None:
             return self._wire.read(self._plain)
         if self._wire.form == "core":
@@ -202,7 +196,6 @@ class TaskHandle:
         return self._wire.read(task["result"])
 
     async def cancel_quietly(self) -> None:
-        """Cancel the task because nobody waits any more, whatever the server says to that."""
         try:
             await self._wire.ask(CANCEL, taskId=self.id)
         except (ProtocolError, Disconnected) as error:
@@ -246,11 +239,7 @@ class TaskHandle:
             task = await self._next()
 
     async def _next(self) -> JSONObject:
-        """Return the task as it was notified of, or else as the server says now.
-
-        An answer that is late, or that the server cannot tell now, says nothing about the task,
-        which is as it was before.
-        """
+        """Return the task as it was notified of, or else as the server says now, if it can."""
         before = self._task
         if self.has_news and before is not None:
             self.has_news = False
@@ -299,7 +288,6 @@ class TaskHandle:
         return inf if ttl is None else self._began_at + ttl
 
     async def _answer(self, asked: Mapping[str, JSONObject]) -> None:
-        """Answer what was not answered before, and say so by `tasks/update`."""
         async with self._answering:
             new = [key for key in asked if key not in self._answered]
             # Nothing is answered before all questions are checked.

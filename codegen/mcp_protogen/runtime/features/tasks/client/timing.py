@@ -8,7 +8,7 @@ from time import monotonic, time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollTiming:
-    """The clocks of who waits for a task; `wait` says whether something was heard in time."""
+    """`wait` says whether something was heard in time."""
 
     now: Callable[[], float] = monotonic
     epoch: Callable[[], float] = time
@@ -16,7 +16,6 @@ class PollTiming:
 
 
 async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
-    """Wait for something to be heard; return whether it was within `seconds`."""
     try:
         async with timeout(seconds):
             await heard

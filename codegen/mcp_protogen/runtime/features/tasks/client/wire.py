@@ -16,8 +16,6 @@ _USUAL: Final = CallOptions()
 
 
 class TaskWire:
-    """What handles need of the connection of `client`."""
-
     def __init__(
         self, client: ClientBase, connection: ClientConnection, timing: PollTiming
     ) -> None:
@@ -28,10 +26,9 @@ class TaskWire:
         self.form: Final = task_form(self.table.wire)
         self.spec: Final = client.TABLE.requests[CALL]
         self.handles: Final = WeakValueDictionary[str, Any]()
-        """The handles that are in use, by id of the task."""
+        """Those in use, by id of the task."""
 
     async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
-        """Send a request about a task; raise `LocalError` if there are no tasks here."""
         spec = self.table.wire.requests.get(method)
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
@@ -45,7 +42,6 @@ class TaskWire:
         return found
 
     def notified(self, task: JSONObject) -> None:
-        """Tell who waits for a task where it stands, of a notification."""
         handle = self.handles.get(task["taskId"])
         if handle is not None:
             handle.heard(task)

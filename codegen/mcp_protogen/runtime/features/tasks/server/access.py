@@ -10,16 +10,12 @@ from .runner import TaskRunner
 
 
 def board_of(session: SessionBase) -> TaskBoard:
-    """Return the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
     runner: TaskRunner = connection.state.host.runner
     return runner.board
 
 
 async def known_task(session: SessionBase, form: TaskForm) -> Task:
-    """Return the task that a request names; raise `UnknownTask` if its sender has none such.
-
-    A task of somebody else is as unknown as one that never was (both forms, "Security").
-    """
+    """Return the task that a request names; raise `UnknownTask`, also for one of somebody else."""
     context = session.__mcp_runtime__
     return await board_of(session).get(context.raw["taskId"], form, context.principal_id)

@@ -35,10 +35,7 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 
 
 async def result(session: SessionBase, params: WireModel) -> Any:
-    """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then.
-
-    Raise `UnknownTask`, and the error that its request came to.
-    """
+    """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then."""
     context, board = session.__mcp_runtime__, board_of(session)
     task = await known_task(session, "core")
     asking = partial(ask, context, task.id)
@@ -58,11 +55,7 @@ def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
 
 
 async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObject:
-    """Ask the client what a task has to know, on the stream of the request of `context`.
-
-    Return an error of the client as an answer. Raise `LocalError` for what it does not do, and
-    `Disconnected`.
-    """
+    """Ask the client what a task has to know, on the stream of the request of `context`."""
     spec = context.spoken.wire.requests[question["method"]]
     given = question.get("params")
     params = None if given is None else validator_of(spec.params)(given)
@@ -80,10 +73,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
 
 
 async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
-    """Notify the client of each status of a task, while its session lives.
-
-    Nobody may rely on that ("Task Notifications").
-    """
+    """Notify the client of each status of a task, while its session lives."""
     endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
@@ -99,4 +89,3 @@ HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingPro
         RESULT: result,
     }
 )
-"""What answers the methods of this form, by wire name."""

@@ -1,7 +1,4 @@
-"""Tasks in the form of the extension: what is said of a task, and the answers to its methods.
-
-The extension is `io.modelcontextprotocol/tasks` (ext-tasks, tasks.md).
-"""
+"""Tasks in the form of the extension `io.modelcontextprotocol/tasks`: answers to its methods."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -20,12 +17,10 @@ from .access import board_of, known_task
 
 
 def members(task: Task) -> JSONObject:
-    """Return what every message says of a task."""
     return wire_task(task, ttl="ttlMs", poll_interval="pollIntervalMs")
 
 
 def created(task: Task) -> JSONObject:
-    """Return the result that stands for a new task ("Task Creation")."""
     return {"resultType": "task", **members(task)}
 
 
@@ -42,17 +37,12 @@ def detailed(task: Task) -> JSONObject:
 
 
 async def get(session: SessionBase, params: Any) -> Any:
-    """Answer `tasks/get`; raise `UnknownTask`."""
     task = await known_task(session, "extension")
     return _result(session, GET, detailed(task))
 
 
 async def update(session: SessionBase, params: Any) -> Any:
-    """Answer `tasks/update`: take the answers to what the task asks.
-
-    Answers to what it does not ask, or not any more, change nothing ("Task Update Requests").
-    Raise `UnknownTask`, and `InvalidParams` for answers that do not fit their questions.
-    """
+    """Take the answers to what the task asks; others change nothing ("Task Update Requests")."""
     context = session.__mcp_runtime__
     task = await known_task(session, "extension")
     given: JSONObject = context.raw.get("inputResponses", {})
@@ -74,10 +64,7 @@ async def update(session: SessionBase, params: Any) -> Any:
 
 
 async def cancel(session: SessionBase, params: Any) -> Any:
-    """Answer `tasks/cancel`: ask the work to end, which it may have done by itself.
-
-    Raise `UnknownTask` ("Task Cancellation").
-    """
+    """Ask the work to end, which it may have done by itself ("Task Cancellation")."""
     task, board = await known_task(session, "extension"), board_of(session)
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.cancel_asked(one, board.clock()))
@@ -95,4 +82,3 @@ HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
     GET: get,
     UPDATE: update,
 }
-"""What answers the methods of this form, by wire name."""

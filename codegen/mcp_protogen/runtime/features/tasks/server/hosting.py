@@ -23,10 +23,7 @@ from .working import outcome_of
 
 
 def begin(state: ServerState) -> TaskRunner:
-    """Return the runner of an application, which is made when it is first asked for.
-
-    Raise `TypeError` for options of tasks that are none.
-    """
+    """Return the runner of an application, which is made when it is first asked for."""
     runner = state.host.runner
     if runner is not None:
         assert isinstance(runner, TaskRunner)

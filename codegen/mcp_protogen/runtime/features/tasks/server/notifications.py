@@ -1,8 +1,4 @@
-"""Tasks on listen streams, in the form of the extension: whose, and what is sent of their changes.
-
-Extension `io.modelcontextprotocol/tasks`, "Task Status Notifications". Nothing else is sent of a
-task: there is neither progress nor a log of it.
-"""
+"""Tasks on listen streams, in the form of the extension ("Task Status Notifications")."""
 
 from collections.abc import Collection
 from functools import partial
@@ -25,7 +21,6 @@ from .hosting import begin
 async def _follow(
     connection: ServerConnection, request: Request[Any], board: TaskBoard, task: Task
 ) -> None:
-    """Send where a task stands, and again whenever that changes, to its end."""
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
     spec = endpoint.connection.table.notifications[CHANGED]
     while True:
@@ -43,7 +38,6 @@ async def _follow(
 async def followed(
     connection: ServerConnection, request: Request[Any], ids: Collection[str]
 ) -> Following:
-    """Return what follows those of some tasks that the sender of a listen request may hear of."""
     board, found = begin(connection.state).board, dict[str, Follow]()
     principal = RequestContext(connection, request).principal_id
     for id in sorted(ids):

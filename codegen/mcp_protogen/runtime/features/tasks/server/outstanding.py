@@ -1,7 +1,6 @@
 """Questions of tasks that are put to clients as requests, in the form of 2025-11-25.
 
-They go out on the streams of `tasks/result`, which any worker can answer: it need not be the one
-that runs the task (basic/utilities/tasks, "Input Required Status").
+They go out on the streams of `tasks/result`, which any worker can answer ("Input Required Status").
 """
 
 from asyncio import FIRST_COMPLETED, create_task, wait
@@ -16,15 +15,13 @@ from ..lifecycle import TaskEnded, answered, has_ended
 from ..task import Task
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
-"""Puts a question of a task to the client, and returns the answer."""
 
 
 async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
     """Put the questions of a task to its client, until it has ended, and return it.
 
     In one session, a client may wait for the same task on several streams, at several workers, and
-    is asked on one of them. It may also have begun a new session: each is asked, and the first
-    answer counts. Raise `UnknownTask`, and what `ask` does.
+    is asked on one of them. Of several sessions each is asked, and the first answer counts.
     """
     asking = dict[str, Running[None]]()
     try:

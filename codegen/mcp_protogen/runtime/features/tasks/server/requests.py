@@ -1,7 +1,7 @@
 """Requests that become tasks: which do, and how they are answered.
 
-Which form of tasks a client can have follows from its revision. In that of 2025-11-25 a request
-asks to be a task, in the extension it says that its sender can deal with one.
+In 2025-11-25 a request asks to be a task, in the extension it says that its sender can deal with
+one.
 """
 
 from asyncio import (
@@ -53,8 +53,6 @@ _HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awai
 
 
 class Requests(Layer):
-    """The part of a server in one revision that has to do with tasks."""
-
     ids_member = TASK_IDS
 
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
@@ -74,7 +72,6 @@ class Requests(Layer):
         return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
-        """Return the result of any request, which may be a task in its place."""
         request = job.request
         if request.spec.method in self.handlers:
             # Another worker may have begun all tasks so far.
@@ -99,10 +96,7 @@ class Requests(Layer):
     async def followed(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
     ) -> Following:
-        """Return what follows those of some tasks that a listen stream may hear of.
-
-        Raise `MissingClientCapability` for a client without the extension.
-        """
+        """Return what follows those of some tasks that a listen stream may hear of."""
         if self._form != "extension":
             return {}
         if self._wanted_form(request) is None:
@@ -110,13 +104,11 @@ class Requests(Layer):
         return await followed(connection, request, ids)
 
     def _wanted_form(self, request: Request[Any]) -> TaskForm | None:
-        """Return the form of a task that the sender of a request can have for it."""
         if self._form == "core":
             return self._form if is_object(request.raw.get("task")) else None
         return self._form if declares_tasks(request.meta) else None
 
     def _check(self, mode: TaskMode | None, wanted: TaskForm | None, request: Request[Any]) -> None:
-        """Raise the error for a call that cannot be as it is."""
         name = request.raw.get("name")
         if wanted == "core" and mode is None:
             # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
@@ -131,7 +123,6 @@ class Requests(Layer):
 
 @contextmanager
 def _reached(request: Request[Any]) -> Generator[None, None, None]:
-    """Raise `McpError` if tasks cannot be reached meanwhile."""
     try:
         yield
     except EngineUnavailable as error:
@@ -140,7 +131,6 @@ def _reached(request: Request[Any]) -> Generator[None, None, None]:
 
 
 def written(task: Task, mode: TaskMode) -> Written:
-    """Return the result that stands for a task, as it is on the wire."""
     if task.form == "core":
         result = created(task, mode.immediate_response)
     else:
@@ -149,8 +139,6 @@ def written(task: Task, mode: TaskMode) -> Written:
 
 
 class TaskCall:
-    """One request that becomes a task."""
-
     def __init__(
         self,
         origin: ServerConnection,
@@ -171,7 +159,6 @@ class TaskCall:
         self._job = Job(request, reply)
 
     async def start(self) -> Task:
-        """Begin to work on the request as a task; raise `TooManyTasks`."""
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
         task = await self._runner.start(self._new_task(), self._work)
         if self._form == "core":
@@ -209,16 +196,11 @@ class TaskCall:
     # A request that becomes a task when its handler says so.
 
     def _so_far(self) -> Task:
-        """Return a new task with the answers and results of what was before it."""
         begun, done = self._context.begun, self._context.done_once.done
         known = {} if begun is None else begun.answers
         return replace(self._new_task(), answers=dict(known), done=dict(done))
 
     async def begin(self, job: Job) -> Any:
-        """Return the result of a request, or a task once its handler makes one of it.
-
-        Raise what the handler raises until then.
-        """
         became: Future[Task] = get_running_loop().create_future()
         becoming = Lock()
         handling = create_task(answered(self._connection, self._job))

@@ -11,8 +11,6 @@ from .requests import Requests
 
 
 class ToolTasks(ServersTasks):
-    """What a server needs whose tools, or those of servers mounted in it, have `task=…`."""
-
     methods = TASK_METHODS
 
     def __init__(self, runtime: ToolkitRuntime) -> None:
@@ -26,7 +24,6 @@ class ToolTasks(ServersTasks):
         begin(state)
 
     def declaration(self) -> JSONObject:
-        """Return what the server declares in its own revision."""
         # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
         said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
         return said if RESULT in self._runtime.owner.TABLE.requests else {}
@@ -40,4 +37,3 @@ class ToolTasks(ServersTasks):
 
 
 __mcp_tool_tasks__ = ToolTasks
-"""As the toolkit asks a package for it, which is no name for users."""
