@@ -5,7 +5,7 @@ The connection is made to the address that was checked: to look it up again coul
 
 import asyncio
 from asyncio import get_running_loop
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from ipaddress import ip_address
@@ -81,7 +81,9 @@ class Fetcher:
         except TimeoutError:
             raise Unreachable(f"{shown(url)} did not answer within {within:g} s") from None
         except (package.RequestError, package.InvalidURL, OSError, UnicodeError) as error:
-            raise Unreachable(f"{shown(url)} could not be fetched: {_kind(error)}") from None
+            # The text of an error may have the URL in it.
+            kind = type(error).__name__
+            raise Unreachable(f"{shown(url)} could not be fetched: {kind}") from None
 
     async def _followed(self, request: Fetch, url: URL) -> Fetched:
         zone = self._policy.zone(url)
@@ -99,7 +101,9 @@ class Fetcher:
             if found not in ("public", zone):
                 raise UnsafeUrl(f"{shown(url)} redirects to a host that is not public")
             if _origin(target) != _origin(url):
-                request = replace(request, headers=_without_credentials(request.headers))
+                sent = request.headers.items()
+                kept = {name: value for name, value in sent if name.lower() not in _CREDENTIALS}
+                request = replace(request, headers=kept)
             url, zone = target, found
 
     async def _fetched(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
@@ -168,12 +172,3 @@ class Fetcher:
 
 def _origin(url: URL) -> tuple[str, str, int]:
     return url.scheme, url.host, url.port or _PORTS[url.scheme]
-
-
-def _without_credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name.lower() not in _CREDENTIALS}
-
-
-def _kind(error: Exception) -> str:
-    # The text of an error may have the URL in it.
-    return type(error).__name__

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
+from ...http.headers import media_type
+
 T = TypeVar("T")
 
 
@@ -26,6 +28,16 @@ class Fetched:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     body: bytes = field(default=b"", repr=False)
+
+    @property
+    def is_document(self) -> bool:
+        """Return whether it has a document: some sites answer everything with a page."""
+        page = media_type(self.headers.get("content-type")) == "text/html"
+        return self.status == 200 and not page
+
+
+Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
+"""Makes a request, such as a `Fetcher`; raises `AuthorizationError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
 """How a client shows at a token endpoint who it is (RFC 6749, section 2.3; RFC 7523)."""
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
-from typing import Final, TypeAlias
+from typing import Final
 from urllib.parse import quote_plus
 
 from ..errors import AuthorizationError
@@ -40,23 +40,22 @@ def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod
 
 def credentials(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
     """Return what shows who a client is, for one request; `now` is in seconds of the epoch."""
-    return _WAYS[auth_method(client, server)](client, server, now)
-
-
-def _none(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
-    return Credentials(form={"client_id": client.client_id})
-
-
-def _basic(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
-    # Both are encoded as in a form, so that an id may have a colon (RFC 6749, section 2.3.1).
-    pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
-    basic = f"Basic {b64encode(pair.encode()).decode()}"
-    # The id may be in the form as well (section 3.2.1), and some servers look for it only there.
-    return Credentials(headers={"authorization": basic}, form={"client_id": client.client_id})
-
-
-def _post(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
-    return Credentials(form={"client_id": client.client_id, "client_secret": _secret(client)})
+    form = {"client_id": client.client_id}
+    match auth_method(client, server):
+        case "none":
+            return Credentials(form=form)
+        case "client_secret_basic":
+            # Both are encoded as in a form, so that an id may have a colon (RFC 6749, 2.3.1).
+            pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
+            basic = f"Basic {b64encode(pair.encode()).decode()}"
+            # The id may be in the form as well (3.2.1), and some servers look for it only there.
+            return Credentials(headers={"authorization": basic}, form=form)
+        case "client_secret_post":
+            return Credentials(form={**form, "client_secret": _secret(client)})
+        case "private_key_jwt":
+            shown = _assertion(client, server, now)
+            form = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": shown}
+            return Credentials(form=form)
 
 
 def _secret(client: ClientInformation) -> str:
@@ -65,7 +64,7 @@ def _secret(client: ClientInformation) -> str:
     return client.client_secret
 
 
-def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
+def _assertion(client: ClientInformation, server: ServerMetadata, now: float) -> str:
     """Return an assertion, which has the id of the client.
 
     Its audience is the issuer, not the endpoint: an assertion for an endpoint could be shown
@@ -81,9 +80,7 @@ def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: flo
         "exp": int(now) + _ASSERTION_LIFETIME,
     }
     named = {} if key.public.kid is None else {"kid": key.public.kid}
-    assertion = key.sign(claims, typ="JWT", **named)
-    form = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": assertion}
-    return Credentials(form=form)
+    return key.sign(claims, typ="JWT", **named)
 
 
 def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
@@ -100,12 +97,3 @@ def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
             raise AuthorizationError("The server accepts no signature that the key can make")
         return PrivateKey(client.private_key, algorithm)
     return key
-
-
-_Way: TypeAlias = Callable[[ClientInformation, ServerMetadata, float], Credentials]
-_WAYS: Final[Mapping[AuthMethod, _Way]] = {
-    "none": _none,
-    "client_secret_basic": _basic,
-    "client_secret_post": _post,
-    "private_key_jwt": _private_key_jwt,
-}

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ....http.headers import PROTOCOL_VERSION, media_type
+from ....http.headers import PROTOCOL_VERSION
 from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
-from ..steps import Fetch, Fetched, Flow, fetch
+from ..steps import Fetch, Flow, fetch
 from ..urls import SERVER_METADATA, covers, same_identifier, server_metadata_urls, split_url
 from .documents import resource_metadata, server_metadata, shown
 from .values import Refusal, ResourceMetadata, ServerMetadata
@@ -122,19 +122,13 @@ def _first(
     answers: dict[str, int] = {}
     for place in dict.fromkeys(places):
         answer = yield from fetch(Fetch(url=place, headers=headers))
-        if _is_document(answer):
+        if answer.is_document:
             try:
                 return read(answer.body)
             except InvalidMetadata as error:
                 raise InvalidMetadata(f"{error} ({shown(place)})") from None
         answers[place] = answer.status
     return _Missing(answers)
-
-
-def _is_document(answer: Fetched) -> bool:
-    """Return whether a response has a document: some sites answer everything with a page."""
-    page = media_type(answer.headers.get("content-type")) == "text/html"
-    return answer.status == 200 and not page
 
 
 def _split(url: str, what: str) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Documents of resources and authorization servers: read strictly; null stands for no member."""
 
 import re
-from typing import Final, TypeVar
+from dataclasses import fields
+from typing import Any, Final, TypeVar
 
 from ....core.json import is_array, is_object, read_json
 from ..errors import InvalidMetadata, OAuthError
@@ -32,25 +33,17 @@ def resource_metadata(body: bytes) -> ResourceMetadata:
 def server_metadata(body: bytes) -> ServerMetadata:
     """Read the metadata of an authorization server (RFC 8414, section 2), whoever's they are."""
     document = _Document(body, "metadata of an authorization server")
-    text, texts, flag = document.text, document.texts, document.flag
+    rest: dict[str, Any] = {
+        member.name: (document.flag if member.type is bool else document.texts)(member.name)
+        for member in fields(ServerMetadata)
+        if member.name.endswith("_supported")
+    }
     return ServerMetadata(
-        issuer=document.needed("issuer", text("issuer")),
+        issuer=document.needed("issuer", document.text("issuer")),
         authorization_endpoint=document.url("authorization_endpoint"),
         token_endpoint=document.needed("token_endpoint", document.url("token_endpoint")),
         registration_endpoint=document.url("registration_endpoint"),
-        scopes_supported=texts("scopes_supported"),
-        grant_types_supported=texts("grant_types_supported"),
-        token_endpoint_auth_methods_supported=texts("token_endpoint_auth_methods_supported"),
-        token_endpoint_auth_signing_alg_values_supported=texts(
-            "token_endpoint_auth_signing_alg_values_supported"
-        ),
-        code_challenge_methods_supported=texts("code_challenge_methods_supported"),
-        authorization_response_iss_parameter_supported=flag(
-            "authorization_response_iss_parameter_supported"
-        ),
-        client_id_metadata_document_supported=flag("client_id_metadata_document_supported"),
-        dpop_signing_alg_values_supported=texts("dpop_signing_alg_values_supported"),
-        authorization_grant_profiles_supported=texts("authorization_grant_profiles_supported"),
+        **rest,
     )
 
 

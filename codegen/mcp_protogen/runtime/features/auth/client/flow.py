@@ -21,7 +21,7 @@ from .registration import identify
 from .scopes import challenged_scopes, count_step_up, is_for_scopes, scopes_to_ask_for
 from .settings import OAuthSettings
 from .token_endpoint import TokenRequest, refreshed
-from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
+from .values import Authorization, Refusal, ServerMetadata, Tokens
 
 Keep: TypeAlias = Callable[[Authorization], object]
 """Takes what has to stay known even if the flow fails afterwards."""
@@ -57,7 +57,8 @@ def authorize(
         except Unreachable:
             raise
         except AuthorizationError as failure:
-            known = _without_tokens(known, failure)
+            client = None if _is_of_unknown_client(failure) else known.client
+            known = replace(known, tokens=None, client=client)
     return (yield from _granted(settings, known, refusal, redirect_uri, keep))
 
 
@@ -108,17 +109,8 @@ def _may_refresh(known: Authorization, refusal: Refusal | None) -> bool:
     return challenged_scopes(refusal) <= granted
 
 
-def _without_tokens(known: Authorization, failure: AuthorizationError) -> Authorization:
-    return replace(
-        known, tokens=None, client=None if _is_of_unknown_client(failure) else known.client
-    )
-
-
-def _registers(settings: OAuthSettings, client: ClientInformation) -> bool:
-    return settings.client is None and client.client_id != settings.client_metadata_url
-
-
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:
+    # RFC 6749, section 5.2.
     return isinstance(failure, OAuthError) and failure.error == "invalid_client"
 
 
@@ -140,9 +132,9 @@ def _granted(
         tokens = yield from settings.grant.tokens(request)
     except OAuthError as failure:
         # A registration of an earlier time may be gone; one that was made just now is not.
-        if before is None or before != known.client or not _registers(settings, before):
+        if before is None or before != known.client or settings.client is not None:
             raise
-        if not _is_of_unknown_client(failure):
+        if before.client_id == settings.client_metadata_url or not _is_of_unknown_client(failure):
             raise
         known = yield from _identified(settings, replace(known, client=None), redirect_uri)
         keep(known)

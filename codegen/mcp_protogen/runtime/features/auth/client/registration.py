@@ -25,6 +25,7 @@ _PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {
 """Programs of users can keep no secret (RFC 8252, 8.5)."""
 
 _GRANT_TYPES: Final = ("authorization_code", "refresh_token")
+_OPTIONAL: Final = ("client_uri", "logo_uri", "contacts", "software_id", "software_version")
 
 
 def identify(
@@ -51,8 +52,7 @@ def identify(
         return known
     if redirect_uris and server.registration_endpoint is not None:
         endpoint = server.registration_endpoint
-        client = yield from _register(endpoint, settings.client_metadata, server, redirect_uris)
-        return client
+        return (yield from _register(endpoint, settings.client_metadata, server, redirect_uris))
     raise AuthorizationError(
         f"{server.issuer} does not register clients by itself: register one there, and name it"
         " as client=ClientInformation(client_id=…, issuer=…)"
@@ -136,13 +136,6 @@ def _described(
     grant_types: Sequence[str] = _GRANT_TYPES,
 ) -> dict[str, Any]:
     """RFC 7591, section 2."""
-    optional = {
-        "client_uri": metadata.client_uri,
-        "logo_uri": metadata.logo_uri,
-        "contacts": metadata.contacts,
-        "software_id": metadata.software_id,
-        "software_version": metadata.software_version,
-    }
     return {
         "client_name": metadata.client_name,
         "application_type": application_type(metadata, redirect_uris),
@@ -150,7 +143,7 @@ def _described(
         "grant_types": list(grant_types),
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
-        **{name: value for name, value in optional.items() if value},
+        **{name: value for name in _OPTIONAL if (value := getattr(metadata, name))},
         **metadata.extra,
     }
 
@@ -173,17 +166,13 @@ def _register(
     if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
         # Some servers repeat a method for which they give nothing.
         client = replace(client, token_endpoint_auth_method=None)
-    elif client.token_endpoint_auth_method is None and _takes_no_secret(server):
-        # Others give a secret, and take none.
-        client = replace(client, token_endpoint_auth_method="none")
+    elif client.token_endpoint_auth_method is None:
+        methods = server.token_endpoint_auth_methods_supported
+        if methods is not None and {*_PREFERRED["web"][:2]}.isdisjoint(methods):
+            # Others give a secret, and take none.
+            client = replace(client, token_endpoint_auth_method="none")
     method = auth_method(client, server)
     return replace(client, token_endpoint_auth_method=method, redirect_uris=tuple(redirect_uris))
-
-
-def _takes_no_secret(server: ServerMetadata) -> bool:
-    supported = server.token_endpoint_auth_methods_supported
-    with_secret = {"client_secret_basic", "client_secret_post"}
-    return supported is not None and with_secret.isdisjoint(supported)
 
 
 def _method_to_register(application: ApplicationType, server: ServerMetadata) -> AuthMethod:

@@ -41,8 +41,8 @@ class _KeptTokens:
     """Of the key that the tokens are bound to, if they are."""
 
 
-async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Authorization:
-    nothing = Authorization(url=url)
+async def load(settings: OAuthSettings, url: str) -> Authorization:
+    nothing, storage = Authorization(url=url), settings.storage
     place = await _get(storage, _key("server", url), _Place)
     if place is None:
         return nothing
@@ -66,8 +66,8 @@ async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Auth
     return replace(known, tokens=found.tokens)
 
 
-async def save(storage: TokenStorage, settings: OAuthSettings, known: Authorization) -> None:
-    server, client, tokens = known.server, known.client, known.tokens
+async def save(settings: OAuthSettings, known: Authorization) -> None:
+    server, client, tokens, storage = known.server, known.client, known.tokens, settings.storage
     if server is None:
         return
     place = _Place(

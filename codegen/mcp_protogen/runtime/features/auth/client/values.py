@@ -101,6 +101,11 @@ class Tokens:
     scopes: frozenset[str] | None = None
     """Those that were granted, where the server or the request says."""
 
+    @property
+    def authorization(self) -> str:
+        """The value of the header field, which is secret."""
+        return f"{self.token_type} {self.access_token}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:

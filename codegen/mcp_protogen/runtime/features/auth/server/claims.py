@@ -1,8 +1,9 @@
 """What the claims of a token have to say, and whose it then is (RFC 7519, 4.1; RFC 9068, 4)."""
 
 from base64 import urlsafe_b64decode
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import time
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
@@ -16,41 +17,47 @@ _LATEST: Final = 2**53
 _LONGEST_PART: Final = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClaimRules:
-    """What is asked of claims; `leeway` is in seconds."""
+    """What is asked of claims."""
 
     issuer: str
-    audiences: frozenset[str]
+    """The authorization server, as `iss` has it, character by character."""
+    scope_claims: Collection[str] = ("scope", "scp")
+    """The claims with scopes: a text with spaces between them, or an array."""
+    leeway: float = 60.0
+    """By how many seconds the clock of the issuer may differ; 300 at most."""
+    clock: Callable[[], float] = field(default=time, repr=False)
+    """The seconds of the epoch."""
+    _audiences: frozenset[str] = field(init=False, repr=False)
     """One of these has to be in `aud`, unless there are none."""
-    scope_claims: tuple[str, ...]
-    leeway: float
 
-    def __post_init__(self) -> None:
+    def check_rules(self) -> None:
         # An issuer has no fragment (RFC 8414, section 2), and a URL no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is no issuer")
         if not 0 <= self.leeway <= LONGEST_LEEWAY:
             raise ValueError(f"leeway has to be between 0 and {LONGEST_LEEWAY:.0f} seconds")
 
-    def check_times(self, claims: Mapping[str, Any], now: float) -> float | None:
+    def check_times(self, claims: Mapping[str, Any]) -> float | None:
         """Return until when a token counts, if it ends; raise `TokenRefused` if it does not now."""
+        now = self.clock()
         expires, begins, issued = (_time(claims, name) for name in ("exp", "nbf", "iat"))
         until = None if expires is None else expires + self.leeway
         if until is not None and until <= now:
-            _refuse("The token has expired")
+            refuse("The token has expired")
         if any(time is not None and time - self.leeway > now for time in (begins, issued)):
-            _refuse("The token is not valid yet")
+            refuse("The token is not valid yet")
         return until
 
     def check_audience(self, claims: Mapping[str, Any]) -> None:
-        if self.audiences and self.audiences.isdisjoint(_texts(claims, "aud")):
-            _refuse("The token is for another audience")
+        if self._audiences and self._audiences.isdisjoint(_texts(claims, "aud")):
+            refuse("The token is for another audience")
 
     def principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
         subject, client = (_text(claims, name) for name in ("sub", "client_id"))
         if not (subject or client):
-            _refuse("The token does not say whose it is")
+            refuse("The token does not say whose it is")
         # No two of these are the same: neither sign is in an issuer.
         id = f"{self.issuer}|{subject}" if subject else f"{self.issuer}#{client}"
         scopes = frozenset(self._scopes(claims))
@@ -86,14 +93,14 @@ def numeric_date(value: object) -> float | None:
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
     time = numeric_date(claims.get(name))
     if time is None and claims.get(name) is not None:
-        _refuse("A claim of the token is malformed")
+        refuse("A claim of the token is malformed")
     return time
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str | None:
     value = claims.get(name)
     if value is not None and not isinstance(value, str):
-        _refuse("A claim of the token is malformed")
+        refuse("A claim of the token is malformed")
     return value
 
 
@@ -101,9 +108,10 @@ def _texts(claims: Mapping[str, Any], name: str) -> list[str]:
     value = claims.get(name, [])
     texts: list[Any] = value if is_array(value) else [value]
     if not all(isinstance(text, str) for text in texts):
-        _refuse("A claim of the token is malformed")
+        refuse("A claim of the token is malformed")
     return texts
 
 
-def _refuse(description: str) -> NoReturn:
+def refuse(description: str) -> NoReturn:
+    """Raise `TokenRefused` for an invalid token."""
     raise TokenRefused("invalid_token", description)

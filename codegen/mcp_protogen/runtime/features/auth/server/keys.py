@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from logging import getLogger
 from math import inf
 from time import monotonic
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 from ....core.json import is_array, is_object
 from ....core.throttle import Throttle
@@ -16,9 +16,9 @@ from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key
-from ..steps import Fetch
+from ..steps import Fetch, Fetching
 from ..urls import server_metadata_urls
-from .server_metadata import Fetching, endpoint, read_object, server_metadata
+from .server_metadata import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
@@ -32,8 +32,6 @@ _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
 _SET: Final = b""
-
-Locate: TypeAlias = Callable[[], Awaitable[str]]
 
 
 class Keys(Protocol):
@@ -73,7 +71,7 @@ class JwksUri:
 
     def __init__(
         self,
-        url: str | Locate,
+        url: str | Callable[[], Awaitable[str]],
         *,
         fetch: Fetching | None = None,
         lifetime: float = 600.0,

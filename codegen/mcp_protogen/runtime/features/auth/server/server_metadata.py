@@ -1,16 +1,12 @@
 """What an authorization server says about itself, for those who verify its tokens."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ....core.json import is_object, read_json
-from ....http.headers import media_type
 from ..errors import InvalidMetadata
-from ..steps import Fetch, Fetched
+from ..steps import Fetch, Fetched, Fetching
 from ..urls import server_metadata_urls
-
-Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
-"""Makes a request, such as a `Fetcher`; raises `AuthorizationError`."""
 
 _JSON: Final = {"accept": "application/json"}
 
@@ -19,9 +15,7 @@ async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
     """Return the metadata document of an authorization server; raise `AuthorizationError`."""
     for url in server_metadata_urls(issuer):
         answer = await fetch(Fetch(url=url, headers=_JSON))
-        # Some sites answer everything with a page.
-        page = media_type(answer.headers.get("content-type")) == "text/html"
-        if answer.status == 200 and not page:
+        if answer.is_document:
             document = read_object(answer)
             # Without normalising (RFC 8414, section 3.3).
             if document.get("issuer") != issuer:
