@@ -52,8 +52,6 @@ class Fetcher:
     Raise `ImportError` if httpx2 is not installed and there is no `http`.
     """
 
-    __slots__ = ("_http", "_policy", "_resolve")
-
     def __init__(
         self,
         policy: FetchPolicy = _ANY,

@@ -11,7 +11,7 @@ from ...messages.envelope import meta_in
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
-from .board import TaskBoard
+from .board import TaskBoard, new_task_id
 from .options import TaskOptions
 from .outcome import error_object, error_of
 from .task import Task
@@ -28,17 +28,12 @@ Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitab
 """Gives the result of a method of tasks: on a board, from its params, to a principal."""
 
 
-def members(task: Task) -> JSONObject:
-    return wire_task(task, ttl="ttl", poll_interval="pollInterval")
-
-
 def created(task: Task, immediate_response: str | None = None) -> JSONObject:
     """Return the result that says which task a request has become; a model may be told a text."""
-    result: JSONObject = {"task": members(task)}
     meta = related(task.id)
     if immediate_response is not None:
         meta[IMMEDIATE_RESPONSE] = immediate_response
-    return {**result, "_meta": meta}
+    return {"task": wire_task(task), "_meta": meta}
 
 
 def related(id: str) -> JSONObject:
@@ -83,8 +78,33 @@ def answer_of(kept: JSONObject) -> JSONObject:
 # What a receiver answers.
 
 
+async def accepted(
+    board: TaskBoard, revision: str, method: str, metadata: Mapping[str, Any], **members: Any
+) -> Task:
+    """Keep a new task, whose request has `metadata` in `task`."""
+    now = board.clock()
+    task = Task(
+        id=new_task_id(),
+        form="core",
+        revision=revision,
+        method=method,
+        created_at=now,
+        updated_at=now,
+        ttl=ttl_asked(metadata, board.options),
+        poll_interval=board.options.poll_interval,
+        **members,
+    )
+    return await board.create(task)
+
+
+def already_ended() -> InvalidParams:
+    """Return the error for a task that cannot be cancelled any more."""
+    why = "The task cannot be cancelled: it has ended"
+    return InvalidParams(why, [("/params/taskId", "The task has ended")])
+
+
 async def _get(board: TaskBoard, params: Mapping[str, Any], principal_id: str | None) -> JSONObject:
-    return members(await board.get(params["taskId"], "core", principal_id))
+    return wire_task(await board.get(params["taskId"], "core", principal_id))
 
 
 async def _list(
@@ -92,7 +112,7 @@ async def _list(
 ) -> JSONObject:
     page = await board.page(principal_id, params.get("cursor"), PAGE_SIZE)
     more = {} if page.cursor is None else {"nextCursor": page.cursor}
-    return {"tasks": [members(one) for one in page.tasks], **more}
+    return {"tasks": [*map(wire_task, page.tasks)], **more}
 
 
 async def _cancel(
@@ -101,10 +121,9 @@ async def _cancel(
     task = await board.get(params["taskId"], "core", principal_id)
     step = partial(lifecycle.cancelled, now=board.clock(), message=_STOPPED)
     try:
-        return members(await board.change(task.id, step))
+        return wire_task(await board.change(task.id, step))
     except lifecycle.TaskEnded:
-        why = "The task cannot be cancelled: it has ended"
-        raise InvalidParams(why, [("/params/taskId", "The task has ended")]) from None
+        raise already_ended() from None
 
 
 async def _result(

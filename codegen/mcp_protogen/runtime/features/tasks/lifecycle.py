@@ -64,10 +64,6 @@ def noted(task: Task, key: str, result: Any) -> Task:
     return task if key in task.done else replace(task, done={**task.done, key: result})
 
 
-def said(task: Task, message: str | None, now: float) -> Task:
-    return _to(task, task.status, now, status_message=message)
-
-
 def completed(task: Task, result: JSONObject, now: float) -> Task:
     return _ended(task, Status.COMPLETED, now, result=result)
 

@@ -65,12 +65,12 @@ class Task:
 
     @property
     def ends_at(self) -> float | None:
-        """When it lapses; None for never."""
+        """Return when it lapses; None for never."""
         return None if self.ttl is None else self.created_at + self.ttl
 
     @property
     def kept_until(self) -> float | None:
-        """When it is deleted; None for never.
+        """Return when it is deleted; None for never.
 
         What the extension still works on becomes failed when it lapses, which clients see for a
         while (the extension's tasks page, "Response" of tasks/get, on `ttlMs`).

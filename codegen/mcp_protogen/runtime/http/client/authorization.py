@@ -95,8 +95,6 @@ class _Unsent(NamedTuple):
 class AuthorizingClient:
     """A client of HTTP whose requests are authorized; `client` sends them."""
 
-    __slots__ = ("_authorizer", "_client", "hold")
-
     def __init__(self, client: HttpClient, authorizer: Authorizer) -> None:
         self._client = client
         self._authorizer = authorizer

@@ -42,8 +42,6 @@ _LASTING: Final = 10.0
 class Inbox:
     """Messages from all streams of one connection, on their way to the reader."""
 
-    __slots__ = ("_changed", "_ended", "_messages", "_size", "_take", "broken")
-
     def __init__(self) -> None:
         self._messages: list[Received] = []
         self._size = 0
@@ -113,8 +111,6 @@ class Reconnection:
 class Cursor:
     """The position in one stream, over all its connections."""
 
-    __slots__ = ("_clock", "_failures", "_opened", "_reconnection", "_retry", "last_id")
-
     def __init__(self, reconnection: Reconnection, clock: Callable[[], float] = monotonic) -> None:
         self.last_id: str | None = None
         self._reconnection = reconnection
@@ -157,11 +153,6 @@ class Cursor:
 
 
 class ClientState:
-    __slots__ = (
-        *("http", "inbox", "log", "own_requests", "protocol", "reconnection", "tasks"),
-        "time_left",
-    )
-
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self.http: Final = http
         self.reconnection: Final = reconnection

@@ -53,11 +53,6 @@ async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, 
 
 
 class HttpReply:
-    __slots__ = (
-        *("_is_read", "_limit", "_response", "_what", "body", "media", "session_id", "status"),
-        *("streams", "succeeded"),
-    )
-
     def __init__(self, response: Response, what: str, limit: int) -> None:
         self._response = response
         self._what = what
@@ -119,8 +114,6 @@ class HttpReply:
 
 class HttpWire:
     """A sender of requests to one origin; closes its client if that is `owned`."""
-
-    __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
 
     def __init__(
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool

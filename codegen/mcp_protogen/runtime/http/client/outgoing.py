@@ -81,11 +81,6 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 class ProtocolState:
     """What the messages so far have settled, for later header fields."""
 
-    __slots__ = (
-        *("_log", "_mirrors", "_stateless"),
-        *("agreed", "names", "opening", "session_id", "sessions"),
-    )
-
     def __init__(self) -> None:
         self.names: Mapping[str, str] = fields.NAMED
         """The members of params that `Mcp-Name` repeats, by method."""

@@ -140,8 +140,6 @@ async def _is_answer(message: Message, reply: HttpReply) -> bool:
 class PostedRequest:
     """One request and its answer; `deliver` gets every message, the answer included."""
 
-    __slots__ = ("_deliver", "_state", "message")
-
     def __init__(
         self, state: ClientState, message: Message, deliver: Deliver | None = None
     ) -> None:

@@ -54,8 +54,6 @@ class RenewableSession:
     Management", "Listening for Messages from the Server").
     """
 
-    __slots__ = ("_lock", "_settled", "_state", "_task")
-
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._lock = asyncio.Lock()
@@ -179,8 +177,6 @@ class LegacySseTransport:
     2024-11-05, basic/transports, "HTTP with SSE"; 2025-11-25, basic/transports, "Backwards
     Compatibility".
     """
-
-    __slots__ = ("_endpoint", "_held", "_state", "_task", "_was_held")
 
     def __init__(self, state: ClientState) -> None:
         self._state = state

@@ -51,8 +51,6 @@ class LoopbackReceiver:
     that of an earlier registration if it is free, or else any.
     """
 
-    __slots__ = ("_host", "_open", "_path", "_port", "_timeout")
-
     def __init__(
         self,
         *,

@@ -72,8 +72,6 @@ class WebRedirect:
     application calls `redirected` with the whole URL.
     """
 
-    __slots__ = ("_redirect_uri", "_show", "_timeout", "_waiting")
-
     def __init__(
         self,
         redirect_uri: str,

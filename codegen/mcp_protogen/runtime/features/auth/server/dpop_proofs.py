@@ -48,8 +48,6 @@ class DPoPProofs:
     Raise `ValueError` for options that are not safe, and `ImportError` if joserfc is not installed.
     """
 
-    __slots__ = ("_clock", "_max_age", "_replays", "_seal", "algorithms")
-
     def __init__(
         self,
         *,

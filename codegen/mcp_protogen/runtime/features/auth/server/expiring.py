@@ -10,8 +10,6 @@ V = TypeVar("V")
 class ExpiringCache(Generic[V]):
     """At most `max_entries` values by key; those that were not used for longest make room."""
 
-    __slots__ = ("_entries", "max_entries")
-
     def __init__(self, max_entries: int) -> None:
         if max_entries <= 0:
             raise ValueError("a cache needs room for one entry at least")

@@ -26,8 +26,6 @@ class Issuers:
     Raise `ValueError` for two verifiers of one issuer.
     """
 
-    __slots__ = ("_opaque", "_verifiers")
-
     def __init__(self, *verifiers: Verifier, opaque: Verifier | None = None) -> None:
         self._verifiers: Mapping[str, Verifier] = {one.issuer: one for one in verifiers}
         self._opaque = opaque

@@ -48,8 +48,6 @@ class StaticKeys:
     Raise `ValueError` for no key, and for one that is private, weak, or cannot be read.
     """
 
-    __slots__ = ("_keys",)
-
     def __init__(self, *keys: Mapping[str, Any] | str) -> None:
         if not keys:
             raise ValueError("what is needed is a key")

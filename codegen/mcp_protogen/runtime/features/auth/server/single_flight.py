@@ -16,8 +16,6 @@ class SingleFlight(Generic[T]):
     waiting included; then it raises `TimeoutError`.
     """
 
-    __slots__ = ("_loop", "_most", "_patience", "_room", "_running", "_waiting")
-
     def __init__(self, most: int, waiting: int = 0, *, patience: float) -> None:
         self._most: Final = most
         self._waiting: Final = waiting

@@ -4,8 +4,7 @@ from ....rules.task_forms import task_form
 from ..client.calls import TaskCaller
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
-from .halves import ClientWithTasks, ServerWithTasks
-from .plain_clients import PlainClients
+from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 
 class TaskCarriers:

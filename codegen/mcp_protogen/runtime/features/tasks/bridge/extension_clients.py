@@ -9,18 +9,12 @@ from asyncio import Task as Running
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import (
-    INVALID_PARAMS,
-    InvalidParams,
-    McpError,
-    Problem,
-    ProtocolError,
-    escaped,
-)
+from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, escaped
 from ....core.json import JSONObject, is_object
 from ....core.models.base import declared
 from ....core.options import NO_END, CallOptions
@@ -32,16 +26,15 @@ from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, 
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
-from ....server.rounds import read_answer
 from .. import core_form
 from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
 from ..outcome import error_object
+from ..server.extension_form import read_answers
 from ..task import Status
-from .following import ClientStream, PolledTask
-from .forms import to_extension
-from .halves import ClientWithTasks, ServerWithTasks
-from .plain_clients import PlainClients
+from ..wire_task import to_extension
+from .following import follow
+from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 
@@ -187,15 +180,8 @@ class ExtensionClients(PlainClients):
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
-        faults = list[Problem]()
-        answers: dict[str, Any] = {}
-        for key, (asked, spec, _) in waiting.questions.items():
-            if key in given:
-                at = f"/params/inputResponses/{escaped(key)}"
-                answers[key] = read_answer(given[key], spec.results[0], asked, at, faults)
-        if faults:
-            raise InvalidParams("Invalid answers", faults)
-        for key, answer in answers.items():
+        asked = {key: (one.asked, one.spec) for key, one in waiting.questions.items()}
+        for key, answer in read_answers(asked, given).items():
             # What is answered is not shown again.
             question = waiting.questions.pop(key)
             if not question.answer.done():
@@ -228,9 +214,8 @@ class ExtensionClients(PlainClients):
         found = dict[str, Follow]()
         if not declares_tasks(request.meta):
             raise needs_extension("Tasks are of an extension")
-        stream = ClientStream(connection, request.id)
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
                 task = await self.state(id)
-                found[id] = PolledTask(stream, task, self.state, self._news).follow
+                found[id] = partial(follow, connection, request.id, task, self.state, self._news)
         return found

@@ -18,8 +18,7 @@ from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
 from .handle import TaskHandle
-from .timing import PollTiming, heard_within
-from .wire import TaskWire
+from .wire import PollTiming, TaskWire, heard_within
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
@@ -146,14 +145,13 @@ class TaskCaller:
     async def _listed(self, name: str) -> str | None:
         spec = self._runtime.owner.TABLE.requests[TOOLS]
 
-        async for tool in all_items(self._runtime.client, spec, _tools, None, {}):
+        def tools(page: Any) -> Any:
+            return page.tools
+
+        async for tool in all_items(self._runtime.client, spec, tools, None, {}):
             if tool.name == name:
                 break
         return self._support(name)
-
-
-def _tools(page: Any) -> Any:
-    return page.tools
 
 
 def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:

@@ -24,6 +24,7 @@ from ..board import TaskBoard, UnknownTask, new_task_id
 from ..options import TaskOptions
 from ..outcome import Outcome, error_object
 from ..task import Task
+from ..wire_task import wire_task
 
 P = TypeVar("P")
 
@@ -118,21 +119,9 @@ class _ConnectionTasks:
         metadata = request.raw.get("task")
         if not is_object(metadata):
             return await self._connection.handle(job)
-        board, now = self._board, self._board.clock()
-        task = await board.create(
-            Task(
-                id=new_task_id(),
-                form="core",
-                revision=self._connection.negotiated.revision,
-                method=request.spec.method,
-                params=dict(request.raw),
-                principal_id=self._owner,
-                created_at=now,
-                updated_at=now,
-                ttl=core_form.ttl_asked(metadata, board.options),
-                poll_interval=board.options.poll_interval,
-            )
-        )
+        revision, method = self._connection.negotiated.revision, request.spec.method
+        members = {"params": dict(request.raw), "principal_id": self._owner}
+        task = await core_form.accepted(self._board, revision, method, metadata, **members)
         running = self._connection.endpoint.tasks.start(self._run(task, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
@@ -173,7 +162,7 @@ class _ConnectionTasks:
         spec = endpoint.connection.table.notifications[CORE_CHANGED]
         # Nobody may rely on it.
         with suppress(Disconnected):
-            await endpoint.notify(spec, spec.params.from_wire(core_form.members(task)))
+            await endpoint.notify(spec, spec.params.from_wire(wire_task(task)))
 
     async def answer(self, job: Job) -> Any:
         request = job.request

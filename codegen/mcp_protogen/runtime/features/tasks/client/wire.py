@@ -1,5 +1,9 @@
 """The requests about tasks on one connection, in the words of the revision on the wire."""
 
+from asyncio import timeout
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic, time
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -10,9 +14,27 @@ from ....core.options import CallOptions
 from ....messages.method_table import MethodTable
 from ....rules.task_forms import task_form
 from ....rules.task_methods import CALL
-from .timing import PollTiming
 
 _USUAL: Final = CallOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollTiming:
+    """The clocks of who waits for a task; `wait` says whether something was heard in time."""
+
+    now: Callable[[], float] = monotonic
+    epoch: Callable[[], float] = time
+    wait: Callable[[Awaitable[None], float], Awaitable[bool]]
+
+
+async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
+    """Wait for something to be heard; return whether it was within `seconds`."""
+    try:
+        async with timeout(seconds):
+            await heard
+    except TimeoutError:
+        return False
+    return True
 
 
 class TaskWire:

@@ -20,7 +20,8 @@ from .. import core_form
 from ..board import TaskBoard, UnknownTask
 from ..lifecycle import has_ended
 from ..task import Task
-from .access import board_of, known_task
+from ..wire_task import wire_task
+from .hosting import board_of, known_task
 from .outstanding import until_ended
 
 _SESSION: Final = "mcp-session-id"
@@ -38,15 +39,11 @@ async def result(session: SessionBase, params: WireModel) -> Any:
     """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then."""
     context, board = session.__mcp_runtime__, board_of(session)
     task = await known_task(session, "core")
-    asking = partial(ask, context, task.id)
-    task = await until_ended(board, task, _session_of(context), asking)
-    return _model(context, RESULT, core_form.outcome(task))
-
-
-def _session_of(context: RequestContext) -> str:
     request = context.http_request
     # Without HTTP, there is one for all that a server hears.
-    return "" if request is None else request.headers.get(_SESSION, "")
+    session_id = "" if request is None else request.headers.get(_SESSION, "")
+    task = await until_ended(board, task, session_id, partial(ask, context, task.id))
+    return _model(context, RESULT, core_form.outcome(task))
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
@@ -80,7 +77,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
             before, task = task, await board.changed(task)
             if task.status != before.status:
                 params: type[WireModel] = spec.params
-                await endpoint.notify(spec, params.from_wire(core_form.members(task)))
+                await endpoint.notify(spec, params.from_wire(wire_task(task)))
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ....core.errors import InvalidParams, Problem, escaped
 from ....core.json import JSONObject
+from ....core.spec import AnyRequest
 from ....rules.task_methods import CANCEL, GET, UPDATE
 from ....server.base import SessionBase
 from ....server.rounds import read_answer
@@ -13,20 +14,12 @@ from .. import lifecycle
 from ..lifecycle import TaskEnded
 from ..task import Status, Task
 from ..wire_task import wire_task
-from .access import board_of, known_task
-
-
-def members(task: Task) -> JSONObject:
-    return wire_task(task, ttl="ttlMs", poll_interval="pollIntervalMs")
-
-
-def created(task: Task) -> JSONObject:
-    return {"resultType": "task", **members(task)}
+from .hosting import board_of, known_task
 
 
 def detailed(task: Task) -> JSONObject:
     """Return a task with what it waits for, or has come to ("Task Polling")."""
-    said = members(task)
+    said = wire_task(task)
     if task.status is Status.INPUT_REQUIRED:
         said["inputRequests"] = dict(task.questions)
     elif task.status is Status.COMPLETED:
@@ -34,6 +27,20 @@ def detailed(task: Task) -> JSONObject:
     elif task.status is Status.FAILED:
         said["error"] = task.error
     return said
+
+
+def read_answers(
+    asked: Mapping[str, tuple[JSONObject, AnyRequest]], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the answers to questions, by key; raise `InvalidParams` if one does not fit."""
+    faults, answers = list[Problem](), dict[str, Any]()
+    for key, (question, spec) in asked.items():
+        if key in given:
+            at = f"/params/inputResponses/{escaped(key)}"
+            answers[key] = read_answer(given[key], spec.results[0], question, at, faults)
+    if faults:
+        raise InvalidParams("Invalid answers", faults)
+    return answers
 
 
 async def get(session: SessionBase, params: Any) -> Any:
@@ -46,17 +53,9 @@ async def update(session: SessionBase, params: Any) -> Any:
     context = session.__mcp_runtime__
     task = await known_task(session, "extension")
     given: JSONObject = context.raw.get("inputResponses", {})
-    specs, faults = context.spoken.wire.input_requests, list[Problem]()
-    answers: dict[str, Any] = {}
-    for key, question in task.questions.items():
-        if key in given:
-            kind = specs[question["method"]].results[0]
-            at = f"/params/inputResponses/{escaped(key)}"
-            read = read_answer(given[key], kind, question, at, faults)
-            answers[key] = None if read is None else read.to_wire()
-    if faults:
-        raise InvalidParams("Invalid answers", faults)
-    board = board_of(session)
+    specs, board = context.spoken.wire.input_requests, board_of(session)
+    asked = {key: (one, specs[one["method"]]) for key, one in task.questions.items()}
+    answers = {key: one.to_wire() for key, one in read_answers(asked, given).items()}
     # Its questions are gone with a task that has ended.
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.answered(one, answers, board.clock()))

@@ -1,5 +1,7 @@
 """The one runner of an application, what it keeps tasks in, and how it runs one again."""
 
+from typing import Any
+
 from ....core.http_request import Principal
 from ....core.json import JSONObject
 from ....core.revision import load_generated
@@ -8,7 +10,8 @@ from ....messages.jsonrpc import Call
 from ....messages.method_table import Request
 from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
-from ....rules.task_forms import task_form
+from ....rules.task_forms import TaskForm, task_form
+from ....server.base import SessionBase
 from ....server.connection import ServerState
 from ....server.strategies import in_tasks
 from ....storage.engine import TaskStore
@@ -40,6 +43,18 @@ def begin(state: ServerState) -> TaskRunner:
         # What is in the memory of this process ends with it.
         runner.sweep()
     return runner
+
+
+def board_of(session: SessionBase) -> TaskBoard:
+    """Return the tasks of the application that serves a session."""
+    connection: Any = session.__mcp_runtime__.connection
+    return begin(connection.state).board
+
+
+async def known_task(session: SessionBase, form: TaskForm) -> Task:
+    """Return the task that a request names; raise `UnknownTask`, also for one of somebody else."""
+    context = session.__mcp_runtime__
+    return await board_of(session).get(context.raw["taskId"], form, context.principal_id)
 
 
 def check_form(server: Handlers) -> None:

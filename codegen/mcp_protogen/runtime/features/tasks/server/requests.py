@@ -37,6 +37,7 @@ from ..board import new_task_id
 from ..core_form import created, ttl_asked
 from ..outcome import Outcome
 from ..task import Task
+from ..wire_task import wire_task
 from . import core_handlers, extension_form
 from .hosting import begin
 from .notifications import followed
@@ -134,7 +135,7 @@ def written(task: Task, mode: TaskMode) -> Written:
     if task.form == "core":
         result = created(task, mode.immediate_response)
     else:
-        result = extension_form.created(task)
+        result = {"resultType": "task", **wire_task(task)}
     return Written(json_text(result)[1:-1])
 
 

@@ -7,6 +7,7 @@ that, while the session lives.
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from ....core.connection_errors import Disconnected
@@ -37,19 +38,14 @@ R = TypeVar("R")
 
 _NOBODY: Final[MessageSink] = NullSink("a task has no connection of its own")
 
-Becoming = Callable[[], Awaitable[Task | None]]
 
-
+@dataclass(eq=False, slots=True)
 class TaskReply:
     """The sender of a request that is worked on as a task; it has had its answer."""
 
+    principal: Principal | None = None
+    http_request: HttpRequest | None = None
     beside: MessageSink = _NOBODY
-
-    def __init__(
-        self, principal: Principal | None = None, http_request: HttpRequest | None = None
-    ) -> None:
-        self.principal = principal
-        self.http_request = http_request
 
     def awaits(self, id: object, /) -> bool:
         return False
@@ -123,7 +119,7 @@ class TaskContext(RequestContext):
         self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
         """The request as it came, while its client may still hear something."""
-        self.become: Becoming | None = None
+        self.become: Callable[[], Awaitable[Task | None]] | None = None
         self.worker: str | None = None
 
     def began(self, task: Task) -> None:
