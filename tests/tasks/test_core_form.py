@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.features.tasks import core_form, lifecycle
 from mcp_protogen.runtime.features.tasks.board import TaskBoard
-from mcp_protogen.runtime.features.tasks.outcome import Outcome, error_object
+from mcp_protogen.runtime.features.tasks.lifecycle import Outcome, error_object
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.features.tasks.wire_task import wire_task
 from mcp_revisions import InvalidParams, McpError, MemoryTaskStore, TaskOptions

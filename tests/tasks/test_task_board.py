@@ -38,8 +38,7 @@ from mcp_protogen.runtime.features.tasks.lifecycle import (
 )
 from mcp_protogen.runtime.features.tasks.options import TaskOptions
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
-from mcp_protogen.runtime.features.tasks.timers import Timers
-from mcp_protogen.runtime.features.tasks.watch import Watch
+from mcp_protogen.runtime.features.tasks.watch import Timers, Watch
 from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.storage.task_files import FileTaskStore

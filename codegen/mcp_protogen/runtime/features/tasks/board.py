@@ -21,11 +21,10 @@ from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
-from .holding import Holding, LeaseLost, Leases, Step
+from .holding import Holding, LeaseLost, Leases, Step, Turns, is_turn
 from .lifecycle import TaskEnded, has_ended, held, lapsed
 from .options import TaskOptions
 from .task import Task, from_record, to_record
-from .turns import Turns, is_turn
 from .watch import Watch
 
 _log: Final = getLogger(__name__)

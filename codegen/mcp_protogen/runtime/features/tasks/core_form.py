@@ -12,8 +12,8 @@ from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
 from .board import TaskBoard, new_task_id
+from .lifecycle import error_object, error_of
 from .options import TaskOptions
-from .outcome import error_object, error_of
 from .task import Task
 from .wire_task import wire_task
 

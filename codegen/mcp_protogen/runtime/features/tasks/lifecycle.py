@@ -7,11 +7,55 @@ again (2025-11-25, basic/utilities/tasks, "Task Status Lifecycle").
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from ...core.errors import INTERNAL_ERROR
-from ...core.json import JSONObject
+from ...core.errors import INTERNAL_ERROR, McpError, ProtocolError
+from ...core.json import JSONObject, is_array, is_object
 from .task import Status, Task
+
+# How much of a text goes into a status message, in characters.
+_LONGEST: Final = 500
+
+
+class Outcome(NamedTuple):
+    """The result of a request, as on the wire, or else the error that answers it.
+
+    In 2025-11-25 a failure is also the result of a tool that says so ("Task Execution Errors").
+    """
+
+    result: JSONObject | None = None
+    error: JSONObject | None = None
+
+    @classmethod
+    def failure(cls, message: str) -> "Outcome":
+        return cls(error={"code": INTERNAL_ERROR, "message": message})
+
+    def of(self, task: Task, now: float) -> Task:
+        if self.error is not None:
+            message = str(self.error.get("message", ""))[:_LONGEST]
+            return failed(task, now, error=self.error, message=message)
+        result: JSONObject = self.result or {}
+        if task.form == "core" and result.get("isError") is True:
+            return failed(task, now, result=result, message=text_of(result))
+        return completed(task, result, now)
+
+
+def text_of(result: JSONObject) -> str | None:
+    """Return the beginning of what the result of a tool says in text."""
+    content = result.get("content")
+    blocks: list[Any] = content if is_array(content) else []
+    texts = [one["text"] for one in blocks if is_object(one) and isinstance(one.get("text"), str)]
+    return "\n".join(texts)[:_LONGEST] or None
+
+
+def error_object(error: ProtocolError) -> JSONObject:
+    said: JSONObject = {"code": error.code, "message": error.message}
+    return said if error.data is None else {**said, "data": error.data}
+
+
+def error_of(said: JSONObject) -> McpError:
+    return McpError(said["code"], said["message"], said.get("data"))
+
 
 _ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 

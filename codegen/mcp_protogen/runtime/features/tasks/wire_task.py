@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...core.json import JSONObject, is_object
 from ...rules.task_forms import TaskForm
-from .outcome import text_of
+from .lifecycle import text_of
 from .task import Status, Task
 
 _DURATIONS: Final[Mapping[TaskForm, tuple[str, str]]] = {

@@ -26,9 +26,8 @@ from ..steps import (
 from ..urls import origin
 from . import stored
 from .documents import shown
-from .flow import authorize, refresh
+from .flow import authorize, forget_step_ups, is_for_scopes, refresh
 from .grants import AuthorizationCode
-from .scopes import forget_step_ups, is_for_scopes
 from .settings import OAuthSettings
 from .user_agent import Redirection
 from .values import Authorization, Refusal, Tokens

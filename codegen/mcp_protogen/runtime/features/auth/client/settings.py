@@ -7,9 +7,8 @@ from time import time
 from ..dpop import DPoP
 from ..urls import is_metadata_document
 from .grants import AuthorizationCode, Grant
-from .loopback import LoopbackReceiver
 from .storage import MemoryStorage, TokenStorage
-from .user_agent import UserAgent
+from .user_agent import LoopbackReceiver, UserAgent
 from .values import ClientInformation, ClientMetadata
 
 

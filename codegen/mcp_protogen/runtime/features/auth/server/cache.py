@@ -40,8 +40,6 @@ class TokenCache:
     `clock` gives the seconds of the epoch.
     """
 
-    __slots__ = ("_clock", "_lifetime", "_refused", "_refused_lifetime", "_revoked", "_verified")
-
     def __init__(
         self,
         *,

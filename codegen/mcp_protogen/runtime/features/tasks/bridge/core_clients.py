@@ -27,8 +27,8 @@ from .. import core_form
 from ..at_peer import TaskCancelled
 from ..board import TaskBoard, UnknownTask
 from ..client.handle import TaskHandle
+from ..lifecycle import Outcome
 from ..options import TaskOptions
-from ..outcome import Outcome
 from ..task import Status, Task
 from ..wire_task import to_core, wire_task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks

@@ -6,7 +6,7 @@ stays open, since questions come beside it.
 
 from asyncio import Future, get_running_loop, timeout
 from asyncio import Task as Running
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,27 +14,62 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, escaped
+from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escaped
 from ....core.json import JSONObject, is_object
-from ....core.models.base import declared
+from ....core.models.base import declared, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
+from ....messages.envelope import SUBSCRIPTION_ID, members
 from ....messages.method_table import Request
 from ....rules import task_methods as methods
 from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
+from ....rules.task_methods import CHANGED
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
 from .. import core_form
 from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
-from ..outcome import error_object
+from ..client.handle import heard_within
+from ..lifecycle import error_object
 from ..server.extension_form import read_answers
 from ..task import Status
 from ..wire_task import to_extension
-from .following import follow
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
+
+# Between two looks, where the server does not say how long to wait, in seconds.
+_INTERVAL: Final = 1.0
+
+
+async def follow(
+    connection: Any,
+    stream: RequestId,
+    task: JSONObject,
+    look: Callable[[str], Awaitable[JSONObject]],
+    news: Signal,
+) -> None:
+    """Send where a task stands, and again whenever that changes, to its end.
+
+    Its server notifies of it as it likes: it is looked at, and when `news` rings.
+    """
+    endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
+    table = endpoint.connection.table
+    spec, told = table.notifications[CHANGED], None
+    with suppress(McpError):  # it has lapsed
+        while True:
+            state = state_of(task)
+            if task != told:
+                # By its status, a task is of one class or another. That the client declares the
+                # extension, its request has said, and no connection.
+                params = validator_of(spec.params)(task)
+                await endpoint.sink.send(table.serialise_notification(spec, params, meta=meta))
+                told = task
+            if state.has_ended:
+                return
+            await heard_within(news.heard(), state.poll_interval or _INTERVAL)
+            task = await look(task["taskId"])
+
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 

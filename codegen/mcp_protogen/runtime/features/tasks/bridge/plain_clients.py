@@ -17,7 +17,7 @@ from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..at_peer import TaskCancelled
 from ..client.calls import TaskCaller
-from ..client.wire import TaskWire
+from ..client.handle import TaskWire
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 

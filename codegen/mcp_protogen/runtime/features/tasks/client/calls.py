@@ -17,8 +17,7 @@ from ....rules.task_forms import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
-from .handle import TaskHandle
-from .wire import PollTiming, TaskWire, heard_within
+from .handle import PollTiming, TaskHandle, TaskWire, heard_within
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))

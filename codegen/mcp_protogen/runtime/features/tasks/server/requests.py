@@ -25,8 +25,8 @@ from ....core.json import JSONObject, is_object, json_text
 from ....messages.method_table import MethodTable, Request
 from ....rpc.jobs import Job
 from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_extension, task_form
-from ....rules.task_methods import CALL, LIST
-from ....server.connection import ServerConnection
+from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
+from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
 from ....server.layers import Following, Layer
 from ....server.strategies import in_tasks
@@ -35,14 +35,14 @@ from ....toolkit.offers import ToolkitRuntime
 from ....toolkit.task_options import TaskMode
 from ..board import new_task_id
 from ..core_form import created, ttl_asked
-from ..outcome import Outcome
+from ..lifecycle import Outcome
+from ..on_wire import ServersTasks
 from ..task import Task
 from ..wire_task import wire_task
 from . import core_handlers, extension_form
-from .hosting import begin
-from .notifications import followed
+from .extension_form import followed
+from .hosting import answered, begin, check_form, outcome_of
 from .task_context import TaskConnection, TaskReply
-from .working import answered, outcome_of
 
 _log: Final = getLogger(__name__)
 
@@ -228,3 +228,32 @@ class TaskCall:
                 await wait([handling])
             raise
         return written(became.result(), self._mode) if became.done() else handling.result()
+
+
+class ToolTasks(ServersTasks):
+    methods = TASK_METHODS
+
+    def __init__(self, runtime: ToolkitRuntime) -> None:
+        super().__init__(self._support)
+        self._runtime = runtime
+
+    def begin(self, state: ServerState) -> None:
+        """Begin to run tasks; raise `TypeError` for a server or options that cannot have any."""
+        if self._runtime.catalogue.makes_tasks():
+            check_form(self._runtime.owner)
+        begin(state)
+
+    def declaration(self) -> JSONObject:
+        # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
+        said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
+        return said if RESULT in self._runtime.owner.TABLE.requests else {}
+
+    def layer(self, table: MethodTable, tells_apart: bool) -> Requests:
+        return Requests(self._runtime, table, tells_apart)
+
+    def _support(self, name: str) -> str | None:
+        tool = self._runtime.catalogue.lists["tools"].get(name)
+        return None if tool is None or tool.task is None else tool.task.support()
+
+
+__mcp_tool_tasks__ = ToolTasks

@@ -17,8 +17,7 @@ from ....storage.engine import EngineUnavailable
 from .. import lifecycle
 from ..board import TaskBoard, UnknownTask
 from ..holding import Holding, LeaseLost
-from ..lifecycle import TaskEnded
-from ..outcome import Outcome
+from ..lifecycle import Outcome, TaskEnded
 from ..task import Task
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
