@@ -78,9 +78,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.auth.client.grants import (
         WorkloadIdentity as WorkloadIdentity,
     )
-    from mcp_protogen.runtime.features.auth.client.loopback import (
-        LoopbackReceiver as LoopbackReceiver,
-    )
     from mcp_protogen.runtime.features.auth.client.oauth import OAuth as OAuth
     from mcp_protogen.runtime.features.auth.client.registration import (
         client_metadata_document as client_metadata_document,
@@ -89,6 +86,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.auth.client.storage import KeyringStorage as KeyringStorage
     from mcp_protogen.runtime.features.auth.client.storage import MemoryStorage as MemoryStorage
     from mcp_protogen.runtime.features.auth.client.storage import TokenStorage as TokenStorage
+    from mcp_protogen.runtime.features.auth.client.user_agent import (
+        LoopbackReceiver as LoopbackReceiver,
+    )
     from mcp_protogen.runtime.features.auth.client.user_agent import WebRedirect as WebRedirect
     from mcp_protogen.runtime.features.auth.client.values import (
         ClientInformation as ClientInformation,
@@ -131,7 +131,7 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.tasks.client.receiver import TaskReceiver as TaskReceiver
     from mcp_protogen.runtime.features.tasks.options import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.server.requested import RequestedTask as RequestedTask
-    from mcp_protogen.runtime.features.tasks.server.tool_tasks import (
+    from mcp_protogen.runtime.features.tasks.server.requests import (
         __mcp_tool_tasks__ as __mcp_tool_tasks__,
     )
     from mcp_protogen.runtime.features.telemetry import Telemetry as Telemetry
@@ -346,13 +346,13 @@ _MODULES = {
     "ClientCredentials": "features.auth.client.grants",
     "EnterpriseManaged": "features.auth.client.grants",
     "WorkloadIdentity": "features.auth.client.grants",
-    "LoopbackReceiver": "features.auth.client.loopback",
     "OAuth": "features.auth.client.oauth",
     "client_metadata_document": "features.auth.client.registration",
     "FileStorage": "features.auth.client.storage",
     "KeyringStorage": "features.auth.client.storage",
     "MemoryStorage": "features.auth.client.storage",
     "TokenStorage": "features.auth.client.storage",
+    "LoopbackReceiver": "features.auth.client.user_agent",
     "WebRedirect": "features.auth.client.user_agent",
     "ClientInformation": "features.auth.client.values",
     "ClientMetadata": "features.auth.client.values",
@@ -389,7 +389,7 @@ _MODULES = {
     "TaskReceiver": "features.tasks.client.receiver",
     "TaskOptions": "features.tasks.options",
     "RequestedTask": "features.tasks.server.requested",
-    "__mcp_tool_tasks__": "features.tasks.server.tool_tasks",
+    "__mcp_tool_tasks__": "features.tasks.server.requests",
     "Telemetry": "features.telemetry",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",

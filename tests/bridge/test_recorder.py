@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.core.spec import Role
-from mcp_protogen.runtime.features.bridge.tapping import tapping
+from mcp_protogen.runtime.features.bridge.bridge_app import tapping
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from mcp_protogen.servers.bridge.process import Address, address
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions

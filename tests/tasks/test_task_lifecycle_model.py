@@ -248,11 +248,6 @@ class Tasks(RuleBasedStateMachine):
             task.status, task.asked = end, set()
             self.written()
 
-    @rule(data=st.data())
-    def say(self, data: st.DataObject) -> None:
-        if (task := self.choose(data)) is not None:
-            self.take(data, lambda one: lifecycle.said(one, "", self.clock(1)), task.live)
-
     def clock(self, which: int) -> float:
         return self.boards[which].clock()
 

@@ -320,7 +320,7 @@ CONTENTS: Final = (
     Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
+        {"features.bridge": ("bridge_app",), "transports": ("memory",)},
         (("features.bridge.bridge_app", ("bridge_app",)),),
     ),
     Contents(
@@ -345,7 +345,7 @@ CONTENTS: Final = (
             "core": ("base64url", "clocks", "files"),
             "features.tasks": (
                 *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire", "options"),
-                *("outcome", "task", "timers", "turns", "watch", "wire_task"),
+                *("task", "watch", "wire_task"),
             ),
             "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
@@ -365,7 +365,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"tasks", "toolkit"}),
         {"features.tasks": ("server",)},
-        (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
+        (("features.tasks.server.requests", ("__mcp_tool_tasks__",)),),
     ),
     Contents(
         frozenset({"tasks", "client"}),
@@ -436,7 +436,7 @@ CONTENTS: Final = (
                     "WorkloadIdentity",
                 ),
             ),
-            ("features.auth.client.loopback", ("LoopbackReceiver",)),
+            ("features.auth.client.user_agent", ("LoopbackReceiver",)),
             ("features.auth.client.oauth", ("OAuth",)),
             ("features.auth.client.registration", ("client_metadata_document",)),
             (

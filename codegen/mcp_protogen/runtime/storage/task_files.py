@@ -28,8 +28,6 @@ _T = TypeVar("_T")
 
 
 class _Kept(NamedTuple):
-    """What a file has."""
-
     key: str
     owner: str
     version: int
@@ -205,7 +203,6 @@ class FileTaskStore:
         return found
 
     def _due(self) -> list[str]:
-        """Return the keys of tasks with which something has to be done, the oldest first."""
         now, due = self._clock(), list[tuple[float, str]]()
         with os.scandir(self._tasks) as entries:
             for entry in entries:

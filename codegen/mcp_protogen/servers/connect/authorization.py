@@ -18,14 +18,13 @@ from typing import Final, NamedTuple
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.runtime.features.auth.client.grants import ClientCredentials
-from mcp_protogen.runtime.features.auth.client.loopback import LoopbackReceiver
 from mcp_protogen.runtime.features.auth.client.oauth import OAuth
 from mcp_protogen.runtime.features.auth.client.storage import (
     FileStorage,
     MemoryStorage,
     TokenStorage,
 )
-from mcp_protogen.runtime.features.auth.client.user_agent import Redirection
+from mcp_protogen.runtime.features.auth.client.user_agent import LoopbackReceiver, Redirection
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation, ClientMetadata
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.features.auth.fetch_policy import is_loopback

@@ -1,8 +1,4 @@
-"""Challenges: what the header field `WWW-Authenticate` says (RFC 9110, section 11.6.1).
-
-They are read leniently, since many servers write the field by hand: what makes no sense is left
-out, and the rest counts.
-"""
+"""The header field `WWW-Authenticate` (RFC 9110, 11.6.1), read leniently: many write it by hand."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +7,9 @@ from itertools import islice
 from typing import Final
 
 _LONGEST: Final = 16 * 1024
-"""What is read of one field, in characters."""
+"""In characters, of one field."""
 _MOST: Final = 64
-"""How many fields are read, how many elements of each, and how many challenges come of all."""
+"""Of fields, of elements of each, and of all challenges."""
 
 _OF_TOKENS: Final = frozenset({"bearer", "dpop"})
 """The schemes of access tokens (RFC 6750, section 3; RFC 9449, section 7.1)."""
@@ -50,7 +46,6 @@ class Challenge:
 
 
 def challenges_in(values: Iterable[str]) -> tuple[Challenge, ...]:
-    """Return the challenges in all values of the field, in their order."""
     found = (challenge for value in islice(values, _MOST) for challenge in _challenges_of(value))
     return tuple(islice(found, _MOST))
 

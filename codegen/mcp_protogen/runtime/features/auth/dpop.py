@@ -14,7 +14,7 @@ from .urls import origin, split_url
 _MOST_NONCES: Final = 100
 """How many origins have their last nonce kept."""
 _LONGEST_NONCE: Final = 4096
-"""In characters; what is longer is no nonce."""
+"""In characters."""
 
 
 class DPoP:

@@ -1,8 +1,7 @@
 """A bridge between a client of one revision and a server of another, over any transports.
 
-To the client the bridge is the server, in the client's own revision; to the server it is that
-client, and what it says there is translated. It connects to the server once the client has said who
-it is, so that the server sees what the client can do.
+It connects to the server once the client has said who it is, so that the server sees what the
+client can do.
 """
 
 import asyncio
@@ -194,8 +193,6 @@ async def proxied(
 
 
 class _Views(RevisionViews[ClientBase]):
-    """A client as servers of all revisions see it, as it described itself in its own."""
-
     def __init__(
         self,
         caller: "Caller",
@@ -217,7 +214,6 @@ class _Views(RevisionViews[ClientBase]):
 
 
 def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> tuple[Any, Any]:
-    """Return the two halves for a client of a revision."""
     module = revision.load()
     table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
@@ -237,13 +233,10 @@ class UnfitCaller(Exception):
 
 
 class Caller(NamedTuple):
-    """A client: the revision that it speaks, and what it declares and is called in that one."""
-
     revision: Revision
     capabilities: JSONObject
     info: JSONObject
     call: Call | None = None
-    """The message with the declaration."""
 
     def check(self) -> None:
         """Raise `UnfitCaller` unless the client can be understood in another revision."""
@@ -290,10 +283,7 @@ class Arrival:
         self._log = Throttle(getLogger(__name__))
 
     async def first(self) -> Caller | None:
-        """Return the client, once it has said who it is; None if it has gone.
-
-        Answer what comes before.
-        """
+        """Return the client, once it has said who it is; None if it has gone."""
         while True:
             while self._seen:
                 caller = await self._look_at(self._seen[0])
@@ -311,10 +301,7 @@ class Arrival:
         return not self._has_ended
 
     async def until_gone(self, most: int) -> None:
-        """Keep messages for later, until the client has closed its side or the connection breaks.
-
-        After `most` messages, read no more and never return.
-        """
+        """Keep messages for later; after `most` of them, read no more and never return."""
         with suppress(Disconnected):
             while await self._take():
                 if len(self._seen) >= most:
@@ -346,12 +333,10 @@ class Arrival:
                 return None
 
     async def refuse(self, message: str) -> None:
-        """Answer what is waiting for the server with an error."""
         while self._seen:
             await self.refuse_first(McpError(INTERNAL_ERROR, message))
 
     async def refuse_first(self, error: ProtocolError) -> None:
-        """Answer the message that has waited longest with an error."""
         for call in messages_in(self._seen.popleft(), self._log):
             if isinstance(call, Call) and call.id is not None:
                 data = jsonrpc.write_error(call.id, error.code, error.message, error.data)

@@ -1,8 +1,7 @@
 """A bridge as an ASGI application: clients come over HTTP, and the server is behind an opener.
 
-A session has a connection to the server of its own, so that it has what the server keeps for a
-client. Requests of the stateless era belong to no session: those of one principal, whose clients
-are called the same and declare the same, share a connection.
+A session has a connection to the server of its own. Requests of the stateless era of one principal,
+whose clients are called the same and declare the same, share one.
 """
 
 from asyncio import (
@@ -30,11 +29,13 @@ from ...core.json import json_text
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks
+from ...http.headers import EVENTS, JSON, media_type
 from ...http.server.app import HttpApp, Running
 from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
 from ...http.server.http_state import HttpState
 from ...http.server.options import HttpOptions, quota_of
 from ...http.server.stateless import StatelessHttp
+from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.jobs import Work
 from ...rules import server_negotiation
@@ -47,7 +48,62 @@ from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
 from .proxies import ProxyServerRuntime
-from .tapping import tapping
+
+_CONTENT_TYPE: Final = b"content-type"
+
+
+class Tapped(NamedTuple):
+    receive: Receive
+    send: Send
+
+
+def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> Tapped:
+    """Return the ways of an exchange, of whose messages `tap` is shown each."""
+    posted, answer = bytearray(), _Answer(tap)
+
+    async def receiving() -> Any:
+        event = await receive()
+        if event["type"] == "http.request" and scope["method"] == "POST":
+            posted.extend(event.get("body", b""))
+            if posted and not event.get("more_body"):
+                tap("client", bytes(posted))
+                posted.clear()
+        return event
+
+    async def sending(event: Any) -> None:
+        if event["type"] == "http.response.start":
+            answer.begin(dict(event["headers"]))
+        elif event["type"] == "http.response.body":
+            answer.take(event.get("body", b""), more=bool(event.get("more_body")))
+        await send(event)
+
+    return Tapped(receiving, sending)
+
+
+class _Answer:
+    def __init__(self, tap: Tap) -> None:
+        self._tap = tap
+        self._body: bytearray | None = None
+        self._events: Parser | None = None
+
+    def begin(self, fields: dict[bytes, bytes]) -> None:
+        media = media_type(fields.get(_CONTENT_TYPE, b"").decode("latin-1"))
+        if media == JSON:
+            self._body = bytearray()
+        elif media == EVENTS:
+            self._events = Parser(LARGEST)
+
+    def take(self, chunk: bytes, *, more: bool) -> None:
+        if self._events is not None:
+            for event in self._events.feed(chunk):
+                if event.data and event.event == "message":
+                    self._tap("server", event.data.encode())
+        elif self._body is not None:
+            self._body += chunk
+            if self._body and not more:
+                self._tap("server", bytes(self._body))
+                self._body.clear()
+
 
 _log: Final = getLogger(__name__)
 
@@ -89,8 +145,6 @@ def bridge_app(
 
 
 class _Way(NamedTuple):
-    """How a server is reached, and which revisions are spoken on both sides."""
-
     bridge: type[BridgeBase]
     opener: Opener
     clients: Sequence[Revision]
@@ -99,8 +153,6 @@ class _Way(NamedTuple):
 
 
 class _BridgeApp(HttpApp):
-    """An application whose sessions are connections to another server."""
-
     def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
         # What there is before a server is known: which revisions are spoken, and nothing else.
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
@@ -119,8 +171,6 @@ class _BridgeApp(HttpApp):
 
 
 class _BridgeState(HttpState):
-    """The connections to the server, of sessions and of other requests."""
-
     def __init__(self, way: _Way, none: ServerBase[Any], http: HttpOptions) -> None:
         super().__init__((none,), tuple(way.clients), way.options, http)
         self.way = way
@@ -244,10 +294,7 @@ class _Upstream:
     async def opened(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
-
-        Call `give_up` if the client goes away before.
-        """
+        """Return what serves the client of a call; raise `HttpRefusal` if there is no server."""
         exchange.watch(give_up)
         try:
             return await shield(self._server)
@@ -263,13 +310,11 @@ class _Upstream:
             exchange.unwatch()
 
     def leave(self) -> None:
-        """Let it end, in order if it has begun."""
         self._over.set()
         if not self._server.done():
             self._task.cancel()
 
     async def close(self) -> None:
-        """End it in order."""
         self.leave()
         await wait([self._task])
 
@@ -358,7 +403,6 @@ class _BridgedStateless:
         self._state.tasks.start(alike.upstream.close())
 
     def _forget(self, key: _Key, alike: _Alike) -> None:
-        """Let the next request have another connection: the server is gone."""
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:

@@ -1,8 +1,4 @@
-"""The messages of one revision as they come: nothing is read into models, and nothing is refused.
-
-A bridge between two peers of one revision needs to know of a message only what JSON-RPC says of it,
-its `_meta`, and which request it is about.
-"""
+"""The messages of one revision as they come: nothing is read into models, or refused."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
@@ -47,19 +43,15 @@ class AboutRequest(dict[str, Any]):
 
 
 def request_of(method: str) -> AnyRequest:
-    """Return the entry of a request that passes as it came."""
     traits = frozenset({"long_lived"} if method == LISTEN else ())
     return RequestSpec(method, types=lambda: (Any, object), traits=traits, **_ALWAYS)
 
 
 def notification_of(method: str) -> NotificationSpec[Any]:
-    """Return the entry of a notification that passes as it came."""
     return NotificationSpec(method, types=lambda: (Any,), **_ALWAYS)
 
 
 class CarryingTable(MethodTable):
-    """A method table that reads and writes params and results as they come, of any method."""
-
     carries: ClassVar[bool] = True
 
     def __init__(self, known: MethodTable) -> None:
@@ -96,10 +88,7 @@ class CarryingTable(MethodTable):
         return _as_it_came
 
     def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
-        """Return the introduction of a server; raise `InvalidAnswer` unless it is an object.
-
-        Capabilities that are not an object count as empty.
-        """
+        """Return the introduction of a server; raise `InvalidAnswer` unless it is an object."""
         if not is_object(result):
             raise InvalidAnswer("Invalid introduction", [("/result", "Input should be an object")])
         return cast(R, _with_objects(result, "capabilities"))

@@ -1,7 +1,6 @@
 """A request on its way across a bridge: it lasts as long as the server works on it.
 
-The request of the client may end sooner, where a question to the client ends it. Then it waits for
-the client to come back.
+The request of the client may end sooner, with a question to the client, and come back.
 """
 
 from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
@@ -35,8 +34,6 @@ class _Question(NamedTuple):
 
 
 class ForwardedRequest:
-    """One request on its way to the server, with the questions that the server asks meanwhile."""
-
     def __init__(
         self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
     ) -> None:
@@ -52,7 +49,6 @@ class ForwardedRequest:
         self._unreported: deque[Progress] = deque(maxlen=most)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
-        """The context that reports go to."""
 
     def _ended(self, task: Task[Any]) -> None:
         if not task.cancelled():
@@ -91,7 +87,6 @@ class ForwardedRequest:
             await self._reporting
 
     async def outcome(self, context: RequestContext) -> Any:
-        """Return the server's answer; until it is there, put its questions to the client."""
         if self._busy:
             raise McpError(INVALID_REQUEST, "The same request is being answered already")
         self._busy, self.context = True, context
@@ -147,8 +142,6 @@ class ForwardedRequest:
                 answer.set_result(result)
 
     def expire(self, seconds: float, forget: Callable[[], object]) -> None:
-        """Give the request up unless the client comes back for its outcome in time."""
-
         def give_up() -> None:
             self.cancel()
             forget()
@@ -163,13 +156,11 @@ class ForwardedRequest:
 
     @property
     def may_ask(self) -> bool:
-        """Return whether the client can be asked something before there is an answer."""
         asked = self.context is not None and self.context.rounds is not None
         return asked and not self.over
 
     @property
     def waits(self) -> bool:
-        """Return whether it waits for the client to come back."""
         return not self._busy and not self.over
 
     @property

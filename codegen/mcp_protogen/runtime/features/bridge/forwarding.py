@@ -1,8 +1,8 @@
 """What passes between a client and a server of one revision: as it came, in both directions.
 
-Ids, tokens for progress and ids of listen streams are those of each side; all else stays the same.
-Messages keep their order. A notification that comes together with the end of a stream, or of the
-connection, is not lost.
+Ids, tokens for progress and ids of listen streams are those of each side. Messages keep their
+order. A notification that comes together with the end of a stream, or of the connection, is not
+lost.
 """
 
 from asyncio import Lock
@@ -54,10 +54,7 @@ _MOST_ANSWERED: Final = 1000
 
 
 def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
-    """Return the error for the side that is `asking`, whose request failed at the other side.
-
-    If an answer cannot be read, the side that sent it is at fault.
-    """
+    """Return the error for the side that is `asking`; who sent what cannot be read is at fault."""
     other = "client" if asking == "server" else "server"
     if isinstance(error, Disconnected):
         return McpError(INTERNAL_ERROR, f"The {other} is gone: {error}")
@@ -79,7 +76,7 @@ class _PassedOn:
     endpoint: Endpoint
     sink: MessageSink
     context: RequestContext | None = None
-    """What the request is to the half that speaks to the client, if a client has sent it."""
+    """What it is to the half that speaks to the client, if a client has sent it."""
     sent_as: RequestId | None = None
     order: Lock | None = None
     """Held while a report of progress is passed on, if any was asked for."""
@@ -94,8 +91,6 @@ class _PassedOn:
 
 
 class _Requests:
-    """The requests that were passed on to one side."""
-
     def __init__(self) -> None:
         self.open: dict[RequestId, _PassedOn] = {}
         """By the ids that they have there."""
@@ -124,14 +119,10 @@ class _Requests:
         return self.open.get(id) if isinstance(id, str | int) else None
 
     def is_own(self, id: object) -> bool:
-        """Return whether an id was given to one of the requests."""
         return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
 
     def token(self, id: RequestId | None) -> object:
-        """Return the token of the sender for reports under `id`.
-
-        None if the request is forgotten. A token that was not given here is known to both sides.
-        """
+        """Return the token of the sender for reports under `id`; None if it is forgotten."""
         if id is None:
             return None
         if (passed_on := self.open.get(id)) is not None:
@@ -140,50 +131,34 @@ class _Requests:
 
 
 class ClientHalf(Protocol):
-    """The half of a bridge that speaks to the server."""
-
     @property
     def endpoint(self) -> Endpoint: ...
 
     @property
-    def introduction(self) -> JSONObject:
-        """Return the introduction of the server, as it came."""
-        ...
+    def introduction(self) -> JSONObject: ...
 
 
 class ServerHalf(Protocol):
-    """The half of a bridge that speaks to clients."""
-
-    def contexts(self) -> list[RequestContext]:
-        """Return one context for each connection: of its last request under way, if any."""
-        ...
+    def contexts(self) -> list[RequestContext]: ...
 
     @property
-    def is_shared(self) -> bool:
-        """Return whether its requests are those of several clients."""
-        ...
+    def is_shared(self) -> bool: ...
 
-    def count(self, method: str) -> None:
-        """Take note of a change that the server reports."""
-        ...
+    def count(self, method: str) -> None: ...
 
 
 class Forwarding:
-    """The way between a client and a server of one revision, in both directions."""
-
     def __init__(self, to_server: ClientHalf, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
         self._asked_server, self._asked_client = _Requests(), _Requests()
 
     def under_way(self) -> list[RequestContext]:
-        """Return the requests of clients that are not answered, oldest first."""
         passed_on = self._asked_server.open.values()
         return [request.context for request in passed_on if request.context is not None]
 
     # From the client to the server.
 
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
-        """Return the work that passes on a request or a notification."""
         context: RequestContext = session.__mcp_runtime__
         if isinstance(params, WireModel):
             # The runtime itself asks, to check a request.
@@ -206,7 +181,6 @@ class Forwarding:
         return WireModel.from_wire(await self.ask_server(method, context, params.to_wire()))
 
     async def ask_server(self, method: str, context: RequestContext, params: Any) -> Any:
-        """Return the result of the server; raise `McpError` for an error, or without an answer."""
         endpoint, id = self._to_server.endpoint, context.request_id
         token = context.meta.get(PROGRESS_TOKEN)
         request = _PassedOn(0 if id is None else id, token, endpoint, endpoint.sink, context)
@@ -243,7 +217,6 @@ class Forwarding:
     # From the server to the client.
 
     async def ask_client(self, job: Job) -> Any:
-        """Return the answer of the client to a request of the server; raise `McpError`."""
         asked, method = job.request, job.request.spec.method
         context = next(iter(self._to_client.contexts()), None)
         if context is None:
@@ -262,7 +235,6 @@ class Forwarding:
             self._asked_client.end(request)
 
     def take_from_server(self, method: str, params: Any) -> Awaitable[None] | None:
-        """Return the work that passes on a notification, if it concerns a client."""
         if method in LIST_CHANGES:
             self._to_client.count(method)
         if method == CANCELLED:
@@ -296,7 +268,6 @@ class Forwarding:
         return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
 
     def _hearing(self, method: str) -> list[RequestContext]:
-        """Return the contexts for what belongs to no request that it names."""
         if method == LOG and self._to_client.is_shared:
             # It goes where entries were asked for, unless that could be the wrong client.
             wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
@@ -309,7 +280,6 @@ _UNKNOWN: Final = AboutRequest()
 
 
 def _with_token(params: AboutRequest, requests: _Requests) -> AboutRequest:
-    """Return a report of progress with the token of who has sent the request."""
     token = requests.token(params.progress_token)
     return _UNKNOWN if token is None else AboutRequest({**params, "progressToken": token})
 
@@ -322,7 +292,6 @@ def _with_stream(params: Any, id: RequestId) -> Any:
 
 
 def _stream_in(params: object) -> object:
-    """Return the id of the listen stream that params, or a result, name; None if they do not."""
     return meta_in(params).get(SUBSCRIPTION_ID) if is_object(params) else None
 
 

@@ -1,8 +1,7 @@
 """The two halves of a bridge: one speaks to the server as its client would, one to the client.
 
-Both are of the revision of the client, and of no class of their own: what a half handles and
-declares is what the peer at the other end does. Where the server speaks that revision too,
-everything passes by `Forwarding`, as it came; else by models, which are translated.
+What a half handles and declares is what the peer at the other end does. Where the server speaks the
+revision of the client, too, everything passes by `Forwarding`; else by models.
 """
 
 from asyncio import wait
@@ -96,7 +95,6 @@ class ProxyClientRuntime(ClientRuntime):
         return self.info
 
     def passes(self, revision: str) -> bool:
-        """Return whether everything passes as it comes, to a server of a revision."""
         return self.carries and revision == self.owner.TABLE.revision
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
@@ -138,7 +136,6 @@ class ProxyClientRuntime(ClientRuntime):
             self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
     def adopt(self, connection: ClientConnection) -> None:
-        """Hear from now on all that the server reports, and note what cannot be carried."""
         super().adopt(connection)
         table = self.owner.TABLE
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
@@ -167,7 +164,6 @@ class ProxyClientRuntime(ClientRuntime):
             self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
 
     def lose(self, method: str, pointer: str, why: str) -> None:
-        """Report what a message of `method`, or a type of that name, says and the other end not."""
         self.losses.take(method, [Loss(pointer, "dropped", why)])
 
     @property
@@ -175,24 +171,18 @@ class ProxyClientRuntime(ClientRuntime):
         return self.revision == self.owner.TABLE.revision
 
     async def open(self) -> None:
-        """Hear of all changes of lists that the server reports."""
         if self.stream is not None:
             await self.stream.lists(self.owner.NOTIFICATIONS)
 
     async def subscription(self, method: str, uri: str) -> None:
-        """Begin or stop to hear of changes of a resource, for a client of the stateless era."""
         await (self.stream or self.connection).subscription(method, uri)
 
     @property
     def spoken(self) -> MethodTable:
-        """The messages of the revision that the server speaks."""
         return self.connection.view.table.wire
 
     def declaring(self, extensions: object) -> bytes | None:
-        """Return the members of `_meta` by which a request declares extensions, and no others.
-
-        None where requests declare nothing.
-        """
+        """Return the members of `_meta` that declare these extensions; None where none do."""
         if self.spoken.era.remembers_client:
             return None
         capabilities = _without_extensions(self.connection.view.declared)
@@ -207,8 +197,6 @@ class ProxyClientRuntime(ClientRuntime):
         options: CallOptions,
         meta: bytes | None = None,
     ) -> Any:
-        """Return the plain result of a request, whatever the server asks before."""
-
         async def send(params: Any) -> Any:
             return await self.connection.request(spec, params, options, meta)
 
@@ -224,7 +212,6 @@ class ProxyServerRuntime(ServerRuntime):
 
     client: ProxyClientRuntime
     carrier: TaskCarrier | None = None
-    """What carries tasks, once it is known which form the server has."""
     relating = staticmethod(relating)
 
     def __init__(self, owner: Handlers) -> None:
@@ -285,7 +272,6 @@ class ProxyServerRuntime(ServerRuntime):
                 forwarded.expire(context.endpoint.options.max_timeout, forget)
 
     def _make_room(self, most: int) -> None:
-        """Give up the request that has waited longest for the client, if too many do."""
         waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
         if len(waiting) >= most:
             self._forwarded.pop(waiting[0]).cancel()
@@ -318,10 +304,7 @@ class ProxyServerRuntime(ServerRuntime):
         return result
 
     def declared_by(self, context: RequestContext) -> bytes | None:
-        """Return the members of `_meta` that pass on which extensions a request declares.
-
-        None where it declares nothing, or another revision is spoken with the server.
-        """
+        """Return the members of `_meta` with the extensions that a request declares, if any."""
         if not self.client.same_revision:
             return None
         return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
@@ -341,7 +324,6 @@ class ProxyServerRuntime(ServerRuntime):
         return await self.carrier.ask(id, spec, params)
 
     async def put(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Return the client's answer to a question, in whichever way it can be asked."""
         for context in self.contexts():
             if context.spoken.rules.server_requests:
                 try:
@@ -385,11 +367,7 @@ class ProxyServerRuntime(ServerRuntime):
                 await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
-        """Return one context for each connection: of its last request that is under way, if any.
-
-        Over HTTP, what is said beside a request goes on its stream, and else only to clients that
-        have opened one for that.
-        """
+        """Return one context for each connection: of its last request that is under way, if any."""
         found: list[RequestContext] = []
         under_way = self._under_way()
         for connection in self.connections:
@@ -401,7 +379,6 @@ class ProxyServerRuntime(ServerRuntime):
         return found
 
     def _under_way(self) -> list[RequestContext]:
-        """Return the requests of clients that are not answered, newest first."""
         if self.client.forwarding is not None:
             return self.client.forwarding.under_way()[::-1]
         requests = reversed(self._forwarded.values())
@@ -409,7 +386,6 @@ class ProxyServerRuntime(ServerRuntime):
 
     @property
     def is_shared(self) -> bool:
-        """Return whether its requests are those of several clients."""
         return any(one.endpoint.connection.shared for one in self.connections)
 
     def _log_readers(self) -> list[RequestContext]:
@@ -421,11 +397,9 @@ class ProxyServerRuntime(ServerRuntime):
         return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
 
     async def until_gone(self) -> None:
-        """Wait until the server is gone."""
         await self.client.endpoint.until_aborted()
 
     async def settle(self, within: float) -> None:
-        """Let what the server has said last reach the client."""
         tasks = self.client.endpoint.jobs.notification_tasks
         if tasks:
             await wait(tasks, timeout=within)
@@ -436,10 +410,7 @@ class ProxyServerRuntime(ServerRuntime):
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
-    """Return handlers that forward requests by `ask` and notifications by `notify`, by method.
-
-    Both get the entry of the message first.
-    """
+    """Return handlers that get the entry of the message first, by method."""
     return {
         method: partial(forward, spec)
         for forward, entries in (

@@ -1,7 +1,7 @@
 """What a bridge has of tasks, whether or not its package has any.
 
-Between two of one revision, what says something of tasks passes as it came. All else is the work of
-`CarriesTasks`, which the bridge of a package without tasks does not have.
+All that does not pass as it came is the work of `CarriesTasks`, which a package without tasks does
+not have.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -21,13 +21,11 @@ _related: Final[ContextVar[str | None]] = ContextVar("related task", default=Non
 
 
 def related_task() -> str | None:
-    """Return the task that what the server asks belongs to, if it says so."""
     return _related.get()
 
 
 @contextmanager
 def relating(id: str | None) -> Generator[None, None, None]:
-    """Let what is asked meanwhile belong to a task."""
     token = _related.set(id)
     try:
         yield
@@ -36,17 +34,13 @@ def relating(id: str | None) -> Generator[None, None, None]:
 
 
 def task_of(meta: Mapping[str, Any]) -> str | None:
-    """Return the task that the `_meta` of a message names."""
     related = meta.get(RELATED_TASK)
     id: object = related.get("taskId") if is_object(related) else None
     return id if isinstance(id, str) else None
 
 
 class TaskCarrier(Layer, Protocol):
-    """What carries tasks for one client.
-
-    Its `handlers` answer the methods of tasks where they are not passed on.
-    """
+    """What carries tasks for one client; `handlers` answer methods that are not passed on."""
 
     def offered(self, server: Mapping[str, Any], /) -> JSONObject:
         """Return what the client is told of tasks, in place of what its server declares."""
@@ -71,11 +65,11 @@ class TaskCarrier(Layer, Protocol):
 
 
 class CarriesTasks(Protocol):
-    """What a bridge needs to carry tasks; the generated one has it, if its package has tasks."""
+    """What a bridge needs to carry tasks."""
 
     @property
     def caller(self) -> Callable[[ClientRuntime], Caller]:
-        """Return what makes calls of the half that speaks to the server, some of them tasks."""
+        """Return what makes the calls of the half that speaks to the server."""
         ...
 
     def between(self, client: Any, server: Any, /) -> TaskCarrier | None:

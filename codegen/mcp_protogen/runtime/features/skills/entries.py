@@ -62,12 +62,10 @@ class SkillFile:
 
 
 def digest_of(data: bytes) -> str:
-    """Return the digest of the bytes of a file as an entry has it."""
     return f"sha256:{sha256(data).hexdigest()}"
 
 
 def wrong_name(name: str) -> str | None:
-    """Return why a skill cannot have a name."""
     if _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
         return None
     rule = f"1 to {_LONGEST_NAME} small letters, digits and single hyphens between them"
@@ -75,7 +73,6 @@ def wrong_name(name: str) -> str | None:
 
 
 def root_of(entry: JSONObject) -> str:
-    """Return the URI of the directory of a skill; raise `UnverifiedSkill` for what is no entry."""
     uri, front = entry.get("uri"), entry.get("frontmatter")
     root, slash, file = uri.rpartition("/") if isinstance(uri, str) else ("", "", "")
     if not slash or file != SKILL_FILE or not is_object(front):
@@ -87,10 +84,7 @@ def root_of(entry: JSONObject) -> str:
 
 
 def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
-    """Return the files of a skill by URI; None if it is dynamic.
-
-    Raise `UnverifiedSkill` for an entry that is not valid ("Resources").
-    """
+    """Return the files of a skill by URI; None if it is dynamic; raise `UnverifiedSkill`."""
     root, uri, listed = root_of(entry), entry["uri"], entry.get("resources")
     if listed == DYNAMIC:
         return None
@@ -116,10 +110,7 @@ def _is_file(one: Any, root: str) -> bool:
 
 
 def wanted(entry: JSONObject, file: str) -> str:
-    """Return the URI of a file of a skill, given as such or as a path below its directory.
-
-    Raise `UnverifiedSkill` if the entry does not list it, or cannot be right.
-    """
+    """Return the URI of a file, given as such or as a path; raise `UnverifiedSkill`."""
     root, files = root_of(entry), files_of(entry)
     uri = file if "://" in file else f"{root}/{file}"
     inside = uri.startswith(f"{root}/") and not {".", ".."} & {*unquote(uri).split("/")}
@@ -129,7 +120,6 @@ def wanted(entry: JSONObject, file: str) -> str:
 
 
 def verified(entry: JSONObject, uri: str, contents: Sequence[JSONObject]) -> SkillFile:
-    """Return the file that was read; raise `UnverifiedSkill` if it is not what the entry says."""
     if len(contents) != 1 or contents[0].get("uri") != uri:
         raise UnverifiedSkill("content", uri, "the answer is not the content of this file alone")
     data, files = _bytes(uri, contents[0]), files_of(entry)

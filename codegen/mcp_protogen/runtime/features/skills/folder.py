@@ -1,8 +1,6 @@
-"""A folder of skills as a server publishes it, read once.
+"""A folder of skills as a server publishes it, read once (ext-skills, "Resource Mapping").
 
-Every folder in it that has a `SKILL.md` is a skill; its path is that of its URI (ext-skills,
-specification/stable/skills, "Resource Mapping"). What is not in the folder cannot be asked for: a
-URI is looked up, and no path is made of it.
+What is not in the folder cannot be asked for: a URI is looked up, and no path is made of it.
 """
 
 import os
@@ -41,7 +39,7 @@ class InvalidSkill(ValueError):
 
 @dataclass(slots=True)
 class _Found:
-    """What is in the folder: directories with their children, files with their bytes, by URI."""
+    """Directories with their children, files with their bytes, by URI."""
 
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     children: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -123,7 +121,6 @@ def _text(data: bytes) -> str | None:
 
 
 def _read(folder: Path, path: str, found: _Found) -> None:
-    """Read a folder, whose path below the first one is `path`, and all that is in it."""
     children: list[str] = []
     for name in sorted(os.listdir(folder)):
         if name.startswith("."):
@@ -186,7 +183,6 @@ def _entry(uri: str, found: _Found) -> JSONObject:
 
 
 def _below(directory: str, found: _Found) -> Iterator[str]:
-    """Yield the files in a directory, and in all that are in it."""
     for uri in found.children[directory]:
         if uri in found.children:
             yield from _below(uri, found)

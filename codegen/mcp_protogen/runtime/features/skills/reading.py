@@ -7,8 +7,6 @@ from .entries import DYNAMIC, SKILL_FILE, SkillFile, UnverifiedSkill, verified, 
 
 
 class ReadsResources(Protocol):
-    """A client, as far as it is used here."""
-
     async def read_resource(self, uri: str, /) -> Any: ...
 
 

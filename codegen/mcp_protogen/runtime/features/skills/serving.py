@@ -33,7 +33,6 @@ class ServesSkills:
     """The number of skills, or of files of a directory, in one page."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Raise `TypeError` for a server without the extension."""
         super().__init_subclass__(**options)
         if hasattr(cls, "TABLE") and _LIST not in cls.TABLE.requests:
             name = cls.__name__
@@ -80,7 +79,6 @@ class ServesSkills:
 
 
 def _result(server: ServesSkills, method: str, members: JSONObject) -> Any:
-    """Return a result of the server's revision, without the members that are None."""
     cls: Any = server.TABLE.requests[method].results[0]
     given = {key: one for key, one in members.items() if one is not None}
     return cls.from_wire({**_NOT_KEPT, **given})

@@ -1,7 +1,4 @@
-"""Tasks on the wire, whose words are those of its revision, or of the extension that it has.
-
-What is translated are requests and results. Tasks are the runtime's, at both ends.
-"""
+"""Tasks on the wire: requests and results are translated, tasks are the runtime's at both ends."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -20,7 +17,7 @@ _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execu
 
 
 class TasksOnWire:
-    """What a server or client with tasks says of them; `core` is what 2025-11-25 alone has."""
+    """`core` is what 2025-11-25 alone has."""
 
     extension = "tasks"
     members = TASK_MEMBERS
@@ -44,10 +41,7 @@ class TasksOnWire:
 
 
 class ServersTasks(TasksOnWire):
-    """What a server says; `support` returns how a tool stands to tasks, in words of 2025-11-25.
-
-    None is for "forbidden" (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
-    """
+    """`support` returns how a tool stands to tasks in 2025-11-25; None is for "forbidden"."""
 
     def __init__(self, support: Callable[[str], str | None]) -> None:
         def supporting(tool: JSONObject) -> JSONObject:
@@ -63,7 +57,7 @@ class ServersTasks(TasksOnWire):
 
 
 class ClientsTasks(TasksOnWire):
-    """What a client says; `note_tools` is shown the tools of servers as they came."""
+    """`note_tools` is shown the tools of servers as they came."""
 
     def __init__(self, note_tools: Callable[[Sequence[Any]], object]) -> None:
         def read(result: JSONObject) -> object:

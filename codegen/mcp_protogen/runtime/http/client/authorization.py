@@ -1,7 +1,4 @@
-"""What authorizes the requests of a connection, as far as HTTP sees it.
-
-A request that has to wait until its user has logged in is held: its timeout begins when it is sent.
-"""
+"""What authorizes the requests of a connection, as far as HTTP sees it."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,8 +94,6 @@ class _Unsent(NamedTuple):
 
 class AuthorizingClient:
     """A client of HTTP whose requests are authorized; `client` sends them."""
-
-    __slots__ = ("_authorizer", "_client", "hold")
 
     def __init__(self, client: HttpClient, authorizer: Authorizer) -> None:
         self._client = client

@@ -39,10 +39,10 @@ _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
 async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, None]:
-    """Yield the parts of a body as they come, decompressed; other tasks have a turn between them.
+    """Yield the parts of a body as they come, decompressed.
 
-    Raise `RemoteError`, in which `what` names the request, for a body that is compressed more than
-    once: each time, it may grow a thousandfold.
+    Raise `RemoteError`, which begins with `what`, for one that is compressed more than once: each
+    time, it may grow a thousandfold.
     """
     if "," in response.headers.get("content-encoding", ""):
         raise RemoteError(f"{what}: a body that is compressed more than once")
@@ -53,13 +53,6 @@ async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, 
 
 
 class HttpReply:
-    """An HTTP answer, whose body is empty until it is read."""
-
-    __slots__ = (
-        *("_is_read", "_limit", "_response", "_what", "body", "media", "session_id", "status"),
-        *("streams", "succeeded"),
-    )
-
     def __init__(self, response: Response, what: str, limit: int) -> None:
         self._response = response
         self._what = what
@@ -68,15 +61,12 @@ class HttpReply:
         self.succeeded: Final = 200 <= self.status < 300
         self.media: Final = fields.media_type(response.headers.get("content-type"))
         self.streams: Final = self.media == fields.EVENTS and self.succeeded
-        """Whether its body is a stream of events."""
         self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
-        """The id of the session that it begins, if any."""
         self.body = b""
         self._is_read = False
 
     @property
     def retry_after(self) -> float | None:
-        """Return the seconds after which the server wants to be asked again; None without them."""
         given = self._response.headers
         return fields.retry_after(given.get("retry-after"), given.get("date"))
 
@@ -92,10 +82,7 @@ class HttpReply:
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
     ) -> None:
-        """Take the events of the body, as fast as there is `room` for what is in them.
-
-        Raises `Disconnected`, and `RemoteError` if one is too large.
-        """
+        """Take the events of the body, as fast as there is `room` for what is in them."""
         parser = sse.Parser(self._limit)
         with _disconnecting(self._what):
             async for chunk in parts_of_body(self._response, self._what):
@@ -108,10 +95,7 @@ class HttpReply:
                     await room()
 
     async def read(self) -> None:
-        """Read the whole body, or only the beginning of it for an error.
-
-        Raises `Disconnected`, and `RemoteError` if it is too large.
-        """
+        """Read the whole body, or only the beginning of it for an error."""
         if self._is_read:
             return
         self._is_read = True
@@ -131,8 +115,6 @@ class HttpReply:
 class HttpWire:
     """A sender of requests to one origin; closes its client if that is `owned`."""
 
-    __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
-
     def __init__(
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
@@ -151,7 +133,6 @@ class HttpWire:
         body: bytes | None = None,
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
-        """Send a request and wait for the head of the answer; raise `Disconnected`."""
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
         with _disconnecting(what):

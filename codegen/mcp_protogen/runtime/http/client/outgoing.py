@@ -1,8 +1,7 @@
 """Outgoing messages, as far as HTTP needs to know them, and their header fields.
 
-In the stateless era each request contains what its header fields repeat. In the handshake era the
-answer to `initialize` contains it once (2026-07-28, basic/transports/streamable-http, "Request
-Metadata"; 2025-11-25, basic/transports, "Session Management", "Protocol Version Header").
+2026-07-28, basic/transports/streamable-http, "Request Metadata"; 2025-11-25, basic/transports,
+"Session Management", "Protocol Version Header".
 """
 
 import re
@@ -38,15 +37,13 @@ _SESSION_ID: Final = re.compile(r"[!-~]+")
 
 
 class Message(NamedTuple):
-    """A message on its way to the server."""
-
     body: bytes
     kind: Literal["request", "notification", "response"]
     method: str
-    """The method; empty for a response."""
+    """Empty for a response."""
     params: Mapping[str, Any]
     id: RequestId = ""
-    """The id of a request; empty for other messages."""
+    """That of a request; empty for other messages."""
     revision: str | None = None
     """The stateless revision that the message names or inherits; None in the handshake era."""
 
@@ -84,11 +81,6 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 class ProtocolState:
     """What the messages so far have settled, for later header fields."""
 
-    __slots__ = (
-        *("_log", "_mirrors", "_stateless"),
-        *("agreed", "names", "opening", "session_id", "sessions"),
-    )
-
     def __init__(self) -> None:
         self.names: Mapping[str, str] = fields.NAMED
         """The members of params that `Mcp-Name` repeats, by method."""
@@ -98,7 +90,7 @@ class ProtocolState:
         """The revision that a handshake has negotiated."""
         self.session_id: str | None = None
         self.sessions = 0
-        """How many sessions have begun."""
+        """How many have begun."""
         self._log = Throttle(_log)
         self._stateless: str | None = None
         self._mirrors: RecentNames[tuple[Mirror, ...]] = RecentNames()
@@ -158,10 +150,7 @@ class ProtocolState:
             self.session_id = None
 
     def _learn(self, result: JSONObject) -> bool:
-        """Learn which arguments to repeat; return whether any tool was removed as invalid.
-
-        2026-07-28, basic/transports/streamable-http, "Schema Extension"
-        """
+        """Learn which arguments to repeat; return whether any tool was removed as invalid."""
         tools = result.get("tools")
         if not is_array(tools):
             return False

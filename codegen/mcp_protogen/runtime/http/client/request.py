@@ -1,7 +1,4 @@
-"""Messages over HTTP: the POST of each, its answer or refusal, streams, and reconnections.
-
-Pages: 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
-"""
+"""Messages over HTTP: the POST of each, its answer or refusal, streams, and reconnections."""
 
 from asyncio import get_running_loop, sleep, timeout
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -55,16 +52,12 @@ _LONGEST_EXCERPT: Final = 200
 
 
 class Repair(Enum):
-    """The reason to change something and ask again."""
-
     SESSION = "the session has ended"
     HEADERS = "the header fields do not agree with the message"
     LEGACY_SSE = "the server may use HTTP+SSE"
 
 
 class RefusedPost(NamedTuple):
-    """A reply to a request that is no success."""
-
     received: Received
     """What to deliver if there is no second attempt."""
     repair: Repair | None = None
@@ -123,7 +116,7 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
 async def posting(
     state: ClientState, message: Message, headers: Mapping[str, str], url: URL | None = None
 ) -> AsyncGenerator[HttpReply, None]:
-    """Post a message, again if the server has no time for it now; raise `Disconnected`."""
+    """Post a message, again if the server has no time for it now."""
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
             delay = reply.delay(attempts)
@@ -136,10 +129,7 @@ async def posting(
 
 
 async def _is_answer(message: Message, reply: HttpReply) -> bool:
-    """Return whether a refusal has an error with the id of the request, which is its answer.
-
-    Before the era is known, the status counts more.
-    """
+    """Return whether a refusal is the answer; before the era is known, the status counts more."""
     if message.method in (DISCOVER, INITIALIZE):
         return False
     await reply.read()
@@ -150,8 +140,6 @@ async def _is_answer(message: Message, reply: HttpReply) -> bool:
 class PostedRequest:
     """One request and its answer; `deliver` gets every message, the answer included."""
 
-    __slots__ = ("_deliver", "_state", "message")
-
     def __init__(
         self, state: ClientState, message: Message, deliver: Deliver | None = None
     ) -> None:
@@ -160,10 +148,7 @@ class PostedRequest:
         self.message = message
 
     async def attempt(self) -> RefusedPost | None:
-        """Post the request, and deliver what comes; return a refusal without delivering it.
-
-        Raises `Disconnected`, and `RemoteError` for a reply that is too large.
-        """
+        """Post the request, and deliver what comes; return a refusal without delivering it."""
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
         async with posting(self._state, self.message, headers) as reply:
@@ -193,10 +178,7 @@ class PostedRequest:
             self._deliver(Unanswered(self.message.id, error))
 
     def _messages(self, data: bytes, session_id: str | None) -> bool:
-        """Deliver the messages in a body or an event; return whether one is the answer.
-
-        Raise `ParseError` if it cannot be read.
-        """
+        """Deliver the messages in a body or an event; return whether one is the answer."""
         request, answered = self.message, False
         values, repairs = read_values(data)
         log_repairs(repairs, self._state.log)
@@ -277,10 +259,7 @@ class PostedRequest:
 
 
 async def post_unanswered(state: ClientState, message: Message) -> int:
-    """Post a notification or a response; return the status, or 0 if it did not arrive.
-
-    Nobody waits for it, so errors are logged and not raised.
-    """
+    """Post a notification or a response; return the status, or 0 if it did not arrive."""
     headers = state.protocol.post_headers(message)
     try:
         async with posting(state, message, headers) as reply:
@@ -297,10 +276,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
-    """Send a request of the transport's own; return its result. Other messages go to the inbox.
-
-    Raises `McpError`, `RemoteError` and `Disconnected`.
-    """
+    """Send a request of the transport's own; return its result. Other messages go to the inbox."""
     # The ids of other requests are integers.
     message = request_of(f"transport-{next(state.own_requests)}", method, params)
     answers: list[Response] = []
@@ -328,10 +304,7 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
 
 
 async def relearn(state: ClientState, call: Message) -> bool:
-    """List the tools again; return whether the header fields of a call have changed.
-
-    2026-07-28, basic/transports/streamable-http, "Client Behavior"
-    """
+    """List the tools again; return whether the header fields of a call have changed."""
     before = state.protocol.post_headers(call)
     # A progress token belongs to one request.
     meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}

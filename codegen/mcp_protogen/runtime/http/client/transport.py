@@ -1,9 +1,4 @@
-"""The client's transport over HTTP, for servers of all revisions.
-
-Each message is posted on its own; its answer comes in the same HTTP exchange, or on a stream that
-follows from it. Where the answer calls for it, the session is renewed, header fields are corrected,
-or the transport of the first revision is used from then on.
-"""
+"""The client's transport over HTTP, for servers of all revisions."""
 
 import asyncio
 from asyncio import Task, sleep
@@ -59,8 +54,6 @@ class RenewableSession:
     Management", "Listening for Messages from the Server").
     """
 
-    __slots__ = ("_lock", "_settled", "_state", "_task")
-
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._lock = asyncio.Lock()
@@ -69,7 +62,6 @@ class RenewableSession:
         self._settled = asyncio.Event()
 
     async def ready(self) -> None:
-        """Wait while a new session begins: until then, nothing else should be sent."""
         if self._lock.locked():
             async with self._lock:
                 pass
@@ -77,8 +69,8 @@ class RenewableSession:
     async def renew(self, lost: int) -> None:
         """Begin a new session, unless that has happened since there were `lost` sessions.
 
-        Raises `Disconnected` if that fails, or if the new session is in another revision: the user
-        of the connection relies on the one that was negotiated.
+        Raise `Disconnected`, also if it is in another revision, since the user of the connection
+        relies on the one that was negotiated.
         """
         protocol = self._state.protocol
         async with self._lock:
@@ -186,8 +178,6 @@ class LegacySseTransport:
     Compatibility".
     """
 
-    __slots__ = ("_endpoint", "_held", "_state", "_task", "_was_held")
-
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
@@ -242,7 +232,6 @@ class LegacySseTransport:
         self._endpoint.set_result(url)
 
     async def post(self, message: Message) -> None:
-        """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
         endpoint = self._endpoint.result()
         async with posting(self._state, message, POSTED, endpoint) as reply:
             if not reply.succeeded:
@@ -251,8 +240,6 @@ class LegacySseTransport:
 
 
 class HttpTransport:
-    """One connection to a server over HTTP; see `open_http`."""
-
     over_http: Final = True
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:

@@ -7,6 +7,8 @@ from time import time
 from ..dpop import DPoP
 from ..urls import is_metadata_document
 from .grants import AuthorizationCode, Grant
+from .storage import MemoryStorage, TokenStorage
+from .user_agent import LoopbackReceiver, UserAgent
 from .values import ClientInformation, ClientMetadata
 
 
@@ -19,6 +21,10 @@ class OAuthSettings:
     basic/authorization/client-registration).
     """
 
+    storage: TokenStorage = field(default_factory=MemoryStorage)
+    """Where tokens and registrations are kept."""
+    user_agent: UserAgent = field(default_factory=LoopbackReceiver)
+    """What has the user log in, for the grant `AuthorizationCode`."""
     grant: Grant = field(default_factory=AuthorizationCode)
     client: ClientInformation | None = None
     """The client as an authorization server knows it already."""

@@ -16,7 +16,7 @@ from .documents import error_in
 from .values import ClientInformation, ServerMetadata, Tokens
 
 _LARGEST: Final = 1024 * 1024
-"""In bytes: an answer is a token or two."""
+"""In bytes."""
 _LONGEST_LIFETIME: Final = 10**9
 """In seconds; what is more is for ever, too."""
 
@@ -35,29 +35,20 @@ Object: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """What tokens are asked for, and who asks whom."""
-
     server: ServerMetadata
     client: ClientInformation | None = None
     """None for one that is known by its assertion alone."""
     resource: str | None = None
     scopes: frozenset[str] = frozenset()
     redirect_uri: str | None = None
-    """Where the user comes back to; for the grant that has a user."""
     dpop: DPoP | None = None
-    """What binds the tokens to a key."""
     trailing_slash: bool = False
     """As in `OAuthSettings`."""
     clock: Callable[[], float] = field(default=time, repr=False)
-    """Seconds of the epoch."""
 
 
 def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Tokens]:
-    """Return the tokens that the authorization server of a request gives for a grant, `form`.
-
-    Raise `OAuthError` if it refuses, `Unreachable` if it cannot answer for now, and
-    `AuthorizationError` for an answer that is none.
-    """
+    """Return the tokens that a server gives for a grant, `form`; raise `AuthorizationError`."""
     if request.resource is not None:
         # RFC 8707, section 2.2
         form = {**form, "resource": request.resource}
@@ -66,10 +57,7 @@ def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Token
 
 
 def refreshed(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
-    """Return new tokens for a refresh token; raise as `request_tokens` does.
-
-    The old refresh token is kept if there is no new one (RFC 6749, section 6).
-    """
+    """Return new tokens; an old refresh token stays without a new one (RFC 6749, section 6)."""
     if tokens.refresh_token is None:
         raise AuthorizationError("There is no refresh token")
     form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
@@ -80,7 +68,7 @@ def refreshed(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
 
 
 def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
-    """Return the JSON object that a token endpoint answers; raise as `request_tokens` does.
+    """Return the JSON object that a token endpoint answers.
 
     The request is made once more where a nonce is asked for (RFC 9449, section 8).
     """
@@ -165,7 +153,6 @@ def _tokens(request: TokenRequest, answer: Object) -> Tokens:
 
 
 def token_in(answer: Object, name: str) -> str:
-    """Return a token of an answer; raise `AuthorizationError` if it is none."""
     value = answer.get(name)
     if not isinstance(value, str) or not _TOKEN.fullmatch(value):
         raise AuthorizationError(f"The token endpoint did not answer with a valid {name}")

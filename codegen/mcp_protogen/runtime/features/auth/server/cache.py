@@ -1,8 +1,4 @@
-"""The outcome of verifying tokens, which is the same for each request with a token.
-
-What is kept is found by a digest, so that the memory of a process has no token in it that somebody
-could use.
-"""
+"""The outcome of verifying tokens, by a digest: so memory has no token that somebody could use."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -20,8 +16,6 @@ _DAY: Final = 24 * 3600.0
 
 
 class _Key(NamedTuple):
-    """A token, and what has verified it: another verifier may be of another mind."""
-
     verify: Verify
     digest: bytes
 
@@ -45,8 +39,6 @@ class TokenCache:
 
     `clock` gives the seconds of the epoch.
     """
-
-    __slots__ = ("_clock", "_lifetime", "_refused", "_refused_lifetime", "_revoked", "_verified")
 
     def __init__(
         self,
@@ -125,8 +117,5 @@ def _digest(token: str) -> bytes:
 
 
 def _signed_digest(token: str) -> bytes:
-    """Return the digest of what a holder of a token cannot change.
-
-    Of a JWT that is all but the signature: whoever has one by ECDSA can make a second one of it.
-    """
+    """Return the digest of a token without its signature: ECDSA lets anybody make a second one."""
     return _digest(token if unverified_part(token, 0) is None else token.rpartition(".")[0])

@@ -10,8 +10,6 @@ from .claims import unverified_part
 
 
 class Verifier(Protocol):
-    """Verifies the tokens of one issuer, such as a `JwtVerifier` or an `Introspection`."""
-
     @property
     def issuer(self) -> str: ...
 
@@ -28,8 +26,6 @@ class Issuers:
     Raise `ValueError` for two verifiers of one issuer.
     """
 
-    __slots__ = ("_opaque", "_verifiers")
-
     def __init__(self, *verifiers: Verifier, opaque: Verifier | None = None) -> None:
         self._verifiers: Mapping[str, Verifier] = {one.issuer: one for one in verifiers}
         self._opaque = opaque
@@ -37,7 +33,6 @@ class Issuers:
             raise ValueError("two verifiers are for the same issuer")
 
     async def __call__(self, token: str) -> Principal | None:
-        """Return whose a token is; raise what the verifier of its issuer raises."""
         claims = unverified_part(token, 1)
         if claims is None:
             verifier = self._opaque

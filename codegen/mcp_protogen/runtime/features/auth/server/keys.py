@@ -1,7 +1,6 @@
 """The keys that an authorization server signs its tokens with: a JWK set (RFC 7517, section 5).
 
-A key is chosen by its id among those of the set. Nothing in a token says where keys are: `jku`,
-`x5u` and `jwk` of its header are not read.
+Nothing in a token says where keys are: `jku`, `x5u` and `jwk` of its header are not read.
 """
 
 from asyncio import timeout
@@ -9,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from logging import getLogger
 from math import inf
 from time import monotonic
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 from ....core.json import is_array, is_object
 from ....core.throttle import Throttle
@@ -17,9 +16,9 @@ from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key
-from ..steps import Fetch
+from ..steps import Fetch, Fetching
 from ..urls import server_metadata_urls
-from .server_metadata import Fetching, endpoint, read_object, server_metadata
+from .server_metadata import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
@@ -33,16 +32,13 @@ _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
 _SET: Final = b""
-"""The only key: there is one set."""
-
-Locate: TypeAlias = Callable[[], Awaitable[str]]
 
 
 class Keys(Protocol):
     """Where the keys of tokens are found."""
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
-        """Return the keys that may have signed a token; raise `VerifierUnavailable`."""
+        """Return those that may have signed a token; raise `VerifierUnavailable`."""
         ...
 
 
@@ -51,8 +47,6 @@ class StaticKeys:
 
     Raise `ValueError` for no key, and for one that is private, weak, or cannot be read.
     """
-
-    __slots__ = ("_keys",)
 
     def __init__(self, *keys: Mapping[str, Any] | str) -> None:
         if not keys:
@@ -75,7 +69,7 @@ class JwksUri:
 
     def __init__(
         self,
-        url: str | Locate,
+        url: str | Callable[[], Awaitable[str]],
         *,
         fetch: Fetching | None = None,
         lifetime: float = 600.0,
@@ -150,10 +144,7 @@ class JwksUri:
 
 
 def keys_of(document: Mapping[str, Any]) -> Sequence[PublicKey]:
-    """Return the keys of a JWK set that verify signatures; raise `InvalidMetadata` if it is none.
-
-    Those that are not understood are left out (RFC 7517, section 5).
-    """
+    """Return the keys of a JWK set that are understood; raise `InvalidMetadata` if it is none."""
     listed = document.get("keys")
     if not is_array(listed):
         raise InvalidMetadata("the document is no JWK set")

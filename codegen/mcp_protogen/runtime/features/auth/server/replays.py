@@ -34,8 +34,6 @@ class MemoryReplays:
     more. `clock` gives seconds.
     """
 
-    __slots__ = ("_clock", "_seen")
-
     def __init__(self, max_proofs: int = 100_000, *, clock: Callable[[], float] = time) -> None:
         self._seen = ExpiringCache[bool](max_proofs)
         self._clock = clock

@@ -1,33 +1,21 @@
-"""What an authorization server says about itself, for those who verify its tokens.
+"""What an authorization server says about itself, for those who verify its tokens."""
 
-RFC 8414, section 3; OpenID Connect Discovery 1.0, section 4.
-"""
-
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ....core.json import is_object, read_json
-from ....http.headers import media_type
 from ..errors import InvalidMetadata
-from ..steps import Fetch, Fetched
+from ..steps import Fetch, Fetched, Fetching
 from ..urls import server_metadata_urls
-
-Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
-"""Makes a request, such as a `Fetcher`; raises `AuthorizationError`."""
 
 _JSON: Final = {"accept": "application/json"}
 
 
 async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
-    """Return the metadata document of an authorization server.
-
-    Raise `InvalidMetadata` if there is none, or it is that of another one, and what `fetch` raises.
-    """
+    """Return the metadata document of an authorization server; raise `AuthorizationError`."""
     for url in server_metadata_urls(issuer):
         answer = await fetch(Fetch(url=url, headers=_JSON))
-        # Some sites answer everything with a page.
-        page = media_type(answer.headers.get("content-type")) == "text/html"
-        if answer.status == 200 and not page:
+        if answer.is_document:
             document = read_object(answer)
             # Without normalising (RFC 8414, section 3.3).
             if document.get("issuer") != issuer:
@@ -37,7 +25,6 @@ async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
 
 
 def endpoint(document: Mapping[str, Any], name: str) -> str:
-    """Return a URL that a metadata document has to have; raise `InvalidMetadata`."""
     url = document.get(name)
     if not isinstance(url, str):
         raise InvalidMetadata(f"the metadata of {document['issuer']} has no {name}")
@@ -45,7 +32,6 @@ def endpoint(document: Mapping[str, Any], name: str) -> str:
 
 
 def read_object(answer: Fetched) -> dict[str, Any]:
-    """Return the JSON object in an answer; raise `InvalidMetadata`."""
     try:
         value = read_json(answer.body)
     except ValueError:

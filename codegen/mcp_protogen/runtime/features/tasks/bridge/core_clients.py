@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, Final
 
 from ....client.base import Work
-from ....core.errors import INVALID_PARAMS, InvalidParams, McpError
+from ....core.errors import INVALID_PARAMS, McpError
 from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared, validator_of
@@ -25,14 +25,13 @@ from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form
 from ..at_peer import TaskCancelled
-from ..board import TaskBoard, UnknownTask, new_task_id
+from ..board import TaskBoard, UnknownTask
 from ..client.handle import TaskHandle
+from ..lifecycle import Outcome
 from ..options import TaskOptions
-from ..outcome import Outcome
 from ..task import Status, Task
-from .forms import to_core
-from .halves import ClientWithTasks, ServerWithTasks
-from .plain_clients import EXTENSION, PlainClients
+from ..wire_task import to_core, wire_task
+from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
 
 _ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
@@ -41,8 +40,6 @@ _MOST: Final = 1000
 
 
 class CoreClients(PlainClients):
-    """Tasks as 2025-11-25 has them, which a server of the extension runs."""
-
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
         options = client.task_options
@@ -92,48 +89,34 @@ class CoreClients(PlainClients):
 
         What is told of it first is that it works ("Task Status Lifecycle").
         """
-        board, now = self._answered_at_once, self._answered_at_once.clock()
-        task = await board.create(
-            Task(
-                id=new_task_id(),
-                form="core",
-                revision=self.server.owner.TABLE.revision,
-                method=methods.CALL,
-                params={},
-                created_at=now,
-                updated_at=now,
-                ttl=core_form.ttl_asked(metadata.to_wire(), board.options),
-                poll_interval=board.options.poll_interval,
-            )
-        )
-        ended = partial(Outcome(result=result.to_wire()).of, now=now)
+        board, revision = self._answered_at_once, self.server.owner.TABLE.revision
+        asked = metadata.to_wire()
+        task = await core_form.accepted(board, revision, methods.CALL, asked, params={})
+        ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await board.change(task.id, ended)
-        return core_form.members(task)
+        return wire_task(task)
 
     # What the client asks of a task.
 
     async def _found(self, id: str) -> Task | None:
-        """Return a task that is kept here."""
         try:
             return await self._answered_at_once.get(id, "core", None)
         except UnknownTask:
             return None
 
     async def _state(self, id: str) -> JSONObject:
-        """Return a task of the server; raise `McpError` for one that is unknown."""
         task = to_core(await self.asked(methods.GET, taskId=id))
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
         kept = await self._found(params.task_id)
-        task = await self._state(params.task_id) if kept is None else core_form.members(kept)
+        task = await self._state(params.task_id) if kept is None else wire_task(kept)
         return self.answer(methods.GET, task)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
         if await self._found(id) is not None or (await self._state(id))["status"] in _ENDED:
-            why = "The task cannot be cancelled: it has ended"
-            raise InvalidParams(why, [("/params/taskId", "The task has ended")])
+            raise core_form.already_ended()
         await self.asked(methods.CANCEL, taskId=id)
         # The work may still come to another end, which the client does not see any more.
         self._cancelled[id] = None
@@ -170,8 +153,6 @@ def _without_result() -> McpError:
 
 
 class _CarriedTask(TaskHandle):
-    """A task whose client waits for its result: its questions become requests to the client."""
-
     relating: Callable[[str | None], AbstractContextManager[None]]
 
     def _prepared(self, key: str, asked: JSONObject) -> Work:

@@ -1,32 +1,71 @@
 """The one runner of an application, what it keeps tasks in, and how it runs one again."""
 
+from asyncio import CancelledError, current_task
+from collections.abc import Awaitable
+from typing import Any
+
+from ....core.errors import LocalError
 from ....core.http_request import Principal
-from ....core.json import JSONObject
+from ....core.json import JSONObject, read_json
 from ....core.revision import load_generated
 from ....messages.envelope import meta_in
 from ....messages.jsonrpc import Call
 from ....messages.method_table import Request
 from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
-from ....rules.task_forms import task_form
+from ....rules.task_forms import TaskForm, task_form
+from ....server.base import SessionBase
 from ....server.connection import ServerState
+from ....server.serve import entered
 from ....server.strategies import in_tasks
 from ....storage.engine import TaskStore
 from ....storage.memory_tasks import MemoryTaskStore
 from ..board import TaskBoard
+from ..lifecycle import Outcome
 from ..options import TaskOptions
-from ..outcome import Outcome
 from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
-from .working import outcome_of
+
+
+async def answered(connection: TaskConnection, job: Job) -> Any:
+    """Return the result of a request on a connection of its own, which ends with it."""
+    try:
+        connection.begin()
+        # The session may end before, and with it the lifespan of a server of its own.
+        async with entered([connection.server]):
+            return await connection.answer_to(job)
+    finally:
+        connection.unregister()
+
+
+async def outcome_of(
+    connection: TaskConnection, job: Job, working: Awaitable[Any] | None = None
+) -> Outcome:
+    """Return what comes of a request, as on the wire; `working` is what answers it already."""
+    request, wire, jobs = job.request, connection.endpoint.connection, connection.endpoint.jobs
+    method = request.spec.method
+    try:
+        result = await (answered(connection, job) if working is None else working)
+    except (Exception, CancelledError) as raised:
+        running = current_task()
+        if isinstance(raised, CancelledError) and (running is None or running.cancelling()):
+            raise
+        error = jobs.error_of_handler(raised, method)
+    else:
+        try:
+            data = wire.answer(request, result)
+            assert data is not None
+            return Outcome(result=read_json(data)["result"])
+        except LocalError as unsent:
+            error = jobs.error_of_result(unsent, method)
+    data = wire.reject(request.id, error, method)
+    assert data is not None
+    return Outcome(error=read_json(data)["error"])
 
 
 def begin(state: ServerState) -> TaskRunner:
-    """Return the runner of an application, which is made when it is first asked for.
-
-    Raise `TypeError` for options of tasks that are none.
-    """
+    """Return the runner of an application, which is made when it is first asked for."""
     runner = state.host.runner
     if runner is not None:
         assert isinstance(runner, TaskRunner)
@@ -43,6 +82,18 @@ def begin(state: ServerState) -> TaskRunner:
         # What is in the memory of this process ends with it.
         runner.sweep()
     return runner
+
+
+def board_of(session: SessionBase) -> TaskBoard:
+    """Return the tasks of the application that serves a session."""
+    connection: Any = session.__mcp_runtime__.connection
+    return begin(connection.state).board
+
+
+async def known_task(session: SessionBase, form: TaskForm) -> Task:
+    """Return the task that a request names; raise `UnknownTask`, also for one of somebody else."""
+    context = session.__mcp_runtime__
+    return await board_of(session).get(context.raw["taskId"], form, context.principal_id)
 
 
 def check_form(server: Handlers) -> None:

@@ -1,12 +1,13 @@
 """The context of a request that is worked on as a task, and the connection that stands for it.
 
 The client may be gone, and asks how the task goes whenever it likes. So what the handler asks is
-kept with the task until it is answered, and what it reports goes to the client only in the form
-that has that, while the session lives in which the task was asked for.
+kept with the task until it is answered, and what it reports goes out only in the form that has
+that, while the session lives.
 """
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from ....core.connection_errors import Disconnected
@@ -37,19 +38,14 @@ R = TypeVar("R")
 
 _NOBODY: Final[MessageSink] = NullSink("a task has no connection of its own")
 
-Becoming = Callable[[], Awaitable[Task | None]]
 
-
+@dataclass(eq=False, slots=True)
 class TaskReply:
     """The sender of a request that is worked on as a task; it has had its answer."""
 
+    principal: Principal | None = None
+    http_request: HttpRequest | None = None
     beside: MessageSink = _NOBODY
-
-    def __init__(
-        self, principal: Principal | None = None, http_request: HttpRequest | None = None
-    ) -> None:
-        self.principal = principal
-        self.http_request = http_request
 
     def awaits(self, id: object, /) -> bool:
         return False
@@ -101,7 +97,6 @@ class TaskConnection(ServerConnection):
         return self.answer_to
 
     def for_request(self, request: Request[Any], reply: Reply, board: TaskBoard) -> "TaskContext":
-        """Return the context of the one request that is worked on."""
         self._task_context = TaskContext(self, request, reply, board)
         return self._task_context
 
@@ -121,17 +116,13 @@ class TaskContext(RequestContext):
         self._board = board
         self._keys = QuestionKeys()
         self.id: str | None = None
-        """The task; None while it is none."""
         self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
         """The request as it came, while its client may still hear something."""
-        self.become: Becoming | None = None
-        """Makes a task of the request."""
+        self.become: Callable[[], Awaitable[Task | None]] | None = None
         self.worker: str | None = None
-        """Who runs the task, as far as this is known."""
 
     def began(self, task: Task) -> None:
-        """Take note that the request is a task from now on."""
         self.id, self.form, self.worker = task.id, task.form, task.worker
         self.become = None
         self.done_once.done.update(task.done)
@@ -202,7 +193,6 @@ class TaskContext(RequestContext):
         return self.spoken.read_response(spec, answer)
 
     def _question(self, spec: RequestSpec[P, Any, R], params: P | None) -> JSONObject:
-        """Return a question as on the wire; raise `Untranslatable`."""
         method, spoken = spec.method, self.spoken
         native = spoken.wire.requests.get(method) or spoken.wire.input_requests.get(method)
         if native is None or "server" not in native.senders:
@@ -215,7 +205,6 @@ class TaskContext(RequestContext):
         return {"method": method, "params": spoken.carry_out(method, "params", wire)}
 
     async def _answer_to(self, question: JSONObject) -> JSONObject:
-        """Keep a question with the task, and wait for the answer."""
         assert self.id is not None
         board, key = self._board, self._keys.key(question)
 
@@ -231,7 +220,6 @@ class TaskContext(RequestContext):
         return core_form.answer_of(task.answers[key])
 
     async def _keep(self, key: str, result: Any) -> None:
-        """Keep with the task what is done only once."""
         # Nobody runs again what has ended.
         with suppress(TaskEnded, UnknownTask):
             await self._change(lambda task: lifecycle.noted(task, key, result))
