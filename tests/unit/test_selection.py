@@ -7,12 +7,12 @@ from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.lock import Lock, lock_of
 from mcp_protogen.pipeline.package import GenerationInputs
 from mcp_protogen.pipeline.parts import PARTS
-from mcp_protogen.pipeline.selection.merged_settings import with_locked
-from mcp_protogen.pipeline.selection.selected_revisions import (
+from mcp_protogen.pipeline.selection import (
     refuse_unmakeable,
     refuse_unused,
     revision_names,
     select,
+    with_locked,
 )
 from mcp_protogen.pipeline.settings import Settings
 from support import tables
