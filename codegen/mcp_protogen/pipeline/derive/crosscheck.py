@@ -12,12 +12,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.derive import filled
-from mcp_protogen.pipeline.derive.skeleton import (
-    DerivedMethod,
-    Skeleton,
-    method_constant,
-    union_leaves,
-)
+from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton, union_leaves
 from mcp_protogen.pipeline.inputs.basis import era_of
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import ROLES
@@ -230,11 +225,8 @@ def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
 
 def _stray_messages(shown: Skeleton) -> Iterator[_Finding]:
     """Yield a finding for each message type in no union: its sender would be unknown."""
-    for name, schema in shown.definitions.items():
-        method = method_constant(schema)
-        if method is not None and name not in shown.sent:
-            hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"
-            hint += " extension, give its method facts"
-            yield "facts-disagree", f"{name} is in no message union", jsonpointer.join(
-                "methods", method
-            ), hint
+    for name, method in shown.unsent.items():
+        hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"
+        hint += " extension, give its method facts"
+        pointer = jsonpointer.join("methods", method)
+        yield "facts-disagree", f"{name} is in no message union", pointer, hint

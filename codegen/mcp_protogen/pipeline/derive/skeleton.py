@@ -55,12 +55,12 @@ class Use:
 class Skeleton:
     """A normalised schema, with what it shows: methods by wire name, and capabilities by role.
 
-    `sent` are the messages of its unions.
+    `unsent` are messages that are in none of its unions, with their methods.
     """
 
     schema: Json
     methods: Mapping[str, DerivedMethod]
-    sent: frozenset[str]
+    unsent: Mapping[str, str]
     capabilities: Mapping[Role, Mapping[tuple[str, ...], bool]]
 
     @property
@@ -82,10 +82,11 @@ def skeleton_of(schema: Json, place: str) -> Skeleton:
     for method in found.values():
         problems += _incomplete(method, definitions, place)
     raise_errors(problems)
+    sent = {use.message for of_method in used.values() for use in of_method}
     return Skeleton(
         schema={**schema, "$defs": _with_choices(used, definitions)},
         methods=found,
-        sent=frozenset(use.message for messages in used.values() for use in messages),
+        unsent={name: method for name, method in messages(definitions) if name not in sent},
         capabilities={role: capabilities(definitions, role) for role in ROLES},
     )
 

@@ -6,11 +6,11 @@ results it adds to methods of the revision (2026-07-28, basic/versioning). If no
 published, the facts have the types, too, each with its page.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty
 from mcp_protogen.base.jsonvalue import is_object
@@ -28,6 +28,14 @@ from mcp_protogen.pipeline.inputs.pins import (
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT, snapshot_of
 
 Json = dict[str, Any]
+
+
+class FactsOfRevision(NamedTuple):
+    """Facts of an extension: methods by name, claims and members by their JSON pointers."""
+
+    methods: Mapping[str, Json]
+    claims: Mapping[str, Json]
+    members: Mapping[str, Json]
 
 
 @dataclass(frozen=True)
@@ -62,17 +70,19 @@ class ExtensionSource:
         """The newest revision that it extends."""
         return max(self.revisions)
 
-    def methods(self, revision: str) -> Mapping[str, Json]:
-        """Return the facts of the methods in a revision, by method."""
-        facts: Mapping[str, Json] = self.facts.get("methods", {})
-        return {method: fact for method, fact in facts.items() if _holds(fact, revision)}
-
-    def of(self, kind: Literal["claims", "members"], revision: str) -> Mapping[str, Json]:
-        """Return the facts of a kind that hold in a revision, by their JSON pointers."""
-        facts: Sequence[Json] = self.facts.get(kind, ())
-        return {
-            f"/{kind}/{index}": fact for index, fact in enumerate(facts) if _holds(fact, revision)
-        }
+    def facts_of(self, revision: str) -> "FactsOfRevision":
+        """Return the facts that hold in a revision."""
+        methods: Mapping[str, Json] = self.facts.get("methods", {})
+        claims, members = (
+            {
+                f"/{kind}/{index}": fact
+                for index, fact in enumerate(self.facts.get(kind, ()))
+                if _holds(fact, revision)
+            }
+            for kind in ("claims", "members")
+        )
+        held = {method: fact for method, fact in methods.items() if _holds(fact, revision)}
+        return FactsOfRevision(held, claims, members)
 
     @cached_property
     def descriptions(self) -> Mapping[str, Mapping[str, str]]:
