@@ -11,7 +11,7 @@ from mcp_protogen.base.names import Era
 from mcp_protogen.pipeline.derive.crosscheck import variant_choices
 from mcp_protogen.pipeline.derive.methods import derived_traits
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
-from mcp_protogen.pipeline.inputs.basis import era_of
+from mcp_protogen.pipeline.inputs.facts import era_of
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.ir import OTHER, ROLES, Role
 from mcp_protogen.pipeline.normalise.references import target

@@ -13,8 +13,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.derive import filled
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton, union_leaves
-from mcp_protogen.pipeline.inputs.basis import era_of
-from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.facts import Facts, era_of
 from mcp_protogen.pipeline.ir import ROLES
 from mcp_protogen.pipeline.normalise.references import PREFIX
 
