@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
+from mcp_protogen.base.option_rules import refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.config import (
@@ -60,6 +61,7 @@ def prepare(settings: Settings) -> PackageTask:
     out = output_folder(settings)
     lock = read_lock(out)
     settings = with_locked(settings, lock)
+    _refuse_conflicts(settings)
     target = target_of(settings, lock)
     staying = _staying(settings, lock)
     options = _of_revisions(settings, staying)._replace(
@@ -86,6 +88,16 @@ def output_folder(settings: Settings) -> Path:
     return settings.out
 
 
+def _refuse_conflicts(settings: Settings) -> None:
+    said = ((one, getattr(settings, one.field)) for one in OPTIONS)
+    given = {one.spelled: value for one, value in said if value is not None}
+    if settings.schema is not None:
+        given["--schema"] = settings.schema
+    elif len(settings.schemas or ()) != 1:  # what needs it is for one schema
+        given.pop("--schema", None)
+    refuse_conflicts(given, (one.rule for one in OPTIONS if one.rule))
+
+
 def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
     """Return the lock without the revisions that are removed."""
     if settings.only == ():
@@ -96,10 +108,6 @@ def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
 
 def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
     """Return the options that say which revisions are generated, and from what."""
-    if settings.rules is not None and settings.schema is None and len(settings.schemas or ()) != 1:
-        hint = "rules of pinned revisions are built in; name the schema with --schema"
-        message = "--rules needs --schema: rules belong to your own schema"
-        raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
     schema, rules = _given(settings.schema), _given(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)
@@ -394,11 +402,6 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     _refuse_unsafe(settings.base_class)
     if not form:
         return None
-    if form.keys().isdisjoint(FORMS):
-        message = (
-            f"{BY_FIELD[next(iter(form))].spelled} needs --target or --only: a whole package has"
-        )
-        raise ProblemError(Problem("conflicting-options", f"{message} one form"))
     if lock is not None and is_whole(lock.inputs.options):
         message = "the folder has a whole package, and keeps it"
         hint = "generate types and tables alone into another folder: --out FOLDER"
