@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.option_rules import refuse_conflicts
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import (
     COPY,
     Docstrings,

@@ -17,7 +17,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
-from mcp_protogen.pipeline.inputs import descriptions, forms, metacheck, patches
+from mcp_protogen.pipeline.inputs import forms, metacheck, patches
 from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -25,7 +25,8 @@ from mcp_protogen.pipeline.inputs.pins import (
     extensions_folder,
     pinned_structure,
 )
-from mcp_protogen.pipeline.inputs.snapshot import DIALECT, snapshot_of
+from mcp_protogen.pipeline.inputs.snapshot import DIALECT
+from mcp_protogen.pipeline.inputs.sources import given_schema
 
 Json = dict[str, Any]
 
@@ -126,12 +127,9 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     own: Mapping[str, str] = {}
     if given is not None:
         schema_place = given.name
-        published = parse_json(given.content, given.name)
-        structure = snapshot_of(published, given.name)
-        own = descriptions.extract(published)
+        structure, own = given_schema(given)
         # Generated members have the order of their names, as those of what is pinned.
         schema = parse_json(pretty(structure), given.name)
-        metacheck.check(schema, given.name)
     elif TYPES in facts:
         schema_place = facts_place
         schema = written_schema(facts)
