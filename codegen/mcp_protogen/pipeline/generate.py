@@ -94,8 +94,6 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One revision, and its extensions."""
-
     ir: RevisionIR
     extensions: tuple[ExtensionIR, ...] = ()
 

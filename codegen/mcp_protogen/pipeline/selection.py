@@ -98,7 +98,6 @@ def _refuse_conflicts(settings: Settings) -> None:
 
 
 def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
-    """Return the lock without the revisions that are removed."""
     if settings.only == ():
         message = "no revision is named that stays in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
@@ -106,7 +105,6 @@ def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
 
 
 def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
-    """Return the options that say which revisions are generated, and from what."""
     schema, rules = _given(settings.schema), _given(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)

@@ -146,7 +146,6 @@ def _binds(role: Role, extension: ExtensionSource) -> bool:
 def _merged(
     extension: ExtensionSource, held: FactsOfRevision, core: RevisionSource, own: Json
 ) -> RevisionSource:
-    """Return the inputs of the revision with the extension in it."""
     schema = core.patched()
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
     for fact in held.methods.values():
@@ -180,7 +179,6 @@ def _merged(
 
 
 def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
-    """Put a message into the union of what its sender sends."""
     union = next(name for name, role, of in skeleton.MESSAGE_UNIONS if (role, of) == (sender, kind))
     schema: Json = definitions.get(union, {"anyOf": []})
     arms: list[Json] = schema.get("anyOf", [schema])
@@ -228,7 +226,6 @@ def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
 
 
 def _capability(role: Role, extension: ExtensionSource, fact: Json) -> CapabilityIR:
-    """Return what a role declares for a method that it answers: the extension, or a setting."""
     source, setting = extension.facts["source"], fact.get("setting")
     doc = f"The {role} has the extension `{extension.identifier}`."
     settings: tuple[str, ...] = ()

@@ -127,7 +127,6 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
 
 
 def _params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
-    """Return the types of the params of some messages, each once."""
     params = (definitions[one]["properties"].get("params", {}) for one in messages)
     return list(dict.fromkeys(target(one["$ref"]) for one in params if "$ref" in one))
 

@@ -59,7 +59,6 @@ def names_for(revision: str, options: GenerationOptions) -> OwnNames | None:
 
 
 def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
-    """Yield what is wrong with the form of a file, with its place in it."""
     if not is_object(document):
         yield _problem("names are an object", "", f"with the members {', '.join(KINDS)}")
         return

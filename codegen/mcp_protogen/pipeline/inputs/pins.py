@@ -185,7 +185,6 @@ def pinned_structure(
 def _genuine_snapshot(
     revision: str, folder: Path | None, pins: Pins, kind: Pinnable
 ) -> bytes | None:
-    """Return the snapshot if it is the one that the pin names."""
     pin = pin_of(revision, pins, kind)
     with suppress(OSError):
         content = snapshot_file(revision, folder).read_bytes()

@@ -124,7 +124,6 @@ def _extension_folders(package: Package) -> Iterator[str]:
 
 
 def _optional(inputs: GenerationInputs) -> set[tuple[str, str]]:
-    """Return the parts and the extensions of a package."""
     parts = {("part", name) for name in inputs.parts}
     return parts | {("extension", name) for name in inputs.extensions}
 

@@ -175,7 +175,6 @@ def _annotations(one: JSON) -> JSON:
 
 
 def _first(text: object) -> str:
-    """Return the first paragraph of a text, on one line."""
     return " ".join(str(text or "").strip().partition("\n\n")[0].split())
 
 
