@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.config import (
 from mcp_protogen.pipeline.inputs.named_extensions import chosen
 from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.inputs.own_templates import read_statement
-from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names, pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins
 from mcp_protogen.pipeline.options import BY_FIELD, FORMS, OPTIONS, is_whole, locked_options
 from mcp_protogen.pipeline.output.lock import Lock, read_lock
@@ -371,7 +371,7 @@ def unmakeable(
         yield Problem("needs-schema", message, hint=hint)
     if not lock.inputs.extensions:
         return
-    known = {extension.name for extension in pinned_extensions()}
+    known = extension_names()
     for name, was in lock.inputs.extensions.items():
         if was.source == PINNED and name not in known:
             message = f"extension {name!r} of the package is not pinned any more"
