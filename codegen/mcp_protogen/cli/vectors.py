@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
@@ -115,7 +116,7 @@ def vectors(
     flags: dict[str, object] = {"--out": out, "--check": check, "--force": force, "--run": run}
     flags |= {"--run-command": run_command, "--python": python}
     flags |= {"--type": type, "--method": method, "--only": only, "--output": output}
-    _refuse_conflicts({name for name, value in flags.items() if value}, what)
+    refuse_conflicts({name: value for name, value in flags.items() if value}, _RULES)
     form = _form(format, what)
     place = Destination(form, output)
     named = NamedVectors((*(words or ()), *(revision or ())), tuple(extension or ()), schema)
@@ -133,28 +134,18 @@ def vectors(
     place.deliver(vectors_text(named, choice, whole=form is VectorsFormat.JSON))
 
 
-_GO_ALONE = (
-    ("--run", "--run-command", "both name what to try"),
-    ("--run", "--out", "write vectors, or try an implementation with them"),
-    ("--run-command", "--out", "write vectors, or try an implementation with them"),
-    ("--run-command", "--python", "the command names its interpreter itself"),
-    ("--type", "--out", "a folder holds the vectors of a whole revision"),
-    ("--method", "--out", "a folder holds the vectors of a whole revision"),
-    ("--only", "--out", "a folder holds the vectors of a whole revision"),
-    ("--output", "--out", "vectors are written into a file or into a folder"),
+_EITHER = "write vectors, or try an implementation with them"
+_WHOLE = "a folder holds the vectors of a whole revision"
+_RULES = (
+    OptionRule("--run", excludes=("--run-command",), why="both name what to try"),
+    OptionRule("--out", excludes=("--run", "--run-command"), why=_EITHER),
+    OptionRule("--run-command", (), ("--python",), "the command names its interpreter itself"),
+    OptionRule("--out", excludes=("--type", "--method", "--only"), why=_WHOLE),
+    OptionRule("--output", excludes=("--out",), why="write a file, or a folder"),
+    OptionRule("--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"),
+    OptionRule("--force", ("--out",), why="it is about files in a folder"),
+    OptionRule("--python", ("--run",), why="it runs what is tried"),
 )
-_GO_WITH = (("--check", "--out"), ("--force", "--out"), ("--python", "--run"))
-
-
-def _refuse_conflicts(given: set[str], what: str) -> None:
-    for one, other, reason in _GO_ALONE:
-        if {one, other} <= given:
-            raise _conflict(f"{one} and {other} exclude each other: {reason}")
-    for one, other in _GO_WITH:
-        if one in given and other not in given:
-            raise _conflict(f"{one} needs {other}; it has no meaning for {what}")
-    if {"--check", "--force"} <= given:
-        raise _conflict("--check and --force exclude each other: --check writes nothing")
 
 
 def _form(requested: VectorsFormat | None, what: str) -> VectorsFormat:

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 
 ALL: Final = "all"
 NONE: Final = "none"

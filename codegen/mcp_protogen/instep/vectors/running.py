@@ -7,7 +7,7 @@ next one.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,14 +28,13 @@ def run_vectors(
     *,
     timeout: float = 10.0,
     cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
 ) -> VectorRun:
     """Ask the program that `command` starts about each vector.
 
     `timeout` is in seconds, for each answer. Raise `ProblemError`: `responder-not-started`,
     `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
     """
-    start = Start(tuple(command), cwd, env, protocol.LONGEST_LINE)
+    start = Start(tuple(command), cwd, protocol.LONGEST_LINE)
     return run(_run(start, vectors, timeout))
 
 

@@ -83,7 +83,6 @@ def is_tool_result(type_: TypeIR | None) -> bool:
 
 
 def _arms(name: str, types: Types) -> list[ObjectIR]:
-    """Return the objects that params may be."""
     found = recursion.arms_within(name, types, _referred)
     return [type_ for type_ in found if isinstance(type_, ObjectIR)]
 

@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.derive import extension_checks, skeleton
 from mcp_protogen.pipeline.derive.inheritance import inheriting
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import patches
-from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import (
     ROLES,
@@ -64,12 +64,13 @@ def derive_extension(
     """
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
     own = own_definitions(_needed(mended, extension), core.schema, extension.place)
-    extension_checks.refuse_unknown(extension, own, revision)
-    own = _of_revision(extension, own, revision.id)
-    merged = _merged(extension, core, own)
+    held = extension.facts_of(revision.id)
+    extension_checks.refuse_unknown(extension, held, own, revision)
+    own = _of_revision(extension, held, own)
+    merged = _merged(extension, held, core, own)
     derived = derive_revision(merged)
     types = inheriting(derived.ir.types, own)
-    extension_checks.refuse_unfit(extension, types, revision)
+    extension_checks.refuse_unfit(extension, held, types, revision)
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
@@ -79,16 +80,13 @@ def derive_extension(
         core=revision,
         claims=tuple(
             ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
-            for one in extension.of("claims", revision.id).values()
+            for one in held.claims.values()
         ),
         members=tuple(
-            MembersIR(one["method"], names.class_name(one["from"]))
-            for one in extension.of("members", revision.id).values()
+            MembersIR(one["method"], names.class_name(one["from"])) for one in held.members.values()
         ),
         names={
-            method: fact["name"]
-            for method, fact in sorted(extension.methods(revision.id).items())
-            if "name" in fact
+            method: fact["name"] for method, fact in sorted(held.methods.items()) if "name" in fact
         },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
@@ -127,16 +125,15 @@ def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) ->
     )
 
 
-def _of_revision(extension: ExtensionSource, own: Json, revision: str) -> Json:
+def _of_revision(extension: ExtensionSource, held: FactsOfRevision, own: Json) -> Json:
     """Return the definitions that mean something in a revision, with what they add to the core."""
-    here = extension.methods(revision)
     elsewhere = {
         fact["message"]
         for method, fact in extension.facts.get("methods", {}).items()
-        if method not in here
+        if method not in held.methods
     }
     found = {name: schema for name, schema in own.items() if name not in elsewhere}
-    for member in extension.of("members", revision).values():
+    for member in held.members.values():
         name = member["from"]
         found[name] = {"allOf": [to(member["type"]), own[name]]}
     return found
@@ -146,12 +143,12 @@ def _binds(role: Role, extension: ExtensionSource) -> bool:
     return role in extension.facts["settings"]
 
 
-def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> RevisionSource:
-    """Return the inputs of the revision with the extension in it."""
+def _merged(
+    extension: ExtensionSource, held: FactsOfRevision, core: RevisionSource, own: Json
+) -> RevisionSource:
     schema = core.patched()
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
-    methods = extension.methods(core.facts.revision)
-    for fact in methods.values():
+    for fact in held.methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
     facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
@@ -160,7 +157,7 @@ def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> Revi
             "since": core.facts.revision,
             **{key: value for key, value in fact.items() if key not in _OF_EXTENSIONS},
         }
-        for method, fact in methods.items()
+        for method, fact in held.methods.items()
     }
     texts: dict[str, Mapping[str, str]] = dict(core.descriptions.texts)
     for kind, entries in extension.descriptions.items():
@@ -182,7 +179,6 @@ def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> Revi
 
 
 def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
-    """Put a message into the union of what its sender sends."""
     union = next(name for name, role, of in skeleton.MESSAGE_UNIONS if (role, of) == (sender, kind))
     schema: Json = definitions.get(union, {"anyOf": []})
     arms: list[Json] = schema.get("anyOf", [schema])
@@ -230,7 +226,6 @@ def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
 
 
 def _capability(role: Role, extension: ExtensionSource, fact: Json) -> CapabilityIR:
-    """Return what a role declares for a method that it answers: the extension, or a setting."""
     source, setting = extension.facts["source"], fact.get("setting")
     doc = f"The {role} has the extension `{extension.identifier}`."
     settings: tuple[str, ...] = ()

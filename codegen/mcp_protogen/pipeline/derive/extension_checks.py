@@ -9,7 +9,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.derive import recursion
-from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
 from mcp_protogen.pipeline.ir import LiteralOf, ObjectIR, RevisionIR, Scalar, TypeIR
 
 Json = dict[str, Any]
@@ -21,23 +21,26 @@ _BOUND = "see revisions, at the top of the file"
 
 @raising
 def refuse_unknown(
-    extension: ExtensionSource, own: Json, revision: RevisionIR
+    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for names that mean nothing, and what the revision cannot have."""
-    for finding in (*_methods(extension, own, revision), *_others(extension, own, revision)):
+    for finding in (
+        *_methods(extension, held, own, revision),
+        *_others(extension, held, own, revision),
+    ):
         yield _problem(finding, extension)
 
 
 @raising
 def refuse_unfit(
-    extension: ExtensionSource, types: tuple[TypeIR, ...], revision: RevisionIR
+    extension: ExtensionSource,
+    held: FactsOfRevision,
+    types: tuple[TypeIR, ...],
+    revision: RevisionIR,
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for facts that the `types` of revision and extension contradict."""
     by_name = {str(one.name): one for one in types}
-    for finding in (
-        *_names(extension, by_name, revision),
-        *_additions(extension, by_name, revision),
-    ):
+    for finding in (*_names(held, by_name), *_additions(held, by_name, revision)):
         yield _problem(finding, extension)
 
 
@@ -56,7 +59,9 @@ def _problem(finding: _Finding, extension: ExtensionSource) -> Problem:
     return Problem(code, message, extension.facts_place, pointer, hint)
 
 
-def _methods(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Iterator[_Finding]:
+def _methods(
+    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+) -> Iterator[_Finding]:
     known = {method.method for method in revision.methods}
     facts: Mapping[str, Json] = extension.facts.get("methods", {})
     for method, fact in facts.items():
@@ -69,7 +74,7 @@ def _methods(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Ite
                 hint = "give it settings, or take it out here"
                 message = f"the {role} has no settings to declare"
                 yield "facts-disagree", message, f"{here}/declared_by", hint
-    for method, fact in extension.methods(revision.id).items():
+    for method, fact in held.methods.items():
         here = jsonpointer.join("methods", method)
         if method in known:
             hint = "an extension adds methods; what it adds to others are claims and members"
@@ -85,7 +90,9 @@ def _methods(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Ite
             yield "facts-disagree", message, f"{here}/senders", hint
 
 
-def _others(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Iterator[_Finding]:
+def _others(
+    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+) -> Iterator[_Finding]:
     known = {method.method for method in revision.methods}
     core = {str(one.name) for one in revision.types}
     codes = {str(error.code) for error in revision.errors}
@@ -95,7 +102,7 @@ def _others(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Iter
     for kind in ("claims", "members"):
         for index, fact in enumerate(extension.facts.get(kind, ())):
             yield from _unbound(fact, f"/{kind}/{index}", extension)
-    for here, claim in extension.of("claims", revision.id).items():
+    for here, claim in held.claims.items():
         yield from _no_method(claim, known, here, revision)
         if claim["type"] not in own:
             yield _no_type(claim["type"], f"{here}/type")
@@ -103,7 +110,7 @@ def _others(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Iter
             message = f"results of {revision.id} have no resultType"
             hint = "list the revisions that the claim is for: revisions"
             yield "facts-disagree", message, here, hint
-    for here, member in extension.of("members", revision.id).items():
+    for here, member in held.members.items():
         yield from _no_method(member, known, here, revision)
         for key, there in (("type", core), ("from", own)):
             if member[key] not in there:
@@ -127,11 +134,9 @@ def _no_method(fact: Json, known: set[str], here: str, revision: RevisionIR) -> 
         yield "facts-disagree", message, f"{here}/method", f"see the methods of {revision.id}"
 
 
-def _names(
-    extension: ExtensionSource, types: Mapping[str, TypeIR], revision: RevisionIR
-) -> Iterator[_Finding]:
+def _names(held: FactsOfRevision, types: Mapping[str, TypeIR]) -> Iterator[_Finding]:
     """Yield what is wrong with the members that `Mcp-Name` repeats, and with claimed results."""
-    for method, fact in extension.methods(revision.id).items():
+    for method, fact in held.methods.items():
         params, name = types.get(fact["params"]), fact.get("name")
         if name is not None and not any(
             field.wire == name and field.required and field.type == Scalar("string")
@@ -140,7 +145,7 @@ def _names(
             message = f"{fact['params']} has no required string {name!r:.80}"
             pointer = f"{jsonpointer.join('methods', method)}/name"
             yield "facts-disagree", message, pointer, "name another member, or none"
-    for here, claim in extension.of("claims", revision.id).items():
+    for here, claim in held.claims.items():
         found, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
         if not any(
             field.wire == "resultType" and field.required and field.type == constant
@@ -152,11 +157,11 @@ def _names(
 
 
 def _additions(
-    extension: ExtensionSource, types: Mapping[str, TypeIR], revision: RevisionIR
+    held: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
 ) -> Iterator[_Finding]:
     """Yield what is wrong with members that are added to types of the revision."""
     methods = {method.method: method for method in revision.methods}
-    for here, member in extension.of("members", revision.id).items():
+    for here, member in held.members.items():
         method, wanted, own = methods[member["method"]], member["type"], types[member["from"]]
         messages = [str(name) for name in (method.params, *method.results)]
         inside = [name for one in messages if one in types for name in recursion.uses(types[one])]

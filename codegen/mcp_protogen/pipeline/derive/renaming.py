@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from mcp_protogen.base import names
 from mcp_protogen.base.names import ClassName, FieldName, ModuleName, UnsafeName
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.own_names import OwnNames, names_for
 from mcp_protogen.pipeline.ir import (

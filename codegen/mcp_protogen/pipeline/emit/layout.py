@@ -103,7 +103,6 @@ def extension_models_modules(
 
 
 def _modules_of(sources: Iterable[ModelsSource]) -> Mapping[str, str]:
-    """Return the module of each type, by its name."""
     modules = {name: models.name for models in sources for name in models.exported}
     return dict(sorted(modules.items()))
 

@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Problem, raise_errors
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.pins import load_pins
 
@@ -60,7 +59,6 @@ def names_for(revision: str, options: GenerationOptions) -> OwnNames | None:
 
 
 def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
-    """Yield what is wrong with the form of a file, with its place in it."""
     if not is_object(document):
         yield _problem("names are an object", "", f"with the members {', '.join(KINDS)}")
         return

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.printable import counted, one_line
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from mcp_protogen.pipeline.reports.pages.workflow_commands import log_line

@@ -11,8 +11,7 @@ from math import inf
 from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import Options

@@ -235,7 +235,6 @@ def reachable(schemas: Json, names: Iterable[str]) -> Json:
 
 
 def _graph(schemas: Json) -> Mapping[str, list[str]]:
-    """Return to which definitions each definition refers."""
     return {
         name: [
             references.target(one["$ref"])

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.features.auth.client.grants import ClientCredentials
 from mcp_protogen.runtime.features.auth.client.oauth import OAuth
 from mcp_protogen.runtime.features.auth.client.storage import (
