@@ -16,13 +16,8 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.spec import AnyRequest, RequestSpec, Role, Rules
 from mcp_protogen.runtime.messages import jsonrpc
-from mcp_protogen.runtime.messages.method_table import (
-    Error,
-    MethodTable,
-    Notification,
-    Request,
-    Result,
-)
+from mcp_protogen.runtime.messages.codec import Error, Notification, Request, Result
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from support.json_types import Json
 from support.runtime.mini import methods
 from support.runtime.mini import models as m

@@ -20,8 +20,6 @@ _IN_JSON: Final = {
     "dict_type": "Input should be an object",
     "list_type": "Input should be an array",
 }
-ABSENT: Final = object()
-"""The value at a place that does not exist."""
 
 # A long message that is wrong everywhere gets a short answer, soon.
 _MOST: Final = 1000
@@ -130,26 +128,3 @@ def has_step(value: Any, step: int | str) -> bool:
 
 def pointer_to(steps: Iterable[int | str]) -> str:
     return "".join("/" + escaped(str(step)) for step in steps)
-
-
-def unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
-
-
-def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
-    """Return the members and indices of a pointer to a part of `value`."""
-    steps: list[int | str] = []
-    for text in pointer.split("/")[1:]:
-        is_index = is_array(value) and text.isdecimal()
-        steps.append(int(text) if is_index else unescaped(text))
-        value = value_at(value, steps[-1:])
-    return tuple(steps)
-
-
-def value_at(value: Any, steps: Iterable[int | str]) -> Any:
-    """Return the part of a value at a place, or `ABSENT`."""
-    for step in steps:
-        if not has_step(value, step):
-            return ABSENT
-        value = value[step]
-    return value

@@ -13,20 +13,13 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import (
-    INVALID_PARAMS,
-    InvalidParams,
-    McpError,
-    Problem,
-    ProtocolError,
-    escaped,
-)
+from ....core.errors import INVALID_PARAMS, InvalidParams, McpError, Problem, ProtocolError, escaped
 from ....core.json import JSONObject, is_object
 from ....core.models.base import declared
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
-from ....messages.method_table import Request
+from ....messages.codec import Request
 from ....rules import task_methods as methods
 from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
 from ....server.base import SessionBase

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from ....core.models.base import validator_of
+from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, members
-from ....messages.method_table import Request
 from ....rules.task_methods import CHANGED
 from ....server.connection import ServerConnection
 from ....server.context import RequestContext
