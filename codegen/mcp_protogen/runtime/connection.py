@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
-from .core.connection_errors import MissingClientCapability, Strays
+from .core.connection_errors import MissingClientCapability, Strays, in_answer
 from .core.errors import (
     METHOD_NOT_FOUND,
     InvalidAnswer,
@@ -39,8 +39,9 @@ from .core.spec import (
 from .messages import jsonrpc
 from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
-from .messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
+from .messages.jsonrpc import Call, Malformed, Parsed, Response
 from .messages.method_table import MethodTable
+from .messages.reading import Batch
 from .rules import capabilities, lifecycle
 from .rules.lifecycle import MAY_PASS, State
 
@@ -289,7 +290,7 @@ class Connection:
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = capabilities.admitted(spec.method, needs, params)
+            params = lifecycle.admitted(spec.method, needs, params)
         id, own = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
@@ -500,7 +501,7 @@ class Connection:
         if id is None or pending is None:
             self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
-        return Failure(id, error.in_answer(pending.spec.method))
+        return Failure(id, in_answer(error, pending.spec.method))
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
         id = answer.id

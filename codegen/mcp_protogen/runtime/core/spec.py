@@ -1,7 +1,7 @@
 """The protocol as data: the capabilities, methods and errors of one revision.
 
-Generated tables are made of these. The type parameters of a method carry its params and result to
-type checkers; at run time `params` is a plain value, so that a union or an alias can stand there.
+Type parameters carry the params and result of a method to type checkers; at run time `params` is a
+plain value, so that a union or an alias can stand there.
 """
 
 from collections.abc import Callable, Mapping
@@ -83,8 +83,7 @@ class CallSpec(Generic[P]):
     """One request or notification: who may send it and what it carries.
 
     `types` returns the type expression of `params`, and the classes of the results. It is called at
-    the first use of these, so that only the models in use are loaded. Params may be left out if
-    they are not `params_required`.
+    the first use of these, so that only the models in use are loaded.
     """
 
     method: str
@@ -150,13 +149,12 @@ class Lenient(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The differences between revisions that no schema has: how and when messages are sent.
+    """The differences between revisions that no schema has.
 
     With `batching` an array of messages may be received, with `polling` a server may close a stream
     over HTTP until the client returns, with `unnamed_over_http` requests of a session name no
-    revision. `bad_arguments`: arguments that do not fit a tool are an error, or a result that a
-    model reads. `resource_not_found` is an error code, `result_types` are values of `resultType`,
-    `leniency` is what a receiver forgives that the schema does not.
+    revision. `bad_arguments` of a tool are an error, or a result that a model reads.
+    `result_types` are values of `resultType`, `leniency` is what a receiver forgives.
     """
 
     era: EraName = "handshake"

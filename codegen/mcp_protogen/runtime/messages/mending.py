@@ -25,9 +25,9 @@ from ..core.places import steps_of, value_at
 from ..core.spec import AnyRequest
 from .codec import Error, Result
 from .envelope import SERVER_INFO
-from .jsonrpc import Batch, Malformed, Parsed, Response, message_of
+from .jsonrpc import Malformed, Parsed, Response, message_of
 from .method_table import MethodTable
-from .reading import read_values
+from .reading import Batch, read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 

@@ -28,7 +28,8 @@ from ..core.spec import NotificationSpec
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
-from ..messages.jsonrpc import Batch, Parsed, answered
+from ..messages.jsonrpc import Parsed
+from ..messages.reading import Batch, answered
 from .jobs import (
     BUSY,
     BatchReply,

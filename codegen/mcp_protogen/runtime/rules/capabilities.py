@@ -1,12 +1,8 @@
-"""Capability checks, in both directions.
-
-Before sending, an unmet need is this side's fault (`MissingCapability`); on receipt it is the
-peer's, and the caller decides what to answer. Needs of level SHOULD are advice, and never enforced.
-"""
+"""Capability checks, in both directions. Needs of level SHOULD are advice, and never enforced."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from ..core.errors import MissingCapability
 from ..core.json import JSONObject, is_object
@@ -15,10 +11,7 @@ from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
 
-P = TypeVar("P")
-
 _NOTHING: Final[Mapping[str, Any]] = {}
-TASK: Final = "task"
 
 
 def require(
@@ -28,28 +21,14 @@ def require(
     params: object,
     declared: Declared,
 ) -> None:
-    """Raise `MissingCapability`, naming it, unless `requirements` hold for `method`."""
+    """Raise `MissingCapability` unless `requirements` hold for `method`."""
     need = unmet(requirements, sender, params, declared)
     if need is not None:
-        raise _missing(method, need)
+        raise missing(method, need)
 
 
-def _missing(method: str, need: Requirement) -> MissingCapability:
+def missing(method: str, need: Requirement) -> MissingCapability:
     return MissingCapability(method, need.capability.name, " or ".join(map(str, need.when)))
-
-
-def admitted(method: str, needs: Iterable[Requirement], params: P) -> P:
-    """Return `params` without a `task` that the receiver would ignore; raise as `require` does.
-
-    `needs` are not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation").
-    """
-    for need in needs:
-        if not need.when or applies(need.when, params):
-            if need.level == "MUST":
-                raise _missing(method, need)
-            if isinstance(params, WireModel):
-                params = params.model_copy(update={TASK: None})
-    return params
 
 
 def unmet(

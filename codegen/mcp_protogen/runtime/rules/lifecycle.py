@@ -10,14 +10,17 @@ A method's entry has the phase in which its message may pass; in the stateless e
 What it needs of capabilities is not looked up each time if both sides have declared it for good.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
 
 from ..core.errors import LocalError
+from ..core.models.base import declared
 from ..core.spec import CallSpec, Phase, Requirement, Role
-from .capabilities import TASK, Declared, require
+from .capabilities import Declared, applies, missing, require
+
+_TASK: Final = "task"
 
 
 class State(Enum):
@@ -54,14 +57,14 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
 """Who may send a message of a phase in a state of the handshake era."""
 
 
-def check(spec: CallSpec[Any], sender: Role, params: object, declared: Declared) -> None:
+def check(spec: CallSpec[Any], sender: Role, params: object, known: Declared) -> None:
     """Raise `LocalError` unless `sender` may send a message.
 
-    That is `MissingCapability` if a capability is not `declared`: the JSON objects of both sides.
+    That is `MissingCapability` if a capability is not in `known`: the JSON objects of both sides.
     """
     if sender not in spec.senders:
         raise LocalError(f"a {sender} does not send {spec.method}")
-    require(spec.method, spec.requires, sender, params, declared)
+    require(spec.method, spec.requires, sender, params, known)
 
 
 class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
@@ -88,15 +91,30 @@ def _is_passed_over(need: Requirement) -> bool:
     So it is with the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
     Handling").
     """
-    return any(one.member == TASK for one in need.when)
+    return any(one.member == _TASK for one in need.when)
 
 
-def open_needs(spec: CallSpec[Any], sender: Role, declared: Declared) -> tuple[Requirement, ...]:
+def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requirement, ...]:
     """Return the needs that are not declared; see `admitted`."""
     return tuple(
         need
         for need in spec.requires
         if need.sender == sender
         and (need.level == "MUST" or _is_passed_over(need))
-        and not need.capability.declared_in(declared[need.capability.role])
+        and not need.capability.declared_in(known[need.capability.role])
     )
+
+
+def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
+    """Return `params` without a `task` that the receiver would ignore.
+
+    `needs` are not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation"). Raise
+    `MissingCapability`.
+    """
+    for need in needs:
+        if need.level != "MUST":
+            if declared(params, _TASK) is not None:
+                params = params.model_copy(update={_TASK: None})
+        elif not need.when or applies(need.when, params):
+            raise missing(method, need)
+    return params

@@ -15,9 +15,9 @@ from ...core.options import Options
 from ...core.revision import Revision
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.method_table import HANDSHAKE_ERA
-from ...messages.reading import read_message
+from ...messages.reading import Batch, read_message
 from ...rpc.jobs import Work
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
