@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import JSONObject
-from mcp_protogen.runtime.messages.method_table import MethodTable, Request
+from mcp_protogen.runtime.messages.codec import Request
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.rpc.jobs import Job
 from mcp_protogen.runtime.rules.handlers import runtime_of
 from mcp_protogen.runtime.server.base import ServerRuntime

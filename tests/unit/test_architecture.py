@@ -203,7 +203,7 @@ def test_there_is_one_word_for_each_way_to_end() -> None:
 
 
 def test_the_eras_are_told_apart_in_one_place() -> None:
-    # What differs is a field of `spec.Era`; the names of the eras are for users and records.
+    # What differs is a field of `Era`; the names of the eras are for users and records.
     eras = {"handshake", "stateless"}
     telling: list[str] = []
     for path in RUNTIME_MODULES:

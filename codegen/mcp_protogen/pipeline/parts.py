@@ -36,6 +36,8 @@ _ROLES: Final = "roles"
 """A client or a server, whichever."""
 _SEVERAL: Final = "several"
 """More than one revision."""
+_EXTENDED: Final = "extensions"
+"""An extension, whichever."""
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
@@ -129,7 +131,7 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "extensions", "json", "revision", "sendable", "spec", "throttle"),
+            "core": ("errors", "json", "revision", "sendable", "spec", "throttle"),
             "core.models": (
                 "base",
                 "core_schema",
@@ -137,7 +139,7 @@ CONTENTS: Final = (
                 "types",
                 "validation_errors",
             ),
-            "messages": ("jsonrpc", "method_table", "results", "writing"),
+            "messages": ("jsonrpc", "codec", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
@@ -148,12 +150,15 @@ CONTENTS: Final = (
         {
             "connection": (),
             "core": (
-                *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "tasks"),
+                *("base64url", "connection_errors", "extensions", "forms", "http_request"),
+                *("losses", "middleware", "models", "options", "pagination", "places", "tasks"),
             ),
-            "messages": ("envelope", "extended_table", "forgiving", "reading", "repairing"),
+            "messages": (
+                *("envelope", "extended_table", "forgiving", "method_table", "reading"),
+                "repairing",
+            ),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
-            "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
+            "rules": (*("handlers", "lifecycle", "server_negotiation", "wire_features"),),
             "translation": ("revision_view",),
             "transports": ("base",),
         },
@@ -212,6 +217,7 @@ CONTENTS: Final = (
         ),
         ("client",),
     ),
+    Contents(frozenset({_EXTENDED}), {"core": ("extensions",)}),
     Contents(
         frozenset({_SEVERAL}),
         {
@@ -524,6 +530,7 @@ class PartSelection(NamedTuple):
     def _contents(self) -> list[Contents]:
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
+        has |= {_EXTENDED} if self.extensions else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
         return [one for one in CONTENTS if one.when <= has]
 

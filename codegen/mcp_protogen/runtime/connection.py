@@ -1,15 +1,8 @@
 """One end of one connection in one revision: messages in, events out; calls in, bytes out.
 
 A connection never awaits, opens nothing and has no clock: its driver passes the time, in seconds of
-a clock that does not go back. It remembers
-
-* the requests it sent: what they ask, until when an answer is awaited, who wants their progress;
-* the requests it received and has not answered: an id is answered once, and not at all after it
-  was cancelled (basic/utilities/cancellation, "Behavior Requirements");
-* the state of the lifecycle, what each role has declared, and who it is.
-
-Which role it plays is a value. In the stateless era the same class serves: its requests carry an
-envelope, its state never changes, and what a client declares is looked up for each request.
+a clock that does not go back. In the stateless era its requests carry an envelope, its state never
+changes, and what a client declares is looked up for each request.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
-from .core.connection_errors import MissingClientCapability, Strays
+from .core.connection_errors import MissingClientCapability, Strays, in_answer
 from .core.errors import (
     METHOD_NOT_FOUND,
     InvalidAnswer,
@@ -34,12 +27,22 @@ from .core.errors import (
 )
 from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import EXTENSIONS, AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
+from .core.spec import (
+    EXTENSIONS,
+    AnyRequest,
+    Capability,
+    NotificationSpec,
+    RequestSpec,
+    Requirement,
+    Role,
+)
 from .messages import jsonrpc
+from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
-from .messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from .messages.method_table import Error, MethodTable, Notification, Request, Result
-from .rules import capabilities
+from .messages.jsonrpc import Call, Malformed, Parsed, Response
+from .messages.method_table import MethodTable
+from .messages.reading import Batch
+from .rules import capabilities, lifecycle
 from .rules.lifecycle import MAY_PASS, State
 
 P = TypeVar("P")
@@ -56,8 +59,7 @@ _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
 
-# The events: what the messages of the peer come to, besides requests, notifications, results and
-# errors that are what they should be.
+# What messages of the peer come to that are not what they should be, or end or report something.
 
 
 class Refusal(NamedTuple):
@@ -126,12 +128,13 @@ class Pending:
         self._patience = patience
         self._limit = now + patience.max_timeout
         self.due = min(now + patience.timeout, self._limit)
-        """The time at which the answer is overdue."""
+        """When the answer is overdue."""
 
     def hold(self, held: bool, now: float) -> None:
         """Let the time stand still, or begin anew."""
-        self._limit = inf if held else now + self._patience.max_timeout
-        self.due = inf if held else min(now + self._patience.timeout, self._limit)
+        now = inf if held else now
+        self._limit = now + self._patience.max_timeout
+        self.due = min(now + self._patience.timeout, self._limit)
 
     def renew(self, now: float) -> None:
         """Wait on after a report of progress, if that is wanted, but not beyond the limit."""
@@ -153,8 +156,8 @@ class Pending:
 class StoredJSON(Mapping[Role, Mapping[str, Any]]):
     """JSON objects by the role of who declared them, kept as they are or as text.
 
-    Text takes as many bytes as were received; the decoded value may take twenty times as many. A
-    server may have many clients, so it keeps text, which is decoded at each access.
+    A decoded value may take twenty times as much as its text, and a server may have many clients:
+    it keeps text, which is decoded at each access.
     """
 
     __slots__ = ("client", "open_needs", "server")
@@ -179,7 +182,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         return (role for role in _ROLES if getattr(self, role) is not None)
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)
 
 
 class Written(bytes):
@@ -239,7 +242,7 @@ class Connection:
 
         Each of them is then known to whoever answers it, and to nobody by its id.
         """
-        self.needs: capabilities.OpenNeeds | None = None
+        self.needs: lifecycle.OpenNeeds | None = None
         """What requests of the peer need beside what this role has declared for good."""
         self.state = state if table.era.has_handshake else State.NEW
         self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
@@ -255,7 +258,7 @@ class Connection:
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
-        """The time at which the answer to the request made last is overdue."""
+        """When the answer to the request made last is overdue."""
 
     def enter(self, state: State) -> None:
         """Go on to the next state of a handshake."""
@@ -284,10 +287,10 @@ class Connection:
         if needs is None or not self._everything_passes:
             self._check(spec, params)
             self.table.admit(spec.method, self.role)
-            needs = capabilities.open_needs(spec, self.role, self.declared)
+            needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = capabilities.admitted(spec.method, needs, self.role, params, self.declared)
+            params = lifecycle.admitted(spec.method, needs, params)
         id, own = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
@@ -323,16 +326,12 @@ class Connection:
         params: P | None,
         declared: Mapping[Role, Mapping[str, Any]] | None = None,
     ) -> None:
-        known = self.declared if declared is None else declared
-        capabilities.check(spec, self.role, params, known)
+        lifecycle.check(spec, self.role, params, self.declared if declared is None else declared)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
-        """Forget the request `id`, and return the notification that tells the peer so.
-
-        None if it was answered meanwhile, or if the revision does not let this role cancel.
-        """
+        """Forget the request `id`, and return what tells the peer so, if it is to be told."""
         pending = self._asked.pop(id, None)
         if pending is None or self.table.notification(CANCELLED, self.role) is None:
             return None
@@ -413,10 +412,15 @@ class Connection:
         return data
 
     def _check_claimed(self, request: Request[Any], result: Any) -> None:
-        extension = self.table.undeclared(result, lambda: self._declared(request)["client"])
-        if extension is not None:
-            method, name = request.spec.method, type(result).__name__
-            raise LocalError(f"{name} cannot answer this {method}, which declares no {extension}")
+        kind, method = getattr(result, "result_type", None), request.spec.method
+        for extension in self.table.extensions:
+            kinds = tuple(one.load() for one in extension.claims if one.result_type == kind)
+            needed = Capability("client", (EXTENSIONS, extension.identifier))
+            if isinstance(result, kinds) and not needed.declared_in(
+                self._declared(request)["client"]
+            ):
+                answer, lacking = type(result).__name__, f"declares no {extension.identifier}"
+                raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
     def _declared(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
         """Return what both sides have declared, for one request."""
@@ -427,10 +431,7 @@ class Connection:
         return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
 
     def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
-        """Return the error that answers a request that came, as `answer` does a result.
-
-        None also if the revision cannot say it.
-        """
+        """Return the error that answers a request, as `answer` does a result."""
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
@@ -475,18 +476,14 @@ class Connection:
                 return self._fault(error)
             return self._answered(answer)
         outcome = self.table.interpret(message, self.peer)
+        if isinstance(outcome, InvalidParams):
+            from .messages.forgiving import reinterpret
+
+            outcome = reinterpret(self.table, message, outcome, self.peer)
         if isinstance(outcome, Request):
             return self._requested(outcome)
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
-        if isinstance(outcome, InvalidParams):
-            from .messages.forgiving import reinterpret
-
-            again = reinterpret(self.table, message, outcome, self.peer)
-            if isinstance(again, Request):
-                return self._requested(again)
-            if isinstance(again, Notification):
-                return self._notified(again, now)
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
@@ -504,7 +501,7 @@ class Connection:
         if id is None or pending is None:
             self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
-        return Failure(id, error.in_answer(pending.spec.method))
+        return Failure(id, in_answer(error, pending.spec.method))
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
         id = answer.id
@@ -530,7 +527,7 @@ class Connection:
         return self._only()
 
     def _only(self) -> RequestId | None:
-        """Return the only open request of this side; long-lived ones count if they are alone."""
+        """Return the only open request of this side; long-lived ones count if alone."""
         ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None

@@ -25,9 +25,9 @@ from ..core.models.base import WireModel, declared
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
-from ..messages.jsonrpc import Response, is_stray
-from ..messages.method_table import Notification, Request
-from ..messages.reading import messages_in
+from ..messages.codec import Notification, Request
+from ..messages.jsonrpc import Response
+from ..messages.reading import is_stray, messages_in
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
 from ..rpc.peer import Peer

@@ -15,22 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained
-from ..core.errors import (
-    INVALID_REQUEST,
-    InvalidAnswer,
-    McpError,
-    RemoteError,
-    RequestId,
-)
+from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained, in_answer
+from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision, load_generated
 from ..core.throttle import Throttle
-from ..messages import jsonrpc
+from ..messages import jsonrpc, reading
 from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
-from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from ..messages.reading import messages_in
+from ..messages.jsonrpc import Call, Malformed, Parsed, Response
+from ..messages.reading import Batch, messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
 from ..rules.client_negotiation import NegotiatedRevision, Outcome
@@ -307,7 +301,7 @@ class Negotiator:
 
             messages = mend_messages(messages, received, self.mended)
         for message in messages:
-            if jsonrpc.is_stray(message) and isinstance(received, bytes):
+            if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)
             if outcome is not None:
@@ -337,7 +331,7 @@ class Negotiator:
                 array = InvalidAnswer(
                     "an array cannot answer before a revision is agreed on", id=id
                 )
-                return self._fault(array, id) if id in map(jsonrpc.answered, values) else None
+                return self._fault(array, id) if id in map(reading.answered, values) else None
             case _:
                 self._log.info("ignored a message before the connection was made")
         return None
@@ -348,7 +342,7 @@ class Negotiator:
             return None
         if error.id == id or (error.id is None and self._is_about_this()):
             # No other answer will come.
-            return error.in_answer(self._method)
+            return in_answer(error, self._method)
         self._note_stray(error.id, id, error.message)
         return None
 

@@ -19,9 +19,9 @@ from ..core.models.base import WireModel, declared, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
+from ..messages.codec import Notification
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
-from ..messages.method_table import Notification
-from ..rules import capabilities
+from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
 from .base import ClientBase, ClientConnection, Work, unfit_question
@@ -200,7 +200,7 @@ class ToStateless(ClientConnection):
     ) -> Any:
         method = spec.method
         if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
-            capabilities.check(spec, "client", params, self.endpoint.connection.declared)
+            check(spec, "client", params, self.endpoint.connection.declared)
             if method == _SET_LEVEL:
                 self._set_level(params.level)
             elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).

@@ -20,8 +20,8 @@ from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import RESOURCE_UPDATED, Filter
+from ..messages.codec import Notification
 from ..messages.envelope import SUBSCRIPTION_ID
-from ..messages.method_table import Notification
 from ..rpc.endpoint import Endpoint
 
 _log: Final = getLogger(__name__)

@@ -99,6 +99,13 @@ def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
     return error
 
 
+def in_answer(error: RemoteError, method: str) -> InvalidAnswer:
+    """Return the error of the request whose answer could not be read."""
+    if isinstance(error, InvalidAnswer):
+        return error
+    return InvalidAnswer(f"{error.message}, in the answer to {method}", id=error.id)
+
+
 class RequestTimeout(LocalError, TimeoutError):
     """No answer came in time; the peer got a cancellation, if the protocol allows one."""
 

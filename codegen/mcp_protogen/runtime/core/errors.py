@@ -1,7 +1,6 @@
 """Errors of messages: a `LocalError` is the fault of this side, a `RemoteError` that of the peer.
 
-`code`, `message` and `data` are for the answer. `McpError` is not a fault of the protocol but an
-answer: a handler raises it, and the client's request then raises it.
+`McpError` is not a fault but an answer: a handler raises it, and the client's request then does.
 """
 
 from collections.abc import Sequence
@@ -93,12 +92,7 @@ class RemoteError(ProtocolError):
 
     @property
     def is_answer(self) -> bool:
-        """Return whether the faulty message was meant as an answer."""
         return self.meant == "answer"
-
-    def in_answer(self, method: str) -> "InvalidAnswer":
-        """Return the error of the request whose answer could not be read."""
-        return InvalidAnswer(f"{self.message}, in the answer to {method}", id=self.id)
 
 
 class ParseError(RemoteError):
@@ -152,6 +146,3 @@ class InvalidAnswer(Invalid):
 
     CODE = INVALID_REQUEST
     meant: Meant = "answer"
-
-    def in_answer(self, method: str) -> "InvalidAnswer":
-        return self

@@ -1,8 +1,7 @@
 """JSON text to send, of values that Python can hold and JSON cannot.
 
-Python reads a file name that is not UTF-8 with lone surrogates (`os.fsdecode`), and UTF-8 has no
-form for these. They are sent as U+FFFD, with a warning. NaN and infinities are refused, because
-null would mean something else.
+Lone surrogates, as in a file name that is not UTF-8 (`os.fsdecode`), are sent as U+FFFD, with a
+warning. NaN and infinities are refused, because null would mean something else.
 """
 
 import re
@@ -16,7 +15,7 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 from pydantic_core import core_schema as cs
 
 from .errors import escaped
-from .json import is_array, is_object
+from .json import is_object
 from .throttle import Throttle
 
 _log: Final = Throttle(getLogger(__name__))
@@ -62,7 +61,6 @@ def check_finite(value: Any, at: str = "") -> None:
 
 
 def _has_odd_number(value: Any) -> bool:
-    """Return whether a value has a number that is not finite."""
     kind = value.__class__
     if kind is dict:
         value = value.values()
@@ -84,7 +82,7 @@ def _odd_numbers(value: Any, at: str) -> Iterator[tuple[str, float]]:
     elif is_object(value):
         for name, member in value.items():
             yield from _odd_numbers(member, f"{at}/{escaped(str(name))}")
-    elif is_array(value) or isinstance(value, tuple):
+    elif isinstance(value, (list, tuple)):
         for number, item in enumerate(cast(list[Any], value)):
             yield from _odd_numbers(item, f"{at}/{number}")
 
@@ -108,19 +106,12 @@ def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
             places.append(at or "/")
         return text
     if is_object(value):
-        return {
-            _replace_surrogates(name, at, places): _replace_surrogates(
-                member, f"{at}/{_readable_name(name)}", places
-            )
-            for name, member in value.items()
-        }
-    if is_array(value) or isinstance(value, tuple):
-        items = cast(list[Any], value)
-        return [
-            _replace_surrogates(item, f"{at}/{number}", places) for number, item in enumerate(items)
-        ]
+        replaced: dict[Any, Any] = {}
+        for name, member in value.items():
+            name = _replace_surrogates(name, at, places)
+            replaced[name] = _replace_surrogates(member, f"{at}/{escaped(str(name))}", places)
+        return replaced
+    if isinstance(value, (list, tuple)):
+        items = enumerate(cast(list[Any], value))
+        return [_replace_surrogates(item, f"{at}/{number}", places) for number, item in items]
     return value
-
-
-def _readable_name(name: Any) -> str:
-    return escaped(_SURROGATE.sub("\ufffd", str(name)))

@@ -15,9 +15,10 @@ from ..core.extensions import AddedMembers, ClaimedResult, Extension
 from ..core.json import is_object
 from ..core.models.added_members import Added, plainly, with_members
 from ..core.models.base import Validate, validator_of
-from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, Capability, RequestSpec
+from ..core.spec import AnyRequest, CallSpec, RequestSpec
+from .codec import SpecT
 from .jsonrpc import write_result
-from .method_table import MethodTable, SpecT
+from .method_table import MethodTable
 from .writing import body_text
 
 R = TypeVar("R")
@@ -47,26 +48,6 @@ class ExtendedTable(MethodTable):
         )
         self.core = core
         self.extensions = extensions
-        self._claims: dict[str, dict[str, ClaimedResult]] = {}
-        for extension in extensions:
-            for claim in extension.claims:
-                self._claims.setdefault(claim.method, {})[claim.result_type] = claim
-
-    def claimed(self, method: str, result_type: str) -> type[Any] | None:
-        claim = self._claims.get(method, {}).get(result_type)
-        return None if claim is None else claim.load()
-
-    def claims(self, method: str) -> tuple[type[Any], ...]:
-        return tuple(one.load() for one in self._claims.get(method, {}).values())
-
-    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
-        kind = getattr(result, "result_type", None)
-        for extension in self.extensions:
-            for claim in extension.claims:
-                if claim.result_type == kind and isinstance(result, claim.load()):
-                    needed = Capability("client", (EXTENSIONS, extension.identifier))
-                    return None if needed.declared_in(declared()) else extension.identifier
-        return None
 
     def _added(self, method: str) -> Added:
         return tuple(one.load() for one in self._members.get(method, ()))

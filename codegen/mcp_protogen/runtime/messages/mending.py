@@ -19,13 +19,15 @@ from ..core.errors import ParseError
 from ..core.json import is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
-from ..core.models.validation_errors import pointer_to, problems, steps_of, value_at
+from ..core.models.validation_errors import pointer_to, problems
 from ..core.options import count_values
+from ..core.places import steps_of, value_at
 from ..core.spec import AnyRequest
+from .codec import Error, Result
 from .envelope import SERVER_INFO
-from .jsonrpc import Batch, Malformed, Parsed, Response, message_of
-from .method_table import Error, MethodTable, Result
-from .reading import read_values
+from .jsonrpc import Malformed, Parsed, Response, message_of
+from .method_table import MethodTable
+from .reading import Batch, read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 

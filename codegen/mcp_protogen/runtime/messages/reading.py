@@ -7,17 +7,29 @@ A message is JSON in UTF-8 (2025-11-25, basic/transports).
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
 
-from ..core.errors import ParseError, RemoteError
-from ..core.json import ARRAY, is_array, json_text, read_json
+from ..core.errors import ParseError, RemoteError, RequestId
+from ..core.json import ARRAY, is_object, json_text, read_json
 from ..core.throttle import Throttle
-from .jsonrpc import Batch, Malformed, Parsed, message_of
+from .jsonrpc import Malformed, Parsed, id_of, message_of, parse
 
 if TYPE_CHECKING:
     from .repairing import Repair
+
+
+class Batch:
+    """An array, whose members are parsed once somebody asks for them."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    @cached_property
+    def members(self) -> list[Parsed]:
+        return [message_of(value) for value in self.values]
 
 
 class Reading(NamedTuple):
@@ -101,5 +113,24 @@ def log_repairs(repairs: "Sequence[Repair]", log: Throttle) -> None:
         log.warning("repaired a message that is not strict JSON: %s", repair)
 
 
+def read(data: bytes | str) -> Parsed | Batch:
+    """Read one message, or a batch of them, in strict JSON; raise `ParseError`."""
+    return _message(parse(data))
+
+
 def _message(value: Any) -> Parsed | Batch:
-    return Batch(value) if is_array(value) else message_of(value)
+    return Batch(value) if type(value) is ARRAY else message_of(value)
+
+
+def is_stray(message: Parsed | Batch) -> bool:
+    """Return whether this is a line that stands in place of a message, and not a wrong answer."""
+    if isinstance(message, Batch):
+        return all(map(is_stray, message.members))
+    return type(message) is Malformed and not message.error.is_answer
+
+
+def answered(value: object) -> RequestId | None:
+    """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
+    if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
+        return None
+    return id_of(value)

@@ -1,8 +1,6 @@
-"""Models as JSON text, with members in `_meta` that the connection adds.
+"""Models as JSON text, with members in `_meta` that the connection adds, which count before others.
 
-A connection adds members to the `_meta` of what its users send, such as a token for progress. Where
-the user gives none, they are spliced into text that is already written. Where both name a member,
-that of the connection counts.
+Where the user gives none, they are spliced into text that is already written.
 """
 
 from collections.abc import Iterator
@@ -56,10 +54,7 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
 
 
 def is_exact(spec: CallSpec[Any]) -> bool:
-    """Return whether params must not be changed: a server would do something else than was asked.
-
-    All other messages are for readers.
-    """
+    """Return whether params must stay as they are: a server would do something else than asked."""
     return isinstance(spec, RequestSpec) and "client" in spec.senders
 
 

@@ -27,8 +27,9 @@ from ..core.options import Options
 from ..core.spec import NotificationSpec
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
-from ..messages.jsonrpc import Batch, Parsed, answered
-from ..messages.method_table import Error, Notification, Request, Result
+from ..messages.codec import Error, Notification, Request, Result
+from ..messages.jsonrpc import Parsed
+from ..messages.reading import Batch, answered
 from .jobs import (
     BUSY,
     BatchReply,

@@ -37,7 +37,7 @@ from ..core.sendable import Unsendable
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
-from ..messages.method_table import Request
+from ..messages.codec import Request
 from ..rules import capabilities
 from .send_queue import MessageSink, SendQueue
 

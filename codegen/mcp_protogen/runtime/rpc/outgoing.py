@@ -20,7 +20,7 @@ from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Patience, Progress
 from ..core.spec import AnyRequest, RequestSpec
 from ..core.tasks import Tasks
-from ..messages.method_table import Error, Result
+from ..messages.codec import Error, Result
 from .send_queue import MessageSink
 
 P = TypeVar("P")

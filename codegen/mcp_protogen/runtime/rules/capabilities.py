@@ -1,35 +1,17 @@
-"""Capability checks, in both directions.
-
-Before sending, an unmet need is this side's fault (`MissingCapability`); on receipt it is the
-peer's, and the caller decides what to answer. Needs of level SHOULD are advice, and never enforced;
-the `task` of a request is left out where its receiver would ignore it.
-"""
+"""Capability checks, in both directions. Needs of level SHOULD are advice, and never enforced."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
-from ..core.errors import LocalError, MissingCapability
+from ..core.errors import MissingCapability
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
-from ..core.spec import CallSpec, Capability, Condition, Requirement, Role
+from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
 
-P = TypeVar("P")
-
 _NOTHING: Final[Mapping[str, Any]] = {}
-_TASK: Final = "task"
-
-
-def check(spec: CallSpec[Any], sender: Role, params: object, declared: Declared) -> None:
-    """Raise `LocalError` unless `sender` may send a message.
-
-    That is `MissingCapability` if a capability is not `declared`: the JSON objects of both sides.
-    """
-    if sender not in spec.senders:
-        raise LocalError(f"a {sender} does not send {spec.method}")
-    require(spec.method, spec.requires, sender, params, declared)
 
 
 def require(
@@ -39,11 +21,14 @@ def require(
     params: object,
     declared: Declared,
 ) -> None:
-    """Raise `MissingCapability`, naming it, unless `requirements` hold for `method`."""
+    """Raise `MissingCapability` unless `requirements` hold for `method`."""
     need = unmet(requirements, sender, params, declared)
     if need is not None:
-        condition = " or ".join(map(str, need.when))
-        raise MissingCapability(method, need.capability.name, condition)
+        raise missing(method, need)
+
+
+def missing(method: str, need: Requirement) -> MissingCapability:
+    return MissingCapability(method, need.capability.name, " or ".join(map(str, need.when)))
 
 
 def unmet(
@@ -60,58 +45,6 @@ def unmet(
         ):
             return need
     return None
-
-
-class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
-    """The requirements of messages, made when first asked for, that `role` does not meet itself."""
-
-    def __init__(self, role: Role, declared: Mapping[str, Any]) -> None:
-        super().__init__()
-        self._role = role
-        self._declared = declared
-
-    def __missing__(self, spec: CallSpec[Any]) -> tuple[Requirement, ...]:
-        found = self[spec] = tuple(
-            need
-            for need in spec.requires
-            if need.capability.role != self._role
-            or not (need.capability.declared_in(self._declared) or _is_passed_over(need))
-        )
-        return found
-
-
-def _is_passed_over(need: Requirement) -> bool:
-    """Return whether only senders are held to a need, and receivers ignore what has it.
-
-    So it is with the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
-    Handling").
-    """
-    return any(one.member == _TASK for one in need.when)
-
-
-def open_needs(spec: CallSpec[Any], sender: Role, declared: Declared) -> tuple[Requirement, ...]:
-    """Return the needs that are not declared; see `admitted`."""
-    return tuple(
-        need
-        for need in spec.requires
-        if need.sender == sender
-        and (need.level == "MUST" or _is_passed_over(need))
-        and not need.capability.declared_in(declared[need.capability.role])
-    )
-
-
-def admitted(
-    method: str, needs: Iterable[Requirement], sender: Role, params: P, declared: Declared
-) -> P:
-    """Return `params` without a `task` that the receiver would ignore.
-
-    (2025-11-25, basic/utilities/tasks, "Capability Negotiation") Raise as `require` does.
-    """
-    require(method, needs, sender, params, declared)
-    for need in needs:
-        if need.level != "MUST" and isinstance(params, WireModel) and applies(need.when, params):
-            params = params.model_copy(update={_TASK: None})
-    return params
 
 
 def applies(conditions: Iterable[Condition], params: object) -> bool:

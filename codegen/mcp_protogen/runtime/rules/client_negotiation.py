@@ -29,7 +29,8 @@ from ..core.errors import (
     McpError,
 )
 from ..core.json import is_array, is_object
-from ..core.spec import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
+from ..core.spec import EraName
+from ..messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA
 from .server_negotiation import DISCOVER, INITIALIZE, Offer
 
 

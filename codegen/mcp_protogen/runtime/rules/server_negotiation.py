@@ -23,9 +23,10 @@ from ..core.errors import (
     RequestId,
     escaped,
 )
-from ..core.spec import HANDSHAKE_ERA, STATELESS_ERA, EraName
+from ..core.spec import EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from ..messages.jsonrpc import Call
+from ..messages.method_table import HANDSHAKE_ERA, STATELESS_ERA
 
 DISCOVER: Final = STATELESS_ERA.opened_by
 INITIALIZE: Final = HANDSHAKE_ERA.opened_by

@@ -31,14 +31,15 @@ from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
 from ..core.tasks import Tasks
+from ..messages.codec import Notification, Request
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
-from ..messages.method_table import MethodTable, Notification, Request
+from ..messages.method_table import MethodTable
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
-from ..rules.capabilities import OpenNeeds, unmet
-from ..rules.lifecycle import State
+from ..rules.capabilities import unmet
+from ..rules.lifecycle import OpenNeeds, State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
 from .context import Relay, RequestContext, SessionSwitches

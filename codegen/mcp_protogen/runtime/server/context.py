@@ -42,19 +42,14 @@ from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
 from ..core.tasks import is_running
-from ..messages.envelope import (
-    CLIENT_INFO,
-    LOG_LEVEL,
-    PROGRESS_TOKEN,
-    client_capabilities,
-    members,
-)
+from ..messages.codec import Request
+from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST
-from ..messages.method_table import MethodTable, Request
+from ..messages.method_table import MethodTable
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Reply
 from ..rpc.send_queue import MessageSink
-from ..rules import capabilities
+from ..rules.lifecycle import check
 
 if TYPE_CHECKING:
     from ..core.http_request import HttpRequest, Principal
@@ -453,7 +448,7 @@ class RequestContext:
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
             return alive
-        capabilities.check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
+        check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
         if self.rounds is None:
             why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from ..core.json import JSONObject
-from ..messages.method_table import Request
+from ..messages.codec import Request
 from ..rpc.jobs import Job
 
 Follow: TypeAlias = Callable[[], Coroutine[Any, Any, None]]

@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol, TypeAlias
 from ..core.errors import McpError, RequestId
 from ..core.models.base import WireModel
 from ..core.subscriptions import Filter, Listeners
+from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
-from ..messages.method_table import Request
 from .context import OpenConnection, RequestContext
 from .layers import Following, Layer
 

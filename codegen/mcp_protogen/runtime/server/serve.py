@@ -15,8 +15,8 @@ from ..core.revision import Revision
 from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
-from ..messages.jsonrpc import Batch, Call, Malformed, Response
-from ..messages.reading import messages_in
+from ..messages.jsonrpc import Call, Malformed, Response
+from ..messages.reading import Batch, messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews

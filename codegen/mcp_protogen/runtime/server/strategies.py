@@ -15,7 +15,8 @@ from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared
 from ..core.tasks import together
-from ..messages.method_table import MethodTable, Request
+from ..messages.codec import Request
+from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from .context import RequestContext
 from .rounds import read_round

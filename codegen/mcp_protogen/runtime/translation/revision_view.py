@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from ..core.extensions import Extension
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision, load_generated
@@ -20,6 +19,7 @@ from ..rules.handlers import Handlers, extended_by, merged
 from ..rules.server_negotiation import Offer
 
 if TYPE_CHECKING:
+    from ..core.extensions import Extension
     from ..core.losses import Loss
     from ..rules.wire_features import WireFeature
 

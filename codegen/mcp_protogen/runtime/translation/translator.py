@@ -16,7 +16,7 @@ from ..core.json import JSONObject, is_array, is_object, read_json
 from ..core.losses import Loss, Place, Report, Translated
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
-from ..messages.method_table import Part
+from ..core.spec import Part
 from .conversions import CONVERSIONS, Conversion, Here
 from .plans import (
     Apply,

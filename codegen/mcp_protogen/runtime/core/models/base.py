@@ -1,8 +1,7 @@
 """Models that accept from the wire what the JSON Schema accepts, and are convenient in Python.
 
-Pydantic has one notion of "optional". A JSON Schema has three: a member may be absent, may be null,
-or both. It also has constants, which every sender writes although no caller wants to repeat them.
-`WireModel` keeps these apart: it adjusts the validation schema once, when a class is first used.
+Pydantic has one notion of "optional". In a JSON Schema a member may be absent, may be null, or
+both, and every sender writes constants, which no caller wants to repeat.
 
 * A constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
   wire and filled in for callers.
@@ -26,14 +25,13 @@ from .core_schema import absent_if_none, adjust, build_before, is_constant, is_i
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
-# Classes whose build has begun. A class builds the classes it refers to before itself: so each is
-# built only once, and instances are written by their own class.
+# Classes whose build has begun. A class builds those it refers to before itself, each only once, so
+# that instances are written by their own class.
 _under_way: set[type["WireModel"]] = set()
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 
-# Pydantic reads NaN and infinities where any value is allowed, and has no option against it. A text
-# without these words has none.
+# Pydantic has no option against NaN and infinities where any value is allowed.
 _NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
 
 Validate: TypeAlias = Callable[[Any], Any]
@@ -47,8 +45,6 @@ All instances without the member share it, so it cannot be changed.
 
 
 class _Rules(NamedTuple):
-    """The rules that the constructor of a class applies."""
-
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
     absent_if_none: frozenset[str]  # wire names and Python names
     optional: frozenset[str]  # the Python names among these
@@ -73,8 +69,7 @@ class WireModel(BaseModel):
         allow_inf_nan=False,
     )
 
-    # Only declared: Pydantic would evaluate the annotation again for each subclass, which is a
-    # quarter of the cost of a small class.
+    # Pydantic would evaluate the annotation again for each subclass.
     if TYPE_CHECKING:
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
         """Wire names of which at least one must be present; most classes have none."""
@@ -106,7 +101,7 @@ class WireModel(BaseModel):
             }
             found = ValidationError.from_exception_data(cls.__name__, [line], input_type="json")
             raise found from None
-        # As text again, because a class may read some members differently from JSON text.
+        # As text again: a class may read some members differently from JSON text.
         strict: Self = cls.__pydantic_validator__.validate_json(to_json(value))
         return strict
 
@@ -143,8 +138,8 @@ class WireModel(BaseModel):
                     raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
                 raise
 
-        # Without this mark Pydantic would call __init__ for every object it reads, which costs a
-        # Python call each, and would fill in constants on the wire too.
+        # Without this mark Pydantic would call __init__ for every object it reads, which is slow,
+        # and would fill in constants on the wire too.
         __init__.__pydantic_base_init__ = True
 
         @property
@@ -192,11 +187,13 @@ class WireModel(BaseModel):
             rules = _rules_of(cls)
             if _fields_set is not None:
                 _fields_set = _fields_set | {name for name, _, _ in rules.implied}
-            usual = {
+            given = {
                 name: value for name, wire_name, value in rules.implied if wire_name not in members
             }
-            given = _present(members, rules.absent_if_none)
-            return super().model_construct(_fields_set, **(usual | given))
+            for name, value in members.items():
+                if value is not None or name not in rules.absent_if_none:
+                    given[name] = value
+            return super().model_construct(_fields_set, **given)
 
         def model_dump(self, **options: Any) -> dict[str, Any]:
             return super().model_dump(**{"exclude_unset": True, **options})
@@ -240,7 +237,7 @@ class WireModel(BaseModel):
 
 
 class _OnDemand:
-    """An attribute of model classes that a function of the module `members` makes."""
+    # An attribute of model classes that a function of the module `members` makes.
 
     def __init__(self, function: str) -> None:
         self._function = function
@@ -268,17 +265,8 @@ def supplied(value: object) -> bool:
 
 def _refuse_if_shared(model: WireModel) -> None:
     if supplied(model):
-        raise AttributeError(
-            f"this {type(model).__name__} is shared: pass one of your own to change it"
-        )
-
-
-def _present(members: Mapping[str, Any], absent_if_none: frozenset[str]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in members.items()
-        if value is not None or name not in absent_if_none
-    }
+        name = type(model).__name__
+        raise AttributeError(f"this {name} is shared: pass one of your own to change it")
 
 
 def _leave_out(model: WireModel, name: str) -> None:
@@ -300,20 +288,13 @@ def declared(model: object, name: str) -> Any:
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
 
-def required_constants(cls: type[WireModel]) -> dict[str, Any]:
+def required_members(cls: type[WireModel]) -> dict[str, Any]:
+    """Return the constants of members that are required on the wire, or `SUPPLIED`, by name."""
     return {
-        field.alias or name: field.default
-        for name, field in cls.__pydantic_fields__.items()
-        if is_constant(field)
-    }
-
-
-def required_members(cls: type[WireModel]) -> list[str]:
-    return [
-        field.alias or name
+        field.alias or name: field.default if is_constant(field) else SUPPLIED
         for name, field in cls.__pydantic_fields__.items()
         if field.is_required() or is_implied(field)
-    ]
+    }
 
 
 @cache
@@ -342,10 +323,7 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
 
 @cache
 def validator_of(expression: Any) -> Validate:
-    """Return a function that reads decoded JSON as any type; it raises `ValidationError`.
-
-    Raises `TypeError` if `expression` cannot be hashed.
-    """
+    """Return a function that reads decoded JSON as any type; it raises `ValidationError`."""
     with BUILDING:
         if isinstance(expression, type) and issubclass(expression, WireModel):
             expression.model_rebuild()
@@ -370,5 +348,4 @@ class ToolResult(WireModel):
 
 
 def has_failed(result: object) -> bool:
-    """Return whether the tool has failed."""
     return declared(result, "is_error") is True

@@ -1,9 +1,4 @@
-"""Types of JSON Schema that Python lacks: numbers, constants and open unions.
-
-JSON has one number type, which has no booleans, strings, NaN or infinities. A union of content
-stays readable when a later revision adds an arm: a block with an unknown tag becomes the arm that
-leaves the tag open, and is written back unchanged.
-"""
+"""Types of JSON Schema that Python lacks: numbers, constants and open unions."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
@@ -88,7 +83,7 @@ class OpenUnion(NamedTuple):
     """A mark of a union of models whose arms differ in the member `tag`, open to unknown tags.
 
     `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm whose tag
-    is not a constant takes every tag that no other arm names.
+    is not a constant takes every other tag, and is written back unchanged.
     """
 
     tag: str

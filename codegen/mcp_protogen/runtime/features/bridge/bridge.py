@@ -20,13 +20,12 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss
 from ...core.options import Options, SizeLimit
 from ...core.revision import Revision
-from ...core.spec import HANDSHAKE_ERA
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ...messages.forgiving import reinterpret
 from ...messages.jsonrpc import Call, Malformed
-from ...messages.method_table import MethodTable
+from ...messages.method_table import HANDSHAKE_ERA, MethodTable
 from ...messages.reading import messages_in
 from ...rules import server_negotiation
 from ...rules.client_negotiation import NegotiatedRevision

@@ -36,7 +36,8 @@ from ...http.server.http_state import HttpState
 from ...http.server.options import HttpOptions, quota_of
 from ...http.server.stateless import StatelessHttp
 from ...http.sse import LARGEST, Parser
-from ...messages.jsonrpc import Batch, Call, Parsed
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...rpc.jobs import Work
 from ...rules import server_negotiation
 from ...rules.handlers import runtime_of

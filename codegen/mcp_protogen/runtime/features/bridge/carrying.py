@@ -10,8 +10,9 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
+from ...messages.codec import Notification, Request, SpecT, Understood
 from ...messages.jsonrpc import Call, id_of, named, write_result
-from ...messages.method_table import MethodTable, Notification, Request, SpecT, Understood
+from ...messages.method_table import MethodTable
 from ...messages.writing import wire_text
 from ...rules.server_negotiation import INITIALIZE
 

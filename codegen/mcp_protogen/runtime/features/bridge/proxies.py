@@ -22,12 +22,7 @@ from ...core.models.base import declared
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
 from ...core.spec import EXTENSIONS, AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
-from ...messages.envelope import (
-    CLIENT_CAPABILITIES,
-    PROGRESS_TOKEN,
-    client_capabilities,
-    members,
-)
+from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
 from ...messages.method_table import MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
@@ -41,13 +36,7 @@ from ...server.layers import Layer
 from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest, awaited
 from .forwarding import LOG, Forwarding, error_for
-from .task_carrying import (
-    CarriesTasks,
-    TaskCarrier,
-    related_task,
-    relating,
-    task_of,
-)
+from .task_carrying import CarriesTasks, TaskCarrier, related_task, relating, task_of
 
 Handler: TypeAlias = Callable[..., Any]
 

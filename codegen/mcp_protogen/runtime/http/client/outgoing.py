@@ -14,7 +14,8 @@ from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Call, answered, read
+from ...messages.jsonrpc import Call
+from ...messages.reading import answered, read
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from .. import headers as fields
 

@@ -7,7 +7,7 @@ from enum import Enum
 from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ...core.connection_errors import Disconnected, HttpError
+from ...core.connection_errors import Disconnected, HttpError, in_answer
 from ...core.errors import (
     HEADER_MISMATCH,
     METHOD_NOT_FOUND,
@@ -21,7 +21,7 @@ from ...core.errors import (
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
 from ...core.pagination import Page, items
-from ...messages import jsonrpc
+from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
 from ...transports.base import Received, Unanswered
@@ -173,7 +173,7 @@ class PostedRequest:
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except ParseError as error:
-            self._deliver(Unanswered(self.message.id, error.in_answer(name)))
+            self._deliver(Unanswered(self.message.id, in_answer(error, name)))
         except RemoteError as error:
             self._deliver(Unanswered(self.message.id, error))
 
@@ -226,7 +226,7 @@ class PostedRequest:
             if error.meant not in ("answer", "message") or error.id not in (None, message.id):
                 self._deliver(error)
                 return False
-            self._deliver(Unanswered(message.id, error.in_answer(message.name)))
+            self._deliver(Unanswered(message.id, in_answer(error, message.name)))
             return True
 
     async def _resume(self, cursor: Cursor) -> None:
@@ -284,7 +284,7 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
     def deliver(received: Received) -> None:
         if isinstance(received, Unanswered):
             raise received.error
-        found = jsonrpc.read(received) if isinstance(received, bytes) else None
+        found = reading.read(received) if isinstance(received, bytes) else None
         if isinstance(found, Malformed) and found.error.id == message.id:
             raise found.error
         if isinstance(found, Response) and found.id == message.id:

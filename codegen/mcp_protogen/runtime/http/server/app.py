@@ -13,24 +13,16 @@ from typing import Any, Final, Protocol, TypeAlias
 from ...core.errors import RemoteError
 from ...core.options import Options
 from ...core.revision import Revision
-from ...core.spec import HANDSHAKE_ERA
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
-from ...messages.reading import read_message
+from ...messages.jsonrpc import Call, Malformed, Parsed
+from ...messages.method_table import HANDSHAKE_ERA
+from ...messages.reading import Batch, read_message
 from ...rpc.jobs import Work
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
-from .asgi import (
-    HttpExchange,
-    HttpRefusal,
-    Receive,
-    Scope,
-    Send,
-    check_post,
-    other_spelling,
-)
+from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post, other_spelling
 from .cors import CrossOrigin
 from .http_state import HttpState
 from .legacy_sse import LegacySse

@@ -14,8 +14,8 @@ from ...core.errors import InvalidRequest
 from ...core.http_request import Principal, id_of
 from ...core.middleware import OVER_HTTP
 from ...core.tasks import Signal
-from ...messages.jsonrpc import Batch, Call, Parsed
-from ...messages.reading import read_messages
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch, read_messages
 from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import ServerConnection

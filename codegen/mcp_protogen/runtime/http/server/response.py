@@ -14,7 +14,8 @@ from ...core import errors
 from ...core.connection_errors import StatusError
 from ...core.http_request import HttpRequest, Principal
 from ...core.oauth_scopes import InsufficientScope
-from ...messages.jsonrpc import Batch, Call, Parsed
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rpc.send_queue import MessageSink, NullSink

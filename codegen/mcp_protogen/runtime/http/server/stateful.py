@@ -10,7 +10,8 @@ from typing import Final
 
 from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
-from ...messages.jsonrpc import Batch, Call, Parsed
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rules import server_negotiation

@@ -12,9 +12,10 @@ from typing import Final
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
+from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from ...messages.method_table import Request
+from ...messages.jsonrpc import Call, Malformed, Parsed, Response
+from ...messages.reading import Batch
 from ...rpc.jobs import Job, Work
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation

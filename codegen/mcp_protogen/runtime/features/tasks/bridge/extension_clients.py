@@ -20,8 +20,8 @@ from ....core.models.base import declared, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
+from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, members
-from ....messages.method_table import Request
 from ....rules import task_methods as methods
 from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
 from ....rules.task_methods import CHANGED

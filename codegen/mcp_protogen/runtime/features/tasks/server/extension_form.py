@@ -9,8 +9,8 @@ from ....core.errors import InvalidParams, Problem, escaped
 from ....core.json import JSONObject
 from ....core.models.base import validator_of
 from ....core.spec import AnyRequest
+from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, members
-from ....messages.method_table import Request
 from ....rules.task_methods import CANCEL, CHANGED, GET, UPDATE
 from ....server.base import SessionBase
 from ....server.connection import ServerConnection

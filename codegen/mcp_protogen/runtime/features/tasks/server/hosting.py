@@ -8,9 +8,9 @@ from ....core.errors import LocalError
 from ....core.http_request import Principal
 from ....core.json import JSONObject, read_json
 from ....core.revision import load_generated
+from ....messages.codec import Request
 from ....messages.envelope import meta_in
 from ....messages.jsonrpc import Call
-from ....messages.method_table import Request
 from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
 from ....rules.task_forms import TaskForm, task_form

@@ -22,7 +22,8 @@ from typing import Any, Final
 from ....connection import Written
 from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ....core.json import JSONObject, is_object, json_text
-from ....messages.method_table import MethodTable, Request
+from ....messages.codec import Request
+from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
 from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_extension, task_form
 from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS

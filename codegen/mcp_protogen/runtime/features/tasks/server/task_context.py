@@ -18,11 +18,11 @@ from ....core.middleware import send_through
 from ....core.options import CallOptions
 from ....core.spec import NotificationSpec, RequestSpec
 from ....core.subscriptions import Level
+from ....messages.codec import Request
 from ....messages.envelope import members
-from ....messages.method_table import Request
 from ....rpc.jobs import Reply, Serve, Work
 from ....rpc.send_queue import MessageSink, NullSink
-from ....rules import capabilities
+from ....rules.lifecycle import check
 from ....rules.task_forms import TaskForm
 from ....server.connection import BoundServer, ServerConnection, ServerState
 from ....server.context import RequestContext, SessionSwitches
@@ -188,7 +188,7 @@ class TaskContext(RequestContext):
 
     async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
         declared = self.peer_declared()
-        capabilities.check(spec, "server", params, {"client": declared, "server": {}})
+        check(spec, "server", params, {"client": declared, "server": {}})
         answer = await self._answer_to(self._question(spec, params))
         return self.spoken.read_response(spec, answer)
 

@@ -16,7 +16,8 @@ from ....connection import Connection
 from ....core.connection_errors import Disconnected
 from ....core.http_request import Principal, id_of
 from ....core.subscriptions import Level
-from ....messages.jsonrpc import Batch, Parsed
+from ....messages.jsonrpc import Parsed
+from ....messages.reading import Batch
 from ....rules.lifecycle import State
 from ....server.connection import BoundServer, ServerConnection
 from ....server.lifespan import LifespanError

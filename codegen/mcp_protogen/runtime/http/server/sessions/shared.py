@@ -21,9 +21,10 @@ from ....core.errors import InvalidAnswer, ProtocolError, RequestId
 from ....core.http_request import Principal
 from ....core.json import JSONObject, json_text
 from ....core.throttle import Throttle
-from ....messages import jsonrpc
+from ....messages import jsonrpc, reading
 from ....messages.envelope import PROGRESS_TOKEN
-from ....messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ....messages.jsonrpc import Call, Malformed, Parsed
+from ....messages.reading import Batch
 from ....rules.lifecycle import State
 from ....storage.engine import EngineUnavailable, Saved, StoredSession
 from ..asgi import HttpRefusal
@@ -443,10 +444,10 @@ class SharedSessions(SessionRegistry):
         await self._peers.tell_or_store(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
-        self._take_in(letter.session, letter.principal_id, jsonrpc.read(letter.message))
+        self._take_in(letter.session, letter.principal_id, reading.read(letter.message))
 
     async def _on_answered(self, letter: Answered) -> None:
-        message = jsonrpc.read(letter.message)
+        message = reading.read(letter.message)
         if letter.fault and isinstance(message, Malformed):
             message = Malformed(InvalidAnswer(letter.fault, id=message.error.id))
         self._take_in(letter.session, letter.principal_id, message)
