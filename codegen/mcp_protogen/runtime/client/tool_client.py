@@ -32,8 +32,6 @@ ServerOrConnection: TypeAlias = Target | AbstractAsyncContextManager[ClientBase]
 
 
 class _Calls:
-    """The common part of both forms of a client."""
-
     CONNECT: ClassVar[Connect[Any]]
     """The `connect` of the package that the generated module imports."""
     CLIENT: ClassVar[type[ClientBase] | None] = None
@@ -103,13 +101,11 @@ class ToolClient(_Calls):
     async def _call(
         self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments
     ) -> T:
-        """Call a tool and return its structured result, without optional arguments of None."""
         return await self._called("call_tool", tool, returns, given, optional)
 
     async def _result(
         self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
-        """Return a whole result; `returns` says of which type that is."""
         del returns
         return await self._called(how, name, None, given, optional)
 
@@ -151,7 +147,7 @@ class SyncToolClient(_Calls):
 
 
 class _Background:
-    """An event loop in a thread, with one connection that is opened and closed in one task."""
+    """An event loop in a thread, with one connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -159,7 +155,7 @@ class _Background:
         self._holding: asyncio.Task[None] | None = None
 
     def run(self, work: Work[T]) -> T:
-        """Return what `work` returns on the loop; cancel it if the wait for it is interrupted."""
+        """Return what `work` returns on the loop; cancel it if the wait is interrupted."""
         _refuse_in_loop()
         future: Future[T] = asyncio.run_coroutine_threadsafe(work(), self._loop)
         try:
@@ -169,7 +165,7 @@ class _Background:
             raise
 
     async def enter(self, connection: AbstractAsyncContextManager[T]) -> T:
-        """Return what the connection opens; it stays open until `leave`."""
+        """Return what the connection opens, in a task that also closes it."""
         opened: asyncio.Future[T] = self._loop.create_future()
         self._holding = asyncio.create_task(self._hold(connection, opened))
         await asyncio.wait((opened, self._holding), return_when=asyncio.FIRST_COMPLETED)
@@ -179,7 +175,6 @@ class _Background:
         return opened.result()
 
     async def leave(self) -> None:
-        """Close the connection."""
         self._leaving.set()
         if self._holding is not None:
             await self._holding
@@ -221,7 +216,6 @@ def _refuse_in_loop() -> None:
 
 
 def _as_wire(value: Any) -> Any:
-    """Return an argument as a JSON value, with the models in it."""
     if isinstance(value, WireModel):
         return value.to_wire()
     if is_object(value):

@@ -26,7 +26,10 @@ class ToolFailed(ProtocolError):
 
 
 def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
-    """Return a function that reads a result as the type `as_`; see `base.reader`."""
+    """Return a function that reads a result as the type `as_`, if there is one.
+
+    It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer`.
+    """
     adapter = None if as_ is None else _adapter(as_)
 
     def read(result: Any) -> Any:
@@ -57,7 +60,6 @@ def _kept_adapter(as_: Any) -> TypeAdapter[Any]:
 
 
 def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
-    """Return the structured content of a result, or else its text, which need not be JSON."""
     candidates = [*_candidates(result)]
     first: InvalidAnswer | None = None
 
@@ -75,10 +77,7 @@ def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
 
 
 def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
-    """Yield what may be meant, with pointers.
-
-    Whether a value was wrapped, only the type that is wanted can tell: it does not fit the wrapper.
-    """
+    """Yield what may be meant: only the type that is wanted can tell what was wrapped."""
     structured = "structured_content" in result.model_fields_set
     at, value = ("/result/structuredContent", result.data) if structured else _parsed(result.text)
     yield at, value

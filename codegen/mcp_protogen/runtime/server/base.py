@@ -57,16 +57,12 @@ class ServerRuntime(HandlerSet):
 
     @property
     def wants_scopes(self) -> bool:
-        """Return whether something that it offers needs scopes."""
         return False
 
     async def scopes_of(
         self, method: str, params: Mapping[str, Any], session: "SessionBase"
     ) -> frozenset[str]:
-        """Return the scopes that a request needs for what it is about, if the session has that.
-
-        `params` are as they came.
-        """
+        """Return the scopes that a request needs, whose `params` are as they came."""
         return frozenset()
 
     @property
@@ -78,18 +74,11 @@ class ServerRuntime(HandlerSet):
         return self.lifespan.state
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
-        """Return what stands around requests of clients of a revision.
-
-        `tells_apart` says whether requests come from one client, or say who sends them.
-        """
+        """Return what stands around requests; `tells_apart` as in `ServerState`."""
         return None
 
     def begin(self, state: Any) -> None:
-        """Begin to serve, and what works beside requests.
-
-        `state` is what the connections of the application share. Raise `TypeError` or `ValueError`
-        for what cannot be served.
-        """
+        """Begin to serve; raise `TypeError` or `ValueError` for what cannot be served."""
 
     def parts(self) -> Iterator["ServerBase[Any]"]:
         """Yield the server, and all that is mounted in it."""
@@ -103,7 +92,6 @@ class ServerRuntime(HandlerSet):
         self.connections.pop(connection, None)
 
     def switched(self, connection: OpenConnection) -> SessionSwitches:
-        """Return what was switched for the session of a connection."""
         return ()
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
@@ -122,10 +110,7 @@ class ServerRuntime(HandlerSet):
             _log.warning("%s does not declare %s, which is not sent: %s", cls, method, advice)
 
     async def publish(self, method: str, uri: str | None = None) -> None:
-        """Tell those who want to know of a change, by the method of its notification.
-
-        Those who hear of it by a relay may do so later.
-        """
+        """Tell those who want to know of a change; a relay may do so later."""
         self.count(method)
         relays = self.carriers()
         work = [_publish(one, method, uri) for one in self._beside(relays)]
@@ -191,7 +176,6 @@ async def _publish(connection: OpenConnection, method: str, uri: str | None) -> 
 def _extended_session(
     session: "type[SessionBase]", extended: "tuple[type[SessionBase], ...]", table: MethodTable
 ) -> "type[SessionBase]":
-    """Return the class of the sessions of a server with extensions, which sends their messages."""
     bases = (*(one for one in extended if not issubclass(session, one)), session)
     return type(session.__name__, bases, {"TABLE": table, "__module__": session.__module__})
 
@@ -263,7 +247,7 @@ class ServerBase(Handlers, Generic[SessionT]):
 
 
 def check_forms(function: object) -> None:
-    """Raise `TypeError` if a function asks for a type that no form can show, with the member."""
+    """Raise `TypeError` if a function asks for a type that no form can show."""
     # Some objects say of any attribute that they have it.
     if type(function) in _HOLDERS:
         function = cast(Any, function).__func__
@@ -283,12 +267,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def package_of(server: type[Any]) -> ModuleType:
-    """Return the generated package that the class of a server is made with."""
     return load_generated(generated_class(server).__module__.rsplit(".", 2)[0])
 
 
 def is_question(given: object) -> bool:
-    """Return whether `elicit` gets a type in place of a schema, and warn of it: that is `ask`."""
+    """Return whether `elicit` gets a type, and warn of it: that is `ask`."""
     if isinstance(given, (WireModel, dict)):
         return False
     warn("elicit(message, Type) is ask(message, Type)", DeprecationWarning, stacklevel=3)
@@ -302,11 +285,7 @@ async def ask_form(
     kind: Any,
     options: CallOptions,
 ) -> Any:
-    """Ask the user for a value of a type; return the `Answer`.
-
-    Raise what a request raises, `TypeError` for a type that no form can show, and `InvalidParams`
-    for an answer that does not fit.
-    """
+    """Ask the user for a value of a type, as `session.ask` of a package."""
     from ..core.forms import FORM
     from .questions import form
 

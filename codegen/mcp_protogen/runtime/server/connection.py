@@ -1,4 +1,4 @@
-"""A server on one connection, in one revision: what serves requests, and what is kept of them.
+"""A server on one connection, in one revision.
 
 Some methods the runtime answers itself, unless the server does. The log level and the subscriptions
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
@@ -79,7 +79,6 @@ class BoundServer:
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
         self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
-        """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         self.declared: Mapping[Role, Mapping[str, Any]] = {
             "server": declaration,
@@ -97,17 +96,13 @@ class BoundServer:
         return connection
 
     def introduction(self, result: Any, **members: Any) -> Any:
-        """Return the `result` in which the server says what it offers and is called."""
         if self.view.table.carries:
             return vars(self.server)["introduction"]
         instructions = getattr(self.server, "instructions", None)
         return result(instructions=instructions, **members, **self.view.introduction(result))
 
     def initialize(self, call: Call, options: Options) -> tuple[Connection, bytes | None]:
-        """Return the connection that `initialize` begins, and the answer to it as JSON text.
-
-        Raise the `RemoteError` that answers it otherwise.
-        """
+        """Return the connection that `initialize` begins, and its answer; raise `RemoteError`."""
         connection, table = self.connection(State.NEW), self.view.table
         event = connection.take(call)
         if not isinstance(event, Request):
@@ -137,10 +132,7 @@ class BoundServer:
 
 
 class _Layered(Mapping[str, Handler]):
-    """Handlers with those of a layer above them, which hides some.
-
-    Those of a bridge are not copied: they also handle methods that they do not list.
-    """
+    """Handlers under those of a layer; not copied, for those of a bridge are more than it lists."""
 
     def __init__(self, below: Mapping[str, Handler], layer: Layer) -> None:
         self._below, self._above, self._hidden = below, layer.handlers, layer.hidden
@@ -181,9 +173,7 @@ class ServerState:
         self.options = options
         self.ids: Iterator[RequestId] = count(1)
         self.network: Network | None = None
-        """What connections go over, if their transport says."""
         self.relay: Relay | None = None
-        """What carries changes to connections, if other processes have some of them."""
         self.host = Host()
         self.tells_apart = True
         """Whether requests come from one client, or say who sends them."""
@@ -200,7 +190,6 @@ class ServerState:
         return self._seal
 
     def bound_server(self, revision: str) -> BoundServer:
-        """Return the server of a revision, which is made when it is first needed."""
         if revision not in self._bound_servers:
             self._bound_servers[revision] = BoundServer(
                 self._views[revision], tells_apart=self.tells_apart
@@ -213,8 +202,6 @@ class ServerState:
 
 
 class ServerConnection:
-    """One server, one connection, one revision."""
-
     __slots__ = (
         "_begun",
         "_listeners",
@@ -331,7 +318,6 @@ class ServerConnection:
         return RequestContext(self).session()
 
     async def _serve_through(self, job: Job) -> Any:
-        """Serve a request through the middleware."""
         request = job.request
         context = self.context(request, job.reply)
 
@@ -390,7 +376,6 @@ class ServerConnection:
         return result
 
     def _notify_through(self, notification: Notification[Any]) -> Awaitable[None]:
-        """Return what handles a notification through the middleware."""
         if notification.spec.method == INITIALIZED:
             # The requests that follow do not wait for middleware.
             self._enter_open()
@@ -418,7 +403,6 @@ class ServerConnection:
             connection.enter(State.OPEN)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
-        """Return a page of what the server lists to the sender of a call, as a JSON object."""
         handler = self.handlers.get(method)
         if handler is None:
             return {}
@@ -503,8 +487,6 @@ def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _BuiltIn:
-    """The answer to a request, its check before, and what is kept of it afterwards."""
-
     answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
     check: Callable[[ServerConnection, Request[Any]], None] | None = None
     keep: Callable[[ServerConnection, Request[Any]], None] | None = None

@@ -1,8 +1,7 @@
 """Running the handler of a request that may have to ask the client before it can answer.
 
-How a question gets to the client depends on the wire alone. Where servers have requests of their
-own, a question is one, and a handler of the stateless era, which asks in its result, is run again
-with the answers. Where they have none, a question ends the round (see `rounds`).
+Where servers have requests of their own, a question is one, and a handler of the stateless era,
+which asks in its result, is run again with the answers. Elsewhere a question ends the round.
 """
 
 from asyncio import current_task, sleep
@@ -31,7 +30,7 @@ _PAUSE: Final = 0.05
 
 
 def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers of a server of `own` are run, by method; most need none."""
+    """Return how handlers of a server of `own` are run, by method."""
     if table.carries:
         return {}
     if not table.rules.server_requests:
@@ -55,8 +54,8 @@ def _asking(table: MethodTable) -> list[str]:
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return what a handler does, or the result that asks the client what it wants to know.
 
-    A client may know the questions already, or may have got them without a state: it sends answers
-    without one. Then the handler asks first, and runs again with those that fit its questions.
+    A client may send answers without a state: then the handler runs again with those that fit its
+    questions.
     """
     result = await _in_round(handler, context, job, job.request)
     given: Mapping[str, Any] = context.raw.get("inputResponses") or {}
@@ -100,7 +99,6 @@ async def _in_round(
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
-    """Take in what the client answered to the round before; raise `InvalidParams` if unfit."""
     asking, ours = context.asking(), context.table.input_requests
     rounds, (inputs, memo) = context.rounds, read_round(context.raw, asking)
     if rounds is not None and memo is not None:
@@ -134,7 +132,7 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
-    """Return what can be asked for of an error that says which URLs to visit first."""
+    """Return the questions of an error that says which URLs to visit first."""
     if not isinstance(error, McpError) or error.code != _URLS_FIRST:
         return []
     listed = error.data.get("elicitations") if is_object(error.data) else None
@@ -200,7 +198,6 @@ async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
 
 
 def _in_words(error: BaseException, request: Request[Any]) -> WireModel | None:
-    """Return the result of a tool that says which URLs to visit first; None for other errors."""
     urls = _urls_first(error)
     if not urls or request.spec.method != _TOOL:
         return None

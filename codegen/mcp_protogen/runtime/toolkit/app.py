@@ -21,8 +21,6 @@ from .server import Toolkit
 
 
 class AppBase(Toolkit):
-    """Base of the generated apps, each of which is a server of its revision."""
-
     IMPLEMENTATION: ClassVar[type[WireModel]]
 
     def __init__(
@@ -98,7 +96,6 @@ def _added(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -
 
 
 def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]) -> Any:
-    """Add a route to an app, or return what adds a function as one."""
     make = package_of(type(app)).Route
 
     def add(endpoint: Any) -> Any:

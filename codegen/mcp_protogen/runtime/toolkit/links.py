@@ -1,7 +1,6 @@
 """A mounted server, as one connection and one request of the server above reach it.
 
-To the mounted server, the server it is mounted in is its client, which speaks the revision of its
-own class. What a handler asks or reports goes from there to the client of the request.
+The server above is its client, which speaks the revision of its own class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -116,7 +115,7 @@ class MountedContext(RequestContext):
         return self._outer.shown(method, self._mounted.table.carry_out(method, "params", params))
 
     def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
-        """Return the spec and the params of a message in the revision of the server above."""
+        """Return the spec and the params in the revision of the server above."""
         outer, method = self._outer.table, spec.method
         if outer.revision == self.table.revision:
             return spec, params
@@ -131,12 +130,11 @@ class MountedContext(RequestContext):
         return native, validator_of(native.params)(wire)
 
     def job(self, spec: AnyRequest, params: Any) -> Job:
-        """Return a request of the mounted server's revision in place of the one that came."""
         assert self._request is not None and self._reply is not None
         return Job(self._request._replace(spec=spec, params=params), self._reply)
 
     def carried_in(self, spec: AnyRequest, params: Any) -> Any:
-        """Return the params that the server above has read, in the mounted server's revision."""
+        """Return the params in the mounted server's revision."""
         table: Any = self._mounted.table
         wire: JSONObject = table.carry_in(spec.method, "params", params.to_wire())
         own, above = self.table, self._outer.table
@@ -147,7 +145,6 @@ class MountedContext(RequestContext):
         return validator_of(spec.params)(wire)
 
     def carried_out(self, method: str, result: Any) -> Any:
-        """Return a result in the revision of the server above."""
         wire = self._mounted.table.carry_out(method, "result", result.to_wire())
         return self._outer.table.read_result(self._outer.table.requests[method], wire)
 
@@ -183,7 +180,6 @@ class Link:
     """How some handlers are run, if the server is of another revision."""
 
     async def handle(self, method: str, outer: RequestContext, params: Any) -> Any:
-        """Return the result of a request in the revision of the server above."""
         context, handler = MountedContext(self.connection, outer), self.handlers.get(method)
         if handler is None:
             raise MethodNotFound(method)
