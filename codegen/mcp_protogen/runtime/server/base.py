@@ -366,7 +366,7 @@ class SessionBase(Peer):
         next one, and the last one goes out before the answer
         (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
         """
-        await self._context.progress(done, total, message)
+        await self._context.reports.progress(done, total, message)
 
     async def log(self, level: "Level", data: Any, logger: str | None = None) -> None:
         """Send a log entry, if the client wants entries of that level.
@@ -376,7 +376,7 @@ class SessionBase(Peer):
         An entry that cannot be sent ends nothing: the server's own log says why. A server without a
         toolkit declares `logging` by naming `notifications/message` in `SENDS`.
         """
-        await self._context.log(level, data, logger)
+        await self._context.reports.log(level, data, logger)
 
     def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine where the server runs, and wait for its result in a thread.
@@ -385,7 +385,7 @@ class SessionBase(Peer):
         Raises what the coroutine raises, `CancelledError` when the request is cancelled, and
         `LocalError` where the server runs, which would wait for itself.
         """
-        return self._context.from_thread(work)
+        return self._context.thread_waits.run(work)
 
     async def close_stream(self) -> None:
         """Let go of the connection that carries this request, and work on.
@@ -418,4 +418,4 @@ class SessionBase(Peer):
         and can read but not change it; that of a task is kept with the task. A worker that is
         killed after the end of the work, and before that is kept, is not known to have done it.
         """
-        return await self._context.once(key, work)
+        return await self._context.questions.once.do(key, work)

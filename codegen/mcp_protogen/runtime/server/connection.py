@@ -333,8 +333,8 @@ class ServerConnection:
         try:
             return await through(self.bound_server.middleware, answer, call)
         finally:
-            if context.reports is not None:
-                await context.report()
+            if context.reported is not None:
+                await context.reported.send_held()
 
     def _call(
         self, message: Request[Any] | Notification[Any], context: RequestContext
@@ -365,8 +365,8 @@ class ServerConnection:
                 else:
                     result = await strategy(handler, context, job)
             finally:
-                if context.reports is not None:
-                    await context.report()
+                if context.reported is not None:
+                    await context.reported.send_held()
         elif built_in is not None:
             result = await built_in.answer(self, request)
         else:

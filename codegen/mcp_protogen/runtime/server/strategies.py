@@ -65,7 +65,8 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     if given.keys().isdisjoint(questions):
         return result
     state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
-    context.go_on(state)
+    # Go on as if the client had sent it back.
+    context.raw, context.asked = {**context.raw, "requestState": state}, None
     params = job.request.params.model_copy(update={"request_state": state})
     return await _in_round(handler, context, job, job.request._replace(params=params))
 
@@ -88,19 +89,19 @@ async def _in_round(
                 return said
         else:
             # Most requests ask nothing.
-            if context.begun is None or not context.begun.end(None):
+            if not _ended_at_question(context, None):
                 return result
         return await _question(context, request)
     finally:
         # By the time of a late question, the task may be that of another request.
         context.handled_by = None
-        if context.begun is not None:
-            context.begun.once.cancel()
+        if context.asked is not None and context.asked.begun is not None:
+            context.asked.begun.once.cancel()
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
     asking, ours = context.asking(), context.table.input_requests
-    rounds, (inputs, memo) = context.rounds, read_round(context.raw, asking)
+    rounds, (inputs, memo) = context.questions.rounds, read_round(context.raw, asking)
     if rounds is not None and memo is not None:
         rounds.remember(memo, inputs)
         if memo["own"]:
@@ -111,11 +112,16 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
     context.inputs = inputs
 
 
+def _ended_at_question(context: RequestContext, error: BaseException | None) -> bool:
+    begun = None if context.asked is None else context.asked.begun
+    return begun is not None and begun.end(error)
+
+
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    if context.begun is not None and context.begun.end(error):
+    if _ended_at_question(context, error):
         return True
     urls = _urls_first(error)
-    rounds = context.rounds if urls else None
+    rounds = context.questions.rounds if urls else None
     if rounds is None:
         return False
     asked = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
@@ -123,7 +129,7 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 
 
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
-    rounds = context.rounds
+    rounds = context.questions.rounds
     assert rounds is not None
     await rounds.once.settled()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]

@@ -13,19 +13,17 @@ from ..core.middleware import MethodCall, Middleware, Network, send_through, thr
 from ..core.models.base import validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..core.subscriptions import Level
 from ..messages.envelope import client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase
-from ..server.context import OpenConnection, Relay, RequestContext
-from ..server.rounds import Rounds, read_round
+from ..server.context import AskedQuestions, OpenConnection, Relay, Reports, RequestContext
+from ..server.rounds import read_round
 from ..server.sealed_state import StateSeal
 from ..server.strategies import Strategy
 
 P = TypeVar("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 class MountedConnection:
@@ -86,8 +84,12 @@ class MountedContext(RequestContext):
         self.inputs = outer.inputs
 
     @property
-    def rounds(self) -> Rounds | None:
-        return self._outer.rounds
+    def reports(self) -> Reports:
+        return self._outer.reports
+
+    @property
+    def questions(self) -> AskedQuestions:
+        return self._outer.questions
 
     def peer_declared(self) -> Mapping[str, Any]:
         given = self._outer.peer_declared()
@@ -97,19 +99,8 @@ class MountedContext(RequestContext):
         info = self._outer.peer_info()
         return info and self._mounted.table.inward("Implementation", dict(info))
 
-    async def progress(
-        self, done: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        await self._outer.progress(done, total, message)
-
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        await self._outer.log(level, data, logger)
-
     async def close_stream(self) -> None:
         await self._outer.close_stream()
-
-    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        return await self._outer.once(key, work)
 
     def shown(self, method: str, params: JSONObject) -> JSONObject:
         return self._outer.shown(method, self._mounted.table.carry_out(method, "params", params))

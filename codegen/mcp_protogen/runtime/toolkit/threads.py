@@ -92,7 +92,7 @@ class Threads:
             # Cancelled, or there can be no more threads: otherwise the call has ended.
             self._forget(call)
             if session is not None and isinstance(error, CancelledError):
-                session.__mcp_runtime__.let_go_of_threads()
+                session.__mcp_runtime__.thread_waits.cancel()
             raise
 
     async def run_anyway(self, function: Function) -> Any:

@@ -210,9 +210,10 @@ class TaskCall:
 
     def _so_far(self) -> Task:
         """Return a new task with the answers and results of what was before it."""
-        begun, done = self._context.begun, self._context.done_once.done
-        known = {} if begun is None else begun.answers
-        return replace(self._new_task(), answers=dict(known), done=dict(done))
+        questions = self._context.questions
+        done, begun = dict(questions.once.done), questions.begun
+        answers = {} if begun is None else dict(begun.answers)
+        return replace(self._new_task(), answers=answers, done=done)
 
     async def begin(self, job: Job) -> Any:
         """Return the result of a request, or a task once its handler makes one of it.
