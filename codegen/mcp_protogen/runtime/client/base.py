@@ -128,11 +128,7 @@ class ClientConnection:
         await self.request_native(method, uri=uri)
 
     async def complete(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        result: Any,
-        request: Callable[[Any], Awaitable[Any]],
+        self, spec: AnyRequest, params: Any, result: Any, request: Callable[[Any], Awaitable[Any]]
     ) -> Any:
         """Answer what is asked in `result`, and request again (2026-07-28, basic/patterns/mrtr).
 
@@ -211,11 +207,7 @@ class ClientConnection:
         if hooks and self.view.table.era.has_handshake:
             revision, error = self.negotiated.revision, self.endpoint.broken
             end = SessionEnd(
-                role="client",
-                revision=revision,
-                seconds=seconds,
-                network=self.network,
-                error=error,
+                role="client", revision=revision, seconds=seconds, network=self.network, error=error
             )
             session_ended(hooks, end)
 

@@ -54,11 +54,7 @@ class Cache:
         self._changes = 0
 
     async def request(
-        self,
-        owner: object,
-        spec: AnyRequest,
-        params: Any,
-        request: Callable[[], Awaitable[Any]],
+        self, owner: object, spec: AnyRequest, params: Any, request: Callable[[], Awaitable[Any]]
     ) -> Any:
         result: Any = spec.results[0]
         if "ttl_ms" not in result.__pydantic_fields__:

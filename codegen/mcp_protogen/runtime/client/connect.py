@@ -16,13 +16,7 @@ from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
 from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained
-from ..core.errors import (
-    INVALID_REQUEST,
-    InvalidAnswer,
-    McpError,
-    RemoteError,
-    RequestId,
-)
+from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision, load_generated

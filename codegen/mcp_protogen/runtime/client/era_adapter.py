@@ -53,11 +53,7 @@ class ToHandshake(ClientConnection):
         self._ids = count(1)
 
     async def _adapted(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         if spec.method == "server/discover":
             return self._discovered(spec)
@@ -187,11 +183,7 @@ class ToStateless(ClientConnection):
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
     async def _adapted(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         method = spec.method
         if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):

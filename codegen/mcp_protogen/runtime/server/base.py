@@ -279,11 +279,7 @@ def is_question(given: object) -> bool:
 
 
 async def ask_form(
-    session: Peer,
-    spec: AnyRequest,
-    message: str,
-    kind: Any,
-    options: CallOptions,
+    session: Peer, spec: AnyRequest, message: str, kind: Any, options: CallOptions
 ) -> Any:
     """Ask the user for a value of a type, as `session.ask` of a package."""
     from ..core.forms import FORM

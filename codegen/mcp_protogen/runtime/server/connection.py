@@ -80,10 +80,7 @@ class BoundServer:
         self.changes: Final = own.changes
         self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
-        self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": declaration,
-            "client": {},
-        }
+        self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
         """What belongs into `_meta` of each result of the stateless era."""

@@ -33,13 +33,7 @@ from ..core.middleware import (
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..messages.envelope import (
-    CLIENT_INFO,
-    LOG_LEVEL,
-    PROGRESS_TOKEN,
-    client_capabilities,
-    members,
-)
+from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable, Request
 from ..rpc.endpoint import Endpoint

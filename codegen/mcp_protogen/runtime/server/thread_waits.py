@@ -1,12 +1,6 @@
 """What functions in threads wait for while a request is served: coroutines on the event loop."""
 
-from asyncio import (
-    AbstractEventLoop,
-    CancelledError,
-    Task,
-    current_task,
-    run_coroutine_threadsafe,
-)
+from asyncio import AbstractEventLoop, CancelledError, Task, current_task, run_coroutine_threadsafe
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError as FutureCancelledError
 from typing import Any, TypeVar

@@ -10,13 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from inspect import Parameter as Kind
-from inspect import (
-    isasyncgenfunction,
-    iscoroutinefunction,
-    isgeneratorfunction,
-    signature,
-    unwrap,
-)
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature, unwrap
 from itertools import groupby
 from typing import Any, Final, Protocol
 

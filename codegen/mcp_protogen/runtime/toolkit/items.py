@@ -15,13 +15,7 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared
 from ..server.base import SessionBase
 from .decorators import Marked, ToolOptions
-from .functions import (
-    Arguments,
-    Function,
-    Signature,
-    signature_of,
-    split,
-)
+from .functions import Arguments, Function, Signature, signature_of, split
 from .results import output_of
 from .revision_models import RevisionModels, fields_of
 

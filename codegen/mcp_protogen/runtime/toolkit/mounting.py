@@ -26,11 +26,7 @@ class LocalMount(Mount):
     """A toolkit of the same package, which may know further items of the kinds in `open`."""
 
     def __init__(
-        self,
-        above: ServerBase[Any],
-        prefix: Prefix,
-        server: ServerBase[Any],
-        open: Collection[str],
+        self, above: ServerBase[Any], prefix: Prefix, server: ServerBase[Any], open: Collection[str]
     ) -> None:
         super().__init__(above, prefix)
         self.server = server

@@ -17,13 +17,7 @@ from ..connection import Written
 from ..core.errors import Problem
 from ..core.json import JSONObject, is_object, json_text, read_json
 from ..core.models.base import has_failed
-from ..core.sendable import (
-    Unsendable,
-    check_finite,
-    open_text,
-    sendable_text,
-    without_surrogates,
-)
+from ..core.sendable import Unsendable, check_finite, open_text, sendable_text, without_surrogates
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
