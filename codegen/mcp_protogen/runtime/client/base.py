@@ -1,6 +1,6 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
@@ -13,7 +13,6 @@ from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
-    SessionEnd,
     meta_of,
     noted,
     send_through,
@@ -25,7 +24,8 @@ from ..core.models.base import WireModel, declared
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
-from ..messages.jsonrpc import Response, is_stray
+from ..core.throttle import Throttle
+from ..messages.jsonrpc import Batch, Parsed, Response, is_stray
 from ..messages.method_table import Notification, Request
 from ..messages.reading import messages_in
 from ..rpc.endpoint import Endpoint
@@ -64,6 +64,18 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
     from . import tool_results
 
     return tool_results.reader(spec, as_, check)
+
+
+def mended_messages(
+    received: Received, log: Throttle, mended: "LossReport | None"
+) -> Iterable[Parsed | Batch]:
+    """Return the messages; a lenient client says in `mended` what was wrong with them."""
+    messages = messages_in(received, log)
+    if mended is not None and isinstance(received, bytes):
+        from ..messages.mending import mend_messages
+
+        messages = mend_messages(messages, received, mended)
+    return messages
 
 
 class ClientConnection:
@@ -108,12 +120,7 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
             endpoint.hold(received.id, received.held)
-        messages = messages_in(received, endpoint.log)
-        if self.mended is not None and isinstance(received, bytes):
-            from ..messages.mending import mend_messages
-
-            messages = mend_messages(messages, received, self.mended)
-        for message in messages:
+        for message in mended_messages(received, endpoint.log, self.mended):
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
@@ -205,11 +212,9 @@ class ClientConnection:
         """Tell the middleware that the session has ended after `seconds`."""
         hooks = session_hooks(self._middleware)
         if hooks and self.view.table.era.has_handshake:
-            revision, error = self.negotiated.revision, self.endpoint.broken
-            end = SessionEnd(
-                role="client", revision=revision, seconds=seconds, network=self.network, error=error
-            )
-            session_ended(hooks, end)
+            given = {"revision": self.negotiated.revision, "seconds": seconds}
+            given |= {"network": self.network, "error": self.endpoint.broken}
+            session_ended(hooks, role="client", **given)
 
 
 def asks(spec: AnyRequest, answer: object) -> bool:

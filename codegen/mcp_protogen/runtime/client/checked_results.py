@@ -18,6 +18,7 @@ from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
 from ..core.spec import RequestSpec
 from .base import ClientBase
+from .tool_results import has_data
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -83,7 +84,7 @@ class _KnownTools:
         if check is None or has_failed(result):
             return
         at = "/result/structuredContent"
-        if "structured_content" not in result.model_fields_set:
+        if not has_data(result):
             raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
         found = check(result.data)
         if found:

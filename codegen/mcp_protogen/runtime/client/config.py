@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from itertools import permutations
 from logging import getLogger
 from os import PathLike
 from pathlib import Path
@@ -311,8 +312,7 @@ class _Source:
                 pointer, message = problems(error, given)[0]
                 raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
             # What Zed has no more of than settings belongs to an extension, which it starts itself.
-            elsewhere = members[0] == _OF_ZED and not (entry.address or entry.command)
-            if elsewhere:
+            if members[0] == _OF_ZED and not (entry.address or entry.command):
                 continue
             if bool(entry.address) is bool(entry.command):
                 raise ConfigError(f"{at}: the server {name} needs either a command or a url")
@@ -379,10 +379,9 @@ def _proposed(config: Any) -> dict[str, str]:
 
 def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
     """Raise `ConfigError` if the longer name of a tool could be one of two servers."""
-    for one in names:
-        for other in names:
-            if one != other and (other + separator).startswith(one + separator):
-                raise ConfigError(
-                    f"{source}: tools of the servers {one} and {other} could have the same name;"
-                    f" give another separator than {separator!r}"
-                )
+    for one, other in permutations(names, 2):
+        if (other + separator).startswith(one + separator):
+            raise ConfigError(
+                f"{source}: tools of the servers {one} and {other} could have the same name;"
+                f" give another separator than {separator!r}"
+            )

@@ -12,6 +12,7 @@ from ..core.errors import LocalError
 from ..core.json import is_array, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions, Options
+from ..core.tasks import is_running
 from ..core.uri_expansion import expanded_uri
 from ..rpc.peer import OMITTED as OMITTED
 from ..rpc.peer import Omitted as Omitted
@@ -208,11 +209,9 @@ def _background() -> Generator[_Background, None, None]:
 
 
 def _refuse_in_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise LocalError("this thread runs an event loop: use the class whose methods are coroutines")
+    if is_running():
+        advice = "use the class whose methods are coroutines"
+        raise LocalError(f"this thread runs an event loop: {advice}")
 
 
 def _as_wire(value: Any) -> Any:

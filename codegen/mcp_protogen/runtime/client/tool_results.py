@@ -41,6 +41,11 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
     return read
 
 
+def has_data(result: ToolResult) -> bool:
+    """Return whether there is structured content, which may be null."""
+    return "structured_content" in result.model_fields_set
+
+
 def _adapter(as_: Any) -> TypeAdapter[Any]:
     if _is_adapter(as_):
         return as_
@@ -78,7 +83,7 @@ def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
 
 def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
     """Yield what may be meant: only the type that is wanted can tell what was wrapped."""
-    structured = "structured_content" in result.model_fields_set
+    structured = has_data(result)
     at, value = ("/result/structuredContent", result.data) if structured else _parsed(result.text)
     yield at, value
     if is_object(value) and value.keys() == {_WRAPPED}:

@@ -139,7 +139,7 @@ class ServerRuntime(HandlerSet):
         return self.relays
 
     def _beside(self, relays: Mapping[Relay, str | None]) -> list[OpenConnection]:
-        return [one for one in list(self.connections) if one.relay not in relays]
+        return [one for one in list(self.connections) if one.state.relay not in relays]
 
     def _carried(
         self, relays: Mapping[Relay, str | None], method: str, uri: str | None = None

@@ -21,7 +21,6 @@ from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
-    SessionEnd,
     noted,
     session_ended,
     session_hooks,
@@ -299,18 +298,6 @@ class ServerConnection:
     def middleware(self) -> tuple[Middleware, ...]:
         return self.bound_server.middleware
 
-    @property
-    def network(self) -> Network | None:
-        return self.state.network
-
-    @property
-    def relay(self) -> Relay | None:
-        return self.state.relay
-
-    @property
-    def seal(self) -> "StateSeal":
-        return self.state.seal
-
     def session(self) -> Any:
         return RequestContext(self).session()
 
@@ -450,10 +437,8 @@ class ServerConnection:
         if self._begun is not None:
             seconds, self._begun = monotonic() - self._begun, None
             revision = self.endpoint.connection.table.revision
-            end = SessionEnd(
-                role="server", revision=revision, seconds=seconds, network=self.network
-            )
-            session_ended(self.bound_server.session_hooks, end)
+            given = {"revision": revision, "seconds": seconds, "network": self.state.network}
+            session_ended(self.bound_server.session_hooks, role="server", **given)
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()

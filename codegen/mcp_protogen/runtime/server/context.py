@@ -97,6 +97,18 @@ class Relay(Protocol):
     def announce(self, change: "PublishedChange", /) -> None: ...
 
 
+class SharedState(Protocol):
+    """What connections of an application share."""
+
+    network: Network | None
+    """What they go over, if their transport says."""
+    relay: Relay | None
+    """What carries changes to them, if other processes have some of them."""
+
+    @property
+    def seal(self) -> "StateSeal": ...
+
+
 class OpenConnection(Protocol):
     """A connection as its server, and the contexts of its requests, see it."""
 
@@ -108,12 +120,7 @@ class OpenConnection(Protocol):
     def server(self) -> _Server: ...
 
     @property
-    def seal(self) -> "StateSeal": ...
-
-    @property
-    def relay(self) -> Relay | None:
-        """The relay from which this connection gets what its server publishes, if there is one."""
-        ...
+    def state(self) -> SharedState: ...
 
     @property
     def is_owner(self) -> bool:
@@ -127,9 +134,6 @@ class OpenConnection(Protocol):
 
     @property
     def middleware(self) -> Sequence[Middleware]: ...
-
-    @property
-    def network(self) -> Network | None: ...
 
     def session(self) -> Any: ...
 
@@ -337,7 +341,7 @@ class RequestContext:
 
     @property
     def network(self) -> Network | None:
-        return self.connection.network
+        return self.connection.state.network
 
     def require_scopes(self, scopes: Collection[str]) -> None:
         principal, network = self.principal, self.network
@@ -465,7 +469,7 @@ class RequestContext:
         bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
-        return Asking(connection.seal, bound, specs.input_requests, self._declared())
+        return Asking(connection.state.seal, bound, specs.input_requests, self._declared())
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""

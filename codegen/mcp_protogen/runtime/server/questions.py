@@ -87,8 +87,8 @@ class _TypedForm(Form[T]):
             return Declined() if answer.get("action") == "decline" else Cancelled()
         at = "/result"
         found = faults_of(answer, self._asked, at)
-        content = {**self._nulls, **answer.get("content", {})} if not found else {}
         if not found:
+            content = {**self._nulls, **answer.get("content", {})}
             try:
                 value: Any = self._adapter.validate_json(json_text(content))
                 return Accepted(value.value if self._is_single else value)

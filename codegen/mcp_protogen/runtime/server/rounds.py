@@ -116,11 +116,9 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
 
 
 def _noted(question: JSONObject) -> JSONObject:
-    noted: JSONObject = {"method": question["method"], "params": {}}
     schema = question.get("params", {}).get(forms.FORM)
-    if schema is not None:
-        noted["params"][forms.FORM] = schema
-    return noted
+    params = {} if schema is None else {forms.FORM: schema}
+    return {"method": question["method"], "params": params}
 
 
 def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, JSONObject | None]:

@@ -184,12 +184,8 @@ class Router:
         self._log = Throttle(_log)
         self.connections: list[ServerConnection] = []
         """One for each revision that was needed so far."""
-        self._handshaken: ServerConnection | None = None
+        self.handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}
-
-    @property
-    def handshaken(self) -> ServerConnection | None:
-        return self._handshaken
 
     def authenticated(self, principal: "Principal | None") -> None:
         self._principal = principal
@@ -216,9 +212,8 @@ class Router:
         return True
 
     def _take_other(self, message: Response | Malformed | Batch) -> None:
-        handshaken = self._handshaken
-        if handshaken is not None:
-            handshaken.endpoint.receive(message)
+        if self.handshaken is not None:
+            self.handshaken.endpoint.receive(message)
         elif isinstance(message, Batch):
             raise InvalidRequest("no batch can come before initialize was answered")
         elif isinstance(message, Malformed) and not message.error.is_answer:
@@ -231,8 +226,7 @@ class Router:
         if call.id is None and call.method == CANCELLED:
             self._cancelled(call)
             return
-        handshaken = self._handshaken
-        offer = self._state.offer
+        handshaken, offer = self.handshaken, self._state.offer
         match server_negotiation.route(call, offer, handshaken=handshaken is not None):
             case server_negotiation.Route.HANDSHAKE if handshaken is not None:
                 handshaken.endpoint.receive(call)
@@ -247,7 +241,7 @@ class Router:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
                 bound_server = self._state.bound_server(revision)
                 connection, answer = bound_server.initialize(call, self._state.options)
-                self._handshaken = self._served(bound_server, connection)
+                self.handshaken = self._served(bound_server, connection)
                 if answer is not None:
                     self._sink.put(answer)
             case _:
@@ -289,7 +283,7 @@ class Router:
         ):
             # The first request of that id is still to be answered, and no id is answered twice.
             id = None
-        spoken = self._handshaken
+        spoken = self.handshaken
         rules = self._state if spoken is None else spoken.endpoint.connection.table.rules
         if id is None and not rules.error_id_optional:
             return

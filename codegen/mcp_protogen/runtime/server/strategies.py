@@ -83,10 +83,7 @@ async def _in_round(
         except BaseException as error:
             if not _is_stopped(context, error):
                 # A client that was there already is told in words.
-                said = _in_words(error, request)
-                if said is None:
-                    raise
-                return said
+                return _in_words(error, request)
         else:
             # Most requests ask nothing.
             if not _ended_at_question(context, None):
@@ -197,16 +194,14 @@ async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
     try:
         return await handler(context.session(), job.request.params)
     except McpError as error:
-        said = _in_words(error, job.request)
-        if said is None:
-            raise
-        return said
+        return _in_words(error, job.request)
 
 
-def _in_words(error: BaseException, request: Request[Any]) -> WireModel | None:
+def _in_words(error: BaseException, request: Request[Any]) -> WireModel:
+    """Return a result that says which URLs to visit first; raise any other error."""
     urls = _urls_first(error)
     if not urls or request.spec.method != _TOOL:
-        return None
+        raise error
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
     result: type[WireModel] = request.spec.results[0]
     return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

@@ -36,6 +36,7 @@ class Texts:
     """Values that come as text, which may be JSON for a type that text cannot express."""
 
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
+        self.where = where
         self.parameters = {one.wire: one for one in parameters}
         """By the name that clients use."""
         self._adapters = {one.wire: adapter_for(where, one) for one in parameters}
@@ -93,6 +94,12 @@ class Completed(Item):
     texts: Texts
     completers: Mapping[str, Completer]
 
+    def take(self, parameters: Sequence[Parameter]) -> None:
+        """Take in the parameters, whose arguments come as text."""
+        self.texts = texts = Texts(self.signature.where, parameters)
+        given = self.options.get("completions")
+        self.completers = completers(texts.where, texts.parameters, given, self._marked.cls)
+
     async def value(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
         try:
             return await self.run(server, session, given)
@@ -118,11 +125,7 @@ class Prompt(Completed):
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
         name = marked.mark.options.get("name") or marked.function.__name__
         super().__init__(marked, models, name, "prompts")
-        where = self.signature.where
-        self.texts = Texts(where, self.signature.parameters)
-        parameters = self.texts.parameters
-        completions = self.options.get("completions")
-        self.completers = completers(where, parameters, completions, marked.cls)
+        self.take(self.signature.parameters)
         (model,) = models_in(models.entry(self.field), "arguments")
         arguments = [
             known_members(
@@ -134,7 +137,7 @@ class Prompt(Completed):
                     "required": one.required,
                 },
             )
-            for wire, one in parameters.items()
+            for wire, one in self.texts.parameters.items()
         ]
         self.listed = self.entry(name=self.key, arguments=arguments or None)
 
@@ -180,9 +183,7 @@ class Resource(Completed):
                 wrong = f"the parameter {one.name} is not a variable of {uri}: {advice}"
                 raise TypeError(f"{where}: {wrong}")
         # Variables have the names of the parameters in Python, not their aliases.
-        self.texts = Texts(where, [replace(one, wire=one.name) for one in given])
-        parameters, completions = self.texts.parameters, options.get("completions")
-        self.completers = completers(where, parameters, completions, marked.cls)
+        self.take([replace(one, wire=one.name) for one in given])
         self._mime_type = options.get("mime_type")
         self.listed = self.entry(
             **{member: uri},

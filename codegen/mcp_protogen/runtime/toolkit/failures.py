@@ -81,15 +81,6 @@ def _got(pointer: str, arguments: Any) -> str:
     return f", got {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
 
 
-def bad_arguments(
-    error: ValidationError,
-    arguments: Mapping[str, Any],
-    validate: Callable[[Any], object],
-    names: Collection[str],
-) -> BadArguments:
-    return BadArguments(problems_within(error, arguments, "", validate), arguments, names)
-
-
 def refuse_large(
     arguments: Mapping[str, Any], validate: Callable[[Any], object], names: Collection[str]
 ) -> None:

@@ -267,9 +267,11 @@ class Arguments:
         try:
             return self._validate(arguments)
         except ValidationError as error:
-            from .failures import bad_arguments
+            from ..core.many_errors import problems_within
+            from .failures import BadArguments
 
-            raise bad_arguments(error, arguments, self._validate, self._wires) from None
+            found = problems_within(error, arguments, "", self._validate)
+            raise BadArguments(found, arguments, self._wires) from None
 
     def _validate(self, arguments: Mapping[str, Any]) -> BaseModel:
         # From JSON text, strict types also take a date or a set.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, MethodNotFound, Untranslatable
 from ..core.json import JSONObject
-from ..core.middleware import MethodCall, Middleware, Network, send_through, through
+from ..core.middleware import MethodCall, Middleware, send_through, through
 from ..core.models.base import validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
@@ -17,9 +17,8 @@ from ..messages.envelope import client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase
-from ..server.context import AskedQuestions, OpenConnection, Relay, Reports, RequestContext
+from ..server.context import AskedQuestions, OpenConnection, Reports, RequestContext
 from ..server.rounds import read_round
-from ..server.sealed_state import StateSeal
 from ..server.strategies import Strategy
 
 P = TypeVar("P")
@@ -41,17 +40,9 @@ class MountedConnection:
         self.table = table
         """The messages of the mounted server, as the server above writes them."""
         self.endpoint = outer.endpoint
-        self.audience = outer.audience
+        self.audience, self.state = outer.audience, outer.state
         self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
         self._full_uri = full_uri
-
-    @property
-    def seal(self) -> StateSeal:
-        return self.outer.seal
-
-    @property
-    def relay(self) -> Relay | None:
-        return self.outer.relay
 
     @property
     def is_owner(self) -> bool:
@@ -60,10 +51,6 @@ class MountedConnection:
     @property
     def level(self) -> str:
         return self.outer.level
-
-    @property
-    def network(self) -> Network | None:
-        return self.outer.network
 
     def session(self) -> Any:
         return MountedContext(self, self.outer.session().__mcp_runtime__).session()
@@ -143,13 +130,10 @@ class MountedContext(RequestContext):
         await self._outer.notify(*self._across(spec, params))
 
     async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
-        middleware = self._mounted.middleware
-        if not middleware:
-            return await self._put(spec, params, options)
-
         async def send(changed: Any) -> R:
             return await self._put(spec, changed, options)
 
+        middleware = self._mounted.middleware
         answered: R = await send_through(middleware, send, spec, params, self.call)
         return answered
 

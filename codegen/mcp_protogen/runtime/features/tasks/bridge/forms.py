@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ....core.json import JSONObject, is_object
-from ..outcome import text_of
+from ....core.models.base import has_failed
+from ..outcome import beginning_of
 from ..task import Status
 
 _SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
@@ -28,8 +29,8 @@ def to_core(task: Mapping[str, Any]) -> JSONObject:
     core |= {ours: task[theirs] for ours, theirs in _RENAMED.items() if theirs in task}
     result, error = task.get("result"), task.get("error")
     said: Any = None
-    if is_object(result) and result.get("isError") is True:
-        core["status"], said = Status.FAILED.value, text_of(result)
+    if is_object(result) and has_failed(result):
+        core["status"], said = Status.FAILED.value, beginning_of(result)
     elif is_object(error):
         said = error.get("message")
     return core if said is None else {"statusMessage": said, **core}

@@ -197,13 +197,11 @@ class TaskContext(RequestContext):
             # A client that asks how its task goes is there.
             alive: R = spec.results[0]()
             return alive
-        middleware = self.connection.middleware
-        if not (middleware and spoken.rules.server_requests):
-            return await self._ask(spec, params)
 
         async def send(changed: Any) -> R:
             return await self._ask(spec, changed)
 
+        middleware = self.connection.middleware if spoken.rules.server_requests else ()
         answered: R = await send_through(middleware, send, spec, params, self.call)
         return answered
 
