@@ -1,6 +1,6 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
@@ -24,8 +24,7 @@ from ..core.models.base import WireModel, declared
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
-from ..core.throttle import Throttle
-from ..messages.jsonrpc import Batch, Parsed, Response, is_stray
+from ..messages.jsonrpc import Response, is_stray
 from ..messages.method_table import Notification, Request
 from ..messages.reading import messages_in
 from ..rpc.endpoint import Endpoint
@@ -64,18 +63,6 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
     from . import tool_results
 
     return tool_results.reader(spec, as_, check)
-
-
-def mended_messages(
-    received: Received, log: Throttle, mended: "LossReport | None"
-) -> Iterable[Parsed | Batch]:
-    """Return the messages; a lenient client says in `mended` what was wrong with them."""
-    messages = messages_in(received, log)
-    if mended is not None and isinstance(received, bytes):
-        from ..messages.mending import mend_messages
-
-        messages = mend_messages(messages, received, mended)
-    return messages
 
 
 class ClientConnection:
@@ -120,7 +107,12 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
             endpoint.hold(received.id, received.held)
-        for message in mended_messages(received, endpoint.log, self.mended):
+        messages = messages_in(received, endpoint.log)
+        if self.mended is not None and isinstance(received, bytes):
+            from ..messages.mending import mend_messages
+
+            messages = mend_messages(messages, received, self.mended)
+        for message in messages:
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)

@@ -24,6 +24,7 @@ from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
+from ..messages.reading import messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
 from ..rules.client_negotiation import NegotiatedRevision, Outcome
@@ -43,7 +44,7 @@ from ..transports.base import (
     read,
     separate_texts,
 )
-from .base import ClientBase, ClientConnection, mended_messages
+from .base import ClientBase, ClientConnection
 
 if TYPE_CHECKING:
     from ..core.losses import LossReport
@@ -285,7 +286,12 @@ class Negotiator:
             if received.id == id:
                 self._hold(received.held)
             return None
-        for message in mended_messages(received, self._log, self.mended):
+        messages = messages_in(received, self._log)
+        if self.mended is not None and isinstance(received, bytes):
+            from ..messages.mending import mend_messages
+
+            messages = mend_messages(messages, received, self.mended)
+        for message in messages:
             if jsonrpc.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)
