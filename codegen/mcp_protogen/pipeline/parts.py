@@ -180,6 +180,7 @@ CONTENTS: Final = (
             "server": (
                 *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
+                "thread_waits",
             ),
         },
         (

@@ -18,6 +18,7 @@ from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
 from ..core.spec import RequestSpec
 from .base import ClientBase
+from .tool_results import has_data
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -30,23 +31,18 @@ _KNOWN: Final = "_checked_tools"
 
 
 class _KnownTools:
-    """The output schemas of the tools that `client` has listed."""
-
     def __init__(self, client: Any) -> None:
         self._client = client
         self.checks: RecentNames[Check | None] = RecentNames()
         self._changes = 0
 
     def keep_up(self, changes: int) -> None:
-        """Forget all if the server has notified of changes since, of which it counts so many."""
+        """Forget all if the server has notified of so many changes."""
         if changes != self._changes:
             self.checks, self._changes = RecentNames(), changes
 
     async def hold(self, name: str, result: Any, call: Pending | None) -> None:
-        """Raise `InvalidAnswer` for a result that does not fit what the tool now says.
-
-        `call` has the time to list the tools again; None if they have just been listed.
-        """
+        """Raise `InvalidAnswer` for an unfit result; `call` has time to list the tools again."""
         try:
             self._check(name, result)
         except InvalidAnswer as unfit:
@@ -64,7 +60,7 @@ class _KnownTools:
             self._check(name, result)
 
     async def is_listed(self, name: str, call: Pending) -> bool:
-        """Return whether a tool is found, and so learnt, in the time of a call of it."""
+        """Learn a tool in the time of a call of it, and return whether it is there."""
         try:
             async with timeout_at(call.due):
                 async for tool in self._client.iter_tools():
@@ -88,7 +84,7 @@ class _KnownTools:
         if check is None or has_failed(result):
             return
         at = "/result/structuredContent"
-        if "structured_content" not in result.model_fields_set:
+        if not has_data(result):
             raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
         found = check(result.data)
         if found:
@@ -135,10 +131,7 @@ class CheckedResults:
 
 
 async def check_result(client: ClientBase, name: str, result: Any) -> None:
-    """Raise `InvalidAnswer` for a result of a tool that does not fit, if the client checks them.
-
-    It is for results that come otherwise than as the answer to the call.
-    """
+    """Raise `InvalidAnswer` for a result that came otherwise than as the answer to the call."""
     if isinstance(client, CheckedResults):
         call, patience = client.TABLE.requests[_CALL], CallOptions()
         runtime = client.__mcp_runtime__

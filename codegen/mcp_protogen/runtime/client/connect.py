@@ -1,4 +1,4 @@
-"""Connecting: open a transport, find out which revision to speak, and speak it until the end."""
+"""Connecting: find out which revision to speak, and speak it until the end."""
 
 import asyncio
 from asyncio import CancelledError
@@ -55,7 +55,7 @@ C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
 Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
 
 Connecting: TypeAlias = AbstractAsyncContextManager[C]
-"""A connection that is open inside `async with`, which gives the client."""
+"""A connection that is open inside `async with`."""
 
 _log: Final = getLogger(__name__)
 # How long the last lines of a broken connection may take, in seconds.
@@ -72,9 +72,7 @@ class RevisionModule(Protocol[C_co]):
     __name__: str
 
     @property
-    def Client(self) -> Callable[[], C_co]:
-        """The client of that revision."""
-        ...
+    def Client(self) -> Callable[[], C_co]: ...
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -86,16 +84,12 @@ class ConnectOptions(TypedDict, total=False):
 
 
 class Connector(Generic[Newest]):
-    """What connects in a package: without a client, it takes the plain one of the newest revision.
-
-    Packages may share a runtime, so each has its own.
-    """
+    """Connects with the plain client of the newest revision, without another one."""
 
     def __init__(self, package: str) -> None:
         self.package: Final = load_generated(package)
 
     def newest(self) -> RevisionModule[Any]:
-        """Return the module of the package's newest revision."""
         *_, newest = self.package.REVISIONS
         module: RevisionModule[Any] = newest.load()
         return module
@@ -109,7 +103,6 @@ class Connector(Generic[Newest]):
         options: Options = USUAL,
         negotiated: NegotiatedRevision | None = None,
     ) -> Connecting[Any]:
-        """Connect through `open`; see `Connect` for the rest."""
         if as_ is None and not clients:
             as_ = self.newest()
         if as_ is not None:
@@ -126,7 +119,7 @@ class Connector(Generic[Newest]):
         return connected(views, open, options, negotiated)
 
     def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Call what makes openers; the package says which part would bring it if it lacks it."""
+        """Call what makes openers in the package, which says which part it lacks."""
         opener: Opener = getattr(self.package, name)(*arguments, **options)
         return opener
 
@@ -162,11 +155,10 @@ async def connected(
 
 
 class Negotiator:
-    """A negotiation that is carried out: one question at a time, over one open transport.
+    """A negotiation over one open transport.
 
-    Messages are plain JSON here, because which models read them is not known yet. A server may ping
-    meanwhile and is answered; nothing else is due before its answer (basic/lifecycle,
-    "Initialization").
+    Messages are plain JSON: which models read them is not known yet. A server may ping meanwhile;
+    nothing else is due before its answer (basic/lifecycle, "Initialization").
     """
 
     def __init__(self, views: RevisionViews[ClientBase], open: Opener, options: Options) -> None:
@@ -192,7 +184,7 @@ class Negotiator:
         return self._transport
 
     async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
-        """Open, ask, and ask again; raises what keeps the two from agreeing."""
+        """Open, and ask until there is an agreement; raise what prevents it."""
         transport = await self._connect()
         negotiation = rules.Negotiation(
             self._views.offer,
@@ -258,7 +250,6 @@ class Negotiator:
         return await self._ask(DISCOVER, params, within)
 
     async def _ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
-        """Ask, and wait `within` seconds for an answer; raise nothing."""
         id = next(self.ids)
         self._limit, self._within = asyncio.timeout(within), within
         self._method = method
@@ -315,7 +306,6 @@ class Negotiator:
         return None
 
     def _outcome(self, message: Parsed | Batch, id: int) -> Outcome | None:
-        """Return the outcome that a message is for the question `id`; None for any other."""
         match message:
             case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
@@ -347,7 +337,6 @@ class Negotiator:
         return None
 
     def _is_about_this(self) -> bool:
-        """Return whether an answer without an id is about this question, not an earlier one."""
         is_late = self._silences > 0
         self._silences -= is_late
         return not is_late
@@ -378,7 +367,6 @@ def _connection(
     sink: MessageSink,
     options: Options,
 ) -> ClientConnection:
-    """Make the connection that was agreed on; raise `RemoteError` for an answer that is unfit."""
     table, client = view.table, view.handlers.__mcp_runtime__
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:

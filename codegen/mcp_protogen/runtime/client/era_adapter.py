@@ -35,7 +35,6 @@ _USUAL_LEVEL: Final = "info"
 
 
 def era_adapter(view: RevisionView[ClientBase], *others: Any) -> ClientConnection:
-    """Return the connection of a client that is seen as `view` by a server of the other era."""
     return (ToHandshake if view.table.era.has_handshake else ToStateless)(view, *others)
 
 
@@ -54,11 +53,7 @@ class ToHandshake(ClientConnection):
         self._ids = count(1)
 
     async def _adapted(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         if spec.method == "server/discover":
             return self._discovered(spec)
@@ -165,11 +160,7 @@ class ToHandshake(ClientConnection):
 
 
 class ToStateless(ClientConnection):
-    """The connection of a client of the handshake era to a server of the stateless one.
-
-    What the server asks back in a result is answered by the handlers that a request of the server
-    would have reached.
-    """
+    """The connection of a client of the handshake era to a server of the stateless one."""
 
     def __init__(self, view: RevisionView[ClientBase], *others: Any) -> None:
         super().__init__(view, *others)
@@ -179,7 +170,7 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        """Ask for log entries and changes of lists, as far as the client handles them."""
+        """Ask for what the client handles: log entries, changes of lists."""
         if _LOG in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.lists(self.handlers)
@@ -192,11 +183,7 @@ class ToStateless(ClientConnection):
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
     async def _adapted(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         method = spec.method
         if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):

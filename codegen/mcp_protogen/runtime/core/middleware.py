@@ -157,6 +157,8 @@ async def send_through(
 
     `call` makes the call that middleware sees.
     """
+    if not middleware:
+        return await send(params)
     try:
         given = spec.params() if params is None else params
     except (TypeError, ValidationError):
@@ -223,7 +225,9 @@ def session_hooks(middleware: Sequence[Middleware]) -> SessionHooks:
     return tuple(one for one in found if one is not None)
 
 
-def session_ended(hooks: SessionHooks, end: SessionEnd) -> None:
+def session_ended(hooks: SessionHooks, **members: Any) -> None:
+    """Tell the hooks of a `SessionEnd` with these members."""
+    end = SessionEnd(**members)
     for hook in hooks:
         try:
             hook(end)

@@ -1,4 +1,4 @@
-"""A server on one connection, in one revision: what serves requests, and what is kept of them.
+"""A server on one connection, in one revision.
 
 Some methods the runtime answers itself, unless the server does. The log level and the subscriptions
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
@@ -21,7 +21,6 @@ from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
-    SessionEnd,
     noted,
     session_ended,
     session_hooks,
@@ -80,12 +79,8 @@ class BoundServer:
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
         self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
-        """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
-        self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": declaration,
-            "client": {},
-        }
+        self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
         """What belongs into `_meta` of each result of the stateless era."""
@@ -98,17 +93,13 @@ class BoundServer:
         return connection
 
     def introduction(self, result: Any, **members: Any) -> Any:
-        """Return the `result` in which the server says what it offers and is called."""
         if self.view.table.carries:
             return vars(self.server)["introduction"]
         instructions = getattr(self.server, "instructions", None)
         return result(instructions=instructions, **members, **self.view.introduction(result))
 
     def initialize(self, call: Call, options: Options) -> tuple[Connection, bytes | None]:
-        """Return the connection that `initialize` begins, and the answer to it as JSON text.
-
-        Raise the `RemoteError` that answers it otherwise.
-        """
+        """Return the connection that `initialize` begins, and its answer; raise `RemoteError`."""
         connection, table = self.connection(State.NEW), self.view.table
         event = connection.take(call)
         if not isinstance(event, Request):
@@ -138,10 +129,7 @@ class BoundServer:
 
 
 class _Layered(Mapping[str, Handler]):
-    """Handlers with those of a layer above them, which hides some.
-
-    Those of a bridge are not copied: they also handle methods that they do not list.
-    """
+    """Handlers under those of a layer; not copied, for those of a bridge are more than it lists."""
 
     def __init__(self, below: Mapping[str, Handler], layer: Layer) -> None:
         self._below, self._above, self._hidden = below, layer.handlers, layer.hidden
@@ -182,9 +170,7 @@ class ServerState:
         self.options = options
         self.ids: Iterator[RequestId] = count(1)
         self.network: Network | None = None
-        """What connections go over, if their transport says."""
         self.relay: Relay | None = None
-        """What carries changes to connections, if other processes have some of them."""
         self.host = Host()
         self.tells_apart = True
         """Whether requests come from one client, or say who sends them."""
@@ -201,7 +187,6 @@ class ServerState:
         return self._seal
 
     def bound_server(self, revision: str) -> BoundServer:
-        """Return the server of a revision, which is made when it is first needed."""
         if revision not in self._bound_servers:
             self._bound_servers[revision] = BoundServer(
                 self._views[revision], tells_apart=self.tells_apart
@@ -214,8 +199,6 @@ class ServerState:
 
 
 class ServerConnection:
-    """One server, one connection, one revision."""
-
     __slots__ = (
         "_begun",
         "_listeners",
@@ -316,23 +299,10 @@ class ServerConnection:
     def middleware(self) -> tuple[Middleware, ...]:
         return self.bound_server.middleware
 
-    @property
-    def network(self) -> Network | None:
-        return self.state.network
-
-    @property
-    def relay(self) -> Relay | None:
-        return self.state.relay
-
-    @property
-    def seal(self) -> "StateSeal":
-        return self.state.seal
-
     def session(self) -> Any:
         return RequestContext(self).session()
 
     async def _serve_through(self, job: Job) -> Any:
-        """Serve a request through the middleware."""
         request = job.request
         context = self.context(request, job.reply)
 
@@ -348,8 +318,8 @@ class ServerConnection:
         try:
             return await through(self.bound_server.middleware, answer, call)
         finally:
-            if context.reports is not None:
-                await context.report()
+            if context.reported is not None:
+                await context.reported.send_held()
 
     def _call(
         self, message: Request[Any] | Notification[Any], context: RequestContext
@@ -380,8 +350,8 @@ class ServerConnection:
                 else:
                     result = await strategy(handler, context, job)
             finally:
-                if context.reports is not None:
-                    await context.report()
+                if context.reported is not None:
+                    await context.reported.send_held()
         elif built_in is not None:
             result = await built_in.answer(self, request)
         else:
@@ -391,7 +361,6 @@ class ServerConnection:
         return result
 
     def _notify_through(self, notification: Notification[Any]) -> Awaitable[None]:
-        """Return what handles a notification through the middleware."""
         if notification.spec.method == INITIALIZED:
             # The requests that follow do not wait for middleware.
             self._enter_open()
@@ -419,7 +388,6 @@ class ServerConnection:
             connection.enter(State.OPEN)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
-        """Return a page of what the server lists to the sender of a call, as a JSON object."""
         handler = self.handlers.get(method)
         if handler is None:
             return {}
@@ -470,10 +438,8 @@ class ServerConnection:
         if self._begun is not None:
             seconds, self._begun = monotonic() - self._begun, None
             revision = self.endpoint.connection.table.revision
-            end = SessionEnd(
-                role="server", revision=revision, seconds=seconds, network=self.network
-            )
-            session_ended(self.bound_server.session_hooks, end)
+            given = {"revision": revision, "seconds": seconds, "network": self.state.network}
+            session_ended(self.bound_server.session_hooks, role="server", **given)
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()
@@ -504,8 +470,6 @@ def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _BuiltIn:
-    """The answer to a request, its check before, and what is kept of it afterwards."""
-
     answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
     check: Callable[[ServerConnection, Request[Any]], None] | None = None
     keep: Callable[[ServerConnection, Request[Any]], None] | None = None

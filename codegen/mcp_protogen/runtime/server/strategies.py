@@ -1,8 +1,7 @@
 """Running the handler of a request that may have to ask the client before it can answer.
 
-How a question gets to the client depends on the wire alone. Where servers have requests of their
-own, a question is one, and a handler of the stateless era, which asks in its result, is run again
-with the answers. Where they have none, a question ends the round (see `rounds`).
+Where servers have requests of their own, a question is one, and a handler of the stateless era,
+which asks in its result, is run again with the answers. Elsewhere a question ends the round.
 """
 
 from asyncio import current_task, sleep
@@ -32,7 +31,7 @@ _PAUSE: Final = 0.05
 
 
 def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers of a server of `own` are run, by method; most need none."""
+    """Return how handlers of a server of `own` are run, by method."""
     if table.carries:
         return {}
     if not table.rules.server_requests:
@@ -56,8 +55,8 @@ def _asking(table: MethodTable) -> list[str]:
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return what a handler does, or the result that asks the client what it wants to know.
 
-    A client may know the questions already, or may have got them without a state: it sends answers
-    without one. Then the handler asks first, and runs again with those that fit its questions.
+    A client may send answers without a state: then the handler runs again with those that fit its
+    questions.
     """
     result = await _in_round(handler, context, job, job.request)
     given: Mapping[str, Any] = context.raw.get("inputResponses") or {}
@@ -67,7 +66,8 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     if given.keys().isdisjoint(questions):
         return result
     state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
-    context.go_on(state)
+    # Go on as if the client had sent it back.
+    context.raw, context.asked = {**context.raw, "requestState": state}, None
     params = job.request.params.model_copy(update={"request_state": state})
     return await _in_round(handler, context, job, job.request._replace(params=params))
 
@@ -84,26 +84,22 @@ async def _in_round(
         except BaseException as error:
             if not _is_stopped(context, error):
                 # A client that was there already is told in words.
-                said = _in_words(error, request)
-                if said is None:
-                    raise
-                return said
+                return _in_words(error, request)
         else:
             # Most requests ask nothing.
-            if context.begun is None or not context.begun.end(None):
+            if not _ended_at_question(context, None):
                 return result
         return await _question(context, request)
     finally:
         # By the time of a late question, the task may be that of another request.
         context.handled_by = None
-        if context.begun is not None:
-            context.begun.once.cancel()
+        if context.asked is not None and context.asked.begun is not None:
+            context.asked.begun.once.cancel()
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
-    """Take in what the client answered to the round before; raise `InvalidParams` if unfit."""
     asking, ours = context.asking(), context.table.input_requests
-    rounds, (inputs, memo) = context.rounds, read_round(context.raw, asking)
+    rounds, (inputs, memo) = context.questions.rounds, read_round(context.raw, asking)
     if rounds is not None and memo is not None:
         rounds.remember(memo, inputs)
         if memo["own"]:
@@ -114,11 +110,16 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
     context.inputs = inputs
 
 
+def _ended_at_question(context: RequestContext, error: BaseException | None) -> bool:
+    begun = None if context.asked is None else context.asked.begun
+    return begun is not None and begun.end(error)
+
+
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    if context.begun is not None and context.begun.end(error):
+    if _ended_at_question(context, error):
         return True
     urls = _urls_first(error)
-    rounds = context.rounds if urls else None
+    rounds = context.questions.rounds if urls else None
     if rounds is None:
         return False
     asked = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
@@ -126,7 +127,7 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 
 
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
-    rounds = context.rounds
+    rounds = context.questions.rounds
     assert rounds is not None
     await rounds.once.settled()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
@@ -135,7 +136,7 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
-    """Return what can be asked for of an error that says which URLs to visit first."""
+    """Return the questions of an error that says which URLs to visit first."""
     if not isinstance(error, McpError) or error.code != _URLS_FIRST:
         return []
     listed = error.data.get("elicitations") if is_object(error.data) else None
@@ -194,17 +195,14 @@ async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
     try:
         return await handler(context.session(), job.request.params)
     except McpError as error:
-        said = _in_words(error, job.request)
-        if said is None:
-            raise
-        return said
+        return _in_words(error, job.request)
 
 
-def _in_words(error: BaseException, request: Request[Any]) -> WireModel | None:
-    """Return the result of a tool that says which URLs to visit first; None for other errors."""
+def _in_words(error: BaseException, request: Request[Any]) -> WireModel:
+    """Return a result that says which URLs to visit first; raise any other error."""
     urls = _urls_first(error)
     if not urls or request.spec.method != _TOOL:
-        return None
+        raise error
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
     result: type[WireModel] = request.spec.results[0]
     return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

@@ -1,7 +1,6 @@
 """A mounted server, as one connection and one request of the server above reach it.
 
-To the mounted server, the server it is mounted in is its client, which speaks the revision of its
-own class. What a handler asks or reports goes from there to the client of the request.
+The server above is its client, which speaks the revision of its own class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,23 +9,20 @@ from typing import Any, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, MethodNotFound, Untranslatable
 from ..core.json import JSONObject
-from ..core.middleware import MethodCall, Middleware, Network, send_through, through
+from ..core.middleware import MethodCall, Middleware, send_through, through
 from ..core.models.base import validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..core.subscriptions import Level
 from ..messages.envelope import client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase
-from ..server.context import OpenConnection, Relay, RequestContext
-from ..server.rounds import Rounds, read_round
-from ..server.sealed_state import StateSeal
+from ..server.context import AskedQuestions, OpenConnection, Reports, RequestContext
+from ..server.rounds import read_round
 from ..server.strategies import Strategy
 
 P = TypeVar("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 class MountedConnection:
@@ -44,17 +40,9 @@ class MountedConnection:
         self.table = table
         """The messages of the mounted server, as the server above writes them."""
         self.endpoint = outer.endpoint
-        self.audience = outer.audience
+        self.audience, self.state = outer.audience, outer.state
         self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
         self._full_uri = full_uri
-
-    @property
-    def seal(self) -> StateSeal:
-        return self.outer.seal
-
-    @property
-    def relay(self) -> Relay | None:
-        return self.outer.relay
 
     @property
     def is_owner(self) -> bool:
@@ -63,10 +51,6 @@ class MountedConnection:
     @property
     def level(self) -> str:
         return self.outer.level
-
-    @property
-    def network(self) -> Network | None:
-        return self.outer.network
 
     def session(self) -> Any:
         return MountedContext(self, self.outer.session().__mcp_runtime__).session()
@@ -87,8 +71,12 @@ class MountedContext(RequestContext):
         self.inputs = outer.inputs
 
     @property
-    def rounds(self) -> Rounds | None:
-        return self._outer.rounds
+    def reports(self) -> Reports:
+        return self._outer.reports
+
+    @property
+    def questions(self) -> AskedQuestions:
+        return self._outer.questions
 
     def peer_declared(self) -> Mapping[str, Any]:
         given = self._outer.peer_declared()
@@ -98,25 +86,14 @@ class MountedContext(RequestContext):
         info = self._outer.peer_info()
         return info and self._mounted.table.inward("Implementation", dict(info))
 
-    async def progress(
-        self, done: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        await self._outer.progress(done, total, message)
-
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        await self._outer.log(level, data, logger)
-
     async def close_stream(self) -> None:
         await self._outer.close_stream()
-
-    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        return await self._outer.once(key, work)
 
     def shown(self, method: str, params: JSONObject) -> JSONObject:
         return self._outer.shown(method, self._mounted.table.carry_out(method, "params", params))
 
     def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
-        """Return the spec and the params of a message in the revision of the server above."""
+        """Return the spec and the params in the revision of the server above."""
         outer, method = self._outer.table, spec.method
         if outer.revision == self.table.revision:
             return spec, params
@@ -131,12 +108,11 @@ class MountedContext(RequestContext):
         return native, validator_of(native.params)(wire)
 
     def job(self, spec: AnyRequest, params: Any) -> Job:
-        """Return a request of the mounted server's revision in place of the one that came."""
         assert self._request is not None and self._reply is not None
         return Job(self._request._replace(spec=spec, params=params), self._reply)
 
     def carried_in(self, spec: AnyRequest, params: Any) -> Any:
-        """Return the params that the server above has read, in the mounted server's revision."""
+        """Return the params in the mounted server's revision."""
         table: Any = self._mounted.table
         wire: JSONObject = table.carry_in(spec.method, "params", params.to_wire())
         own, above = self.table, self._outer.table
@@ -147,7 +123,6 @@ class MountedContext(RequestContext):
         return validator_of(spec.params)(wire)
 
     def carried_out(self, method: str, result: Any) -> Any:
-        """Return a result in the revision of the server above."""
         wire = self._mounted.table.carry_out(method, "result", result.to_wire())
         return self._outer.table.read_result(self._outer.table.requests[method], wire)
 
@@ -155,13 +130,10 @@ class MountedContext(RequestContext):
         await self._outer.notify(*self._across(spec, params))
 
     async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
-        middleware = self._mounted.middleware
-        if not middleware:
-            return await self._put(spec, params, options)
-
         async def send(changed: Any) -> R:
             return await self._put(spec, changed, options)
 
+        middleware = self._mounted.middleware
         answered: R = await send_through(middleware, send, spec, params, self.call)
         return answered
 
@@ -183,7 +155,6 @@ class Link:
     """How some handlers are run, if the server is of another revision."""
 
     async def handle(self, method: str, outer: RequestContext, params: Any) -> Any:
-        """Return the result of a request in the revision of the server above."""
         context, handler = MountedContext(self.connection, outer), self.handlers.get(method)
         if handler is None:
             raise MethodNotFound(method)

@@ -29,7 +29,7 @@ _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
     "resources/subscribe": {"uri": "resources"},
     COMPLETE: {"uri": "resources", "name": "prompts"},
 }
-"""The member that names an item, and the kind of that, by method."""
+"""The kind of what a member names, by method."""
 
 
 def tags_of(catalogue: Catalogue, field: str, key: str) -> Collection[str]:
@@ -58,7 +58,6 @@ async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionB
 
 
 async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) -> list[Any]:
-    """Return the list for a session, with the entries of mounted servers."""
     items = catalogue.registered[field]
     entries = [
         one.listed_for(session) for one in items.values() if await _shows(catalogue, one, session)
@@ -87,7 +86,6 @@ async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[s
 async def find(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
 ) -> "Item | Offered | None":
-    """Return the item that a request is about; None if the session has none."""
     for item in catalogue.own(method, kind, key):
         if await _shows(catalogue, item, session):
             return item
@@ -108,7 +106,6 @@ async def _item(
 
 
 async def answer(catalogue: Catalogue, method: str, session: SessionBase, params: Any) -> Any:
-    """Answer a request about an item; raise `McpError` if the session has no such item."""
     kind, key = asked(method, params)
     found = await _item(catalogue, method, kind, key, session)
     if found is not None:
@@ -129,7 +126,7 @@ async def answer(catalogue: Catalogue, method: str, session: SessionBase, params
 async def named_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
 ) -> AsyncIterator["Item | Offered"]:
-    """Yield the items that a request is about, and that the session has; `params` are as came."""
+    """Yield the items of a session that a request is about, whose params are as they came."""
     for kind, key in _named_in(method, params):
         found = await _item(catalogue, method, kind, key, session)
         if found is not None:
@@ -144,7 +141,7 @@ async def scopes_of(
 
 
 def _named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name or URI of each item that a request is about, as it came."""
+    """Yield the kind and the name or URI of each item that a request is about."""
     about = params.get("ref") if method == COMPLETE else params
     if method == _LISTEN:
         wanted = params.get("notifications")
@@ -165,7 +162,7 @@ async def subscribe(
     session: SessionBase,
     params: Any,
 ) -> Any:
-    """Subscribe to a resource, or unsubscribe from it, where it is; `own` is the user's handler."""
+    """Subscribe to a resource, or unsubscribe, where it is; `own` is the user's handler."""
     uri: str = params.uri
     is_own = any(catalogue.own("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
@@ -182,7 +179,6 @@ async def subscribe(
 
 
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
-    """Return the tools that every client of a revision sees; see `Toolkit.tool_schemas`."""
     owner, own, listing = catalogue.owner, catalogue.owner.TABLE.revision, LISTS["tools"]
     entries = [tool.listed for tool in catalogue.lists["tools"].values()]
     listed: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()

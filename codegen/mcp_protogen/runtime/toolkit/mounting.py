@@ -1,4 +1,4 @@
-"""Mounting a server in another one, above all one of the same package; see `Toolkit.mount`."""
+"""Mounting a server in another one; see `Toolkit.mount`."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
@@ -23,17 +23,10 @@ from .offers import ToolkitRuntime
 
 
 class LocalMount(Mount):
-    """A toolkit of the same package, in the same process.
-
-    Handlers of its own class may know further items of the kinds in `open`.
-    """
+    """A toolkit of the same package, which may know further items of the kinds in `open`."""
 
     def __init__(
-        self,
-        above: ServerBase[Any],
-        prefix: Prefix,
-        server: ServerBase[Any],
-        open: Collection[str],
+        self, above: ServerBase[Any], prefix: Prefix, server: ServerBase[Any], open: Collection[str]
     ) -> None:
         super().__init__(above, prefix)
         self.server = server
@@ -167,7 +160,6 @@ class LocalMount(Mount):
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> None:
-    """Mount a server, or what is to be connected to; see `Toolkit.mount`."""
     mounted, catalogue = _mounted(above.owner, prefix, server, target), above.catalogue
     with LOCK:
         for other in catalogue.mounts:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, V
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
-from ..json import read_json
+from ..json import is_array, is_object, read_json
 from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
@@ -338,8 +338,7 @@ class ToolResult(WireModel):
     @property
     def text(self) -> str:
         """All blocks of text, joined by line breaks."""
-        blocks = declared(self, "content") or ()
-        return "\n".join(str(one.text) for one in blocks if declared(one, "type") == "text")
+        return text_of(self)
 
     @property
     def data(self) -> Any:
@@ -348,4 +347,16 @@ class ToolResult(WireModel):
 
 
 def has_failed(result: object) -> bool:
-    return declared(result, "is_error") is True
+    """Return whether the tool has failed, by its result or the JSON of that."""
+    return _member(result, "is_error", "isError") is True
+
+
+def text_of(result: object) -> str:
+    content = _member(result, "content")
+    blocks = content if is_array(content) else []
+    found = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
+    return "\n".join(text for text in found if isinstance(text, str))
+
+
+def _member(holder: object, name: str, wire: str = "") -> Any:
+    return holder.get(wire or name) if is_object(holder) else declared(holder, name)

@@ -78,7 +78,7 @@ class ForwardedRequest:
                 if self._report_each is not None:
                     await self._report_each(self.context, progress)
                 else:
-                    await self.context.progress(*progress)
+                    await self.context.reports.progress(*progress)
             except Disconnected:
                 _log.info("nobody is left to report progress to")
 
@@ -101,7 +101,7 @@ class ForwardedRequest:
             await self._reported()
         except CancelledError:
             # Either the client is being asked, and comes back, or it has given up.
-            if context.rounds is None or not context.rounds.suspended:
+            if context.questions.rounds is None or not context.questions.rounds.suspended:
                 self.cancel()
             raise
         finally:
@@ -111,7 +111,7 @@ class ForwardedRequest:
         return self._task.result()
 
     async def _questioning(self, context: RequestContext) -> None:
-        if context.rounds is not None:
+        if context.questions.rounds is not None:
             # What was asked in earlier rounds is answered already, and asked again for that.
             for question in self._answered:
                 await context.put(question.spec, question.params, {})
@@ -156,7 +156,7 @@ class ForwardedRequest:
 
     @property
     def may_ask(self) -> bool:
-        asked = self.context is not None and self.context.rounds is not None
+        asked = self.context is not None and self.context.questions.rounds is not None
         return asked and not self.over
 
     @property

@@ -242,7 +242,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
-        key = await context.once("forwarded", partial(token_hex, 8))
+        key = await context.questions.once.do("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
         if forwarded is None:
             if "requestState" in context.raw:
@@ -345,7 +345,7 @@ class ProxyServerRuntime(ServerRuntime):
             await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == LOG:
             for context in self._log_readers():
-                await context.log(params.level, params.data, params.logger)
+                await context.reports.log(params.level, params.data, params.logger)
         else:
             await self._tell(spec, params)
 

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from ...core.errors import INTERNAL_ERROR, McpError, ProtocolError
-from ...core.json import JSONObject, is_array, is_object
+from ...core.json import JSONObject
+from ...core.models.base import has_failed, text_of
 from .task import Status, Task
 
 # How much of a text goes into a status message, in characters.
@@ -35,17 +36,14 @@ class Outcome(NamedTuple):
             message = str(self.error.get("message", ""))[:_LONGEST]
             return failed(task, now, error=self.error, message=message)
         result: JSONObject = self.result or {}
-        if task.form == "core" and result.get("isError") is True:
-            return failed(task, now, result=result, message=text_of(result))
+        if task.form == "core" and has_failed(result):
+            return failed(task, now, result=result, message=beginning_of(result))
         return completed(task, result, now)
 
 
-def text_of(result: JSONObject) -> str | None:
+def beginning_of(result: JSONObject) -> str | None:
     """Return the beginning of what the result of a tool says in text."""
-    content = result.get("content")
-    blocks: list[Any] = content if is_array(content) else []
-    texts = [one["text"] for one in blocks if is_object(one) and isinstance(one.get("text"), str)]
-    return "\n".join(texts)[:_LONGEST] or None
+    return text_of(result)[:_LONGEST] or None
 
 
 def error_object(error: ProtocolError) -> JSONObject:

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ...core.json import JSONObject, is_object
+from ...core.models.base import has_failed
 from ...rules.task_forms import TaskForm
-from .lifecycle import text_of
+from .lifecycle import beginning_of
 from .task import Status, Task
 
 _DURATIONS: Final[Mapping[TaskForm, tuple[str, str]]] = {
@@ -42,8 +43,8 @@ def to_core(task: Mapping[str, Any]) -> JSONObject:
     core = _translated(task, "extension", "core")
     result, error = task.get("result"), task.get("error")
     said: Any = None
-    if is_object(result) and result.get("isError") is True:
-        core["status"], said = Status.FAILED.value, text_of(result)
+    if is_object(result) and has_failed(result):
+        core["status"], said = Status.FAILED.value, beginning_of(result)
     elif is_object(error):
         said = error.get("message")
     return core if said is None else {"statusMessage": said, **core}

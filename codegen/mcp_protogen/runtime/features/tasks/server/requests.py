@@ -198,9 +198,10 @@ class TaskCall:
     # A request that becomes a task when its handler says so.
 
     def _so_far(self) -> Task:
-        begun, done = self._context.begun, self._context.done_once.done
-        known = {} if begun is None else begun.answers
-        return replace(self._new_task(), answers=dict(known), done=dict(done))
+        questions = self._context.questions
+        done, begun = dict(questions.once.done), questions.begun
+        answers = {} if begun is None else dict(begun.answers)
+        return replace(self._new_task(), answers=answers, done=done)
 
     async def begin(self, job: Job) -> Any:
         became: Future[Task] = get_running_loop().create_future()

@@ -25,7 +25,7 @@ from ....rpc.send_queue import MessageSink, NullSink
 from ....rules.lifecycle import check
 from ....rules.task_forms import TaskForm
 from ....server.connection import BoundServer, ServerConnection, ServerState
-from ....server.context import RequestContext, SessionSwitches
+from ....server.context import Reports, RequestContext, SessionSwitches
 from ....server.rounds import QuestionKeys
 from .. import core_form, lifecycle
 from ..board import TaskBoard, UnknownTask
@@ -104,6 +104,15 @@ class TaskConnection(ServerConnection):
         return super().context(request, reply) if self._task_context is None else self._task_context
 
 
+class _TaskReports(Reports):
+    __slots__ = ()
+    _context: "TaskContext"
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        if self._context.id is None or self._context.form == "core":
+            await super().log(level, data, logger)
+
+
 class TaskContext(RequestContext):
     """A request that is worked on as a task, or will be if its handler says so."""
 
@@ -125,10 +134,11 @@ class TaskContext(RequestContext):
     def began(self, task: Task) -> None:
         self.id, self.form, self.worker = task.id, task.form, task.worker
         self.become = None
-        self.done_once.done.update(task.done)
-        self.done_once.keep = self._keep
-        if self.begun is not None:
-            self._keys = self.begun.keys
+        questions = self.questions
+        questions.once.done.update(task.done)
+        questions.once.keep = self._keep
+        if questions.begun is not None:
+            self._keys = questions.begun.keys
 
     async def become_task(self) -> None:
         if self.become is not None:
@@ -138,17 +148,19 @@ class TaskContext(RequestContext):
 
     # What is reported.
 
-    def _is_awaited(self) -> bool:
+    @property
+    def reports(self) -> Reports:
+        if self.reported is None:
+            self.reported = _TaskReports(self)
+        return self.reported
+
+    def is_awaited(self) -> bool:
         origin = self.origin
         if origin is None:
             return False
         if self.id is None:
-            return origin._is_awaited()
+            return origin.is_awaited()
         return self.form == "core" and origin.endpoint.broken is None
-
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        if self.id is None or self.form == "core":
-            await super().log(level, data, logger)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         origin = self.origin
@@ -176,13 +188,11 @@ class TaskContext(RequestContext):
             # A client that asks how its task goes is there.
             alive: R = spec.results[0]()
             return alive
-        middleware = self.connection.middleware
-        if not (middleware and spoken.rules.server_requests):
-            return await self._ask(spec, params)
 
         async def send(changed: Any) -> R:
             return await self._ask(spec, changed)
 
+        middleware = self.connection.middleware if spoken.rules.server_requests else ()
         answered: R = await send_through(middleware, send, spec, params, self.call)
         return answered
 

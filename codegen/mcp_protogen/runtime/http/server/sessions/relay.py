@@ -192,7 +192,7 @@ class ChangeRelay:
 
     def _own(self, runtime: ServerRuntime) -> Iterator[Any]:
         for connection in list(runtime.connections):
-            if connection.relay is self and connection.is_owner:
+            if connection.state.relay is self and connection.is_owner:
                 yield connection
 
     def _cue(self) -> None:
