@@ -5,7 +5,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx2
-from mcp_protogen.runtime.core.quotas import Quota
+import pytest
+from mcp_protogen.runtime.core.quotas import NoRoom, Quota
 from mcp_protogen.runtime.http.server.options import quota_of
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
@@ -380,6 +381,23 @@ class TestQuota:
         quota.give_back("ada", 5)
         quota.give_back(None, 4)
         assert (quota.used, quota._used_by) == (0, {})  # pyright: ignore[reportPrivateUsage]
+
+    def test_what_has_no_room_is_refused_unless_room_is_made(self) -> None:
+        quota, lacking = Quota(10, 6, name="max_streams"), list[tuple[str | None, int]]()
+        quota.take("ada", 6)
+        with pytest.raises(NoRoom) as refused:
+            quota.require("ada")
+        assert (refused.value.quota, refused.value.owner) == ("max_streams", "ada")
+
+        def free(owner: str | None, amount: int) -> bool:
+            lacking.append((owner, amount))
+            return owner is not None
+
+        quota.require("ada", 2, free)
+        with pytest.raises(NoRoom) as refused:
+            quota.require("ada", 5, free)
+        assert refused.value.owner is None
+        assert lacking == [("ada", 2), ("ada", 5), (None, 1)]
 
 
 def test_usual_options_leave_room_for_others() -> None:

@@ -31,14 +31,13 @@ from ...core.revision import Revision
 from ...core.tasks import Tasks
 from ...http.headers import EVENTS, JSON, media_type
 from ...http.server.app import HttpApp, Running
-from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
+from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from ...http.server.http_state import HttpState
 from ...http.server.options import HttpOptions, quota_of
 from ...http.server.stateless import StatelessHttp
 from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
-from ...rpc.jobs import Work
 from ...rules import server_negotiation
 from ...rules.handlers import runtime_of
 from ...server.base import ServerBase
@@ -295,10 +294,13 @@ class _Upstream:
     async def opened(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return what serves the client of a call; raise `HttpRefusal` if there is no server."""
-        exchange.watch(give_up)
+        """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
+
+        Call `give_up` if the client goes away before.
+        """
         try:
-            return await shield(self._server)
+            with exchange.watching(give_up):
+                return await shield(self._server)
         except UnfitCaller as unfit:
             error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
             refusal = HttpRefusal(
@@ -307,8 +309,6 @@ class _Upstream:
             raise refusal from None
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
-        finally:
-            exchange.unwatch()
 
     def leave(self) -> None:
         self._over.set()
@@ -337,7 +337,7 @@ class _BridgedStateless:
         self._state = state
         self._none = StatelessHttp(state)
 
-    def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         version, offer = exchange.version, self._state.offer
         if (
             not isinstance(message, Call)
@@ -347,21 +347,19 @@ class _BridgedStateless:
             or version != server_negotiation.named(message)
         ):
             # There is something wrong with it, or it asks for nothing.
-            return self._none.post(exchange, message)
-        self._state.check_room(exchange)
-        return self._pass_on(exchange, message, version)
-
-    async def _pass_on(self, exchange: HttpExchange, call: Call, revision: str) -> None:
+            await self._none.post(exchange, message)
+            return
         state = self._state
-        caller = caller_of(call, state.revisions[revision], state.options.of_client)
+        state.requests.require(exchange.principal_id)
+        caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
-        key: _Key = (revision, exchange.principal_id, said)
+        key: _Key = (version, exchange.principal_id, said)
         with self._used(key, caller) as alike:
             give_up = partial(self._give_up, key, alike)
-            server = await alike.upstream.opened(call, exchange, give_up)
+            server = await alike.upstream.opened(message, exchange, give_up)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
-            await alike.http.post(exchange, call)
+            await alike.http.post(exchange, message)
 
     @contextmanager
     def _used(self, key: _Key, caller: Caller) -> Generator[_Alike, None, None]:
@@ -369,7 +367,7 @@ class _BridgedStateless:
         alike = state.alike.get(key)
         if alike is None:
             principal_id = key[1]
-            require_room(state.of_alike, principal_id, free=self._drop_idle, seconds=10)
+            state.of_alike.require(principal_id, free=self._drop_idle)
             state.of_alike.take(principal_id)
             alike = state.alike[key] = _Alike(_Upstream(state.way, caller, state.connecting))
             alike.upstream.when_over(lambda: self._forget(key, alike))

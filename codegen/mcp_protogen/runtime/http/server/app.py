@@ -12,19 +12,28 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.errors import RemoteError
 from ...core.options import Options
+from ...core.quotas import NoRoom
 from ...core.revision import Revision
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.method_table import HANDSHAKE_ERA
 from ...messages.reading import Batch, read_message
-from ...rpc.jobs import Work
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
-from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post, other_spelling
+from .asgi import (
+    HttpExchange,
+    HttpRefusal,
+    Receive,
+    Scope,
+    Send,
+    check_post,
+    other_spelling,
+    refusal_of,
+)
 from .cors import CrossOrigin
-from .http_state import HttpState
+from .http_state import SHUTTING_DOWN, HttpState
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .resource_metadata import tell_anybody
@@ -154,19 +163,10 @@ class HttpApp:
         exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
         try:
             exchange.read_head(self.http.max_headers)
-            if (tell := self._unchecked.get(exchange.path)) is not None:
-                await tell(exchange)
-            else:
-                # Also what verifies tokens may need what the lifespans have.
-                while (handle := self._handler(exchange)) is None:
-                    await self._begin_first()
-                if self.http.authentication is not None and not self._is_open(exchange):
-                    check = self.http.authentication.authenticate
-                    exchange.authenticated(await check(exchange, self.http.path))
-                await handle(exchange)
-        except (HttpRefusal, RemoteError) as error:
+            await self._unchecked.get(exchange.path, self._serve)(exchange)
+        except (HttpRefusal, NoRoom, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame
-            refused = error if isinstance(error, HttpRefusal) else HttpRefusal.because(error)
+            refused = refusal_of(error)
             self._log.info("refused a request with %d: %r", refused.status, str(refused))
             await exchange.respond(refused.status, refused.body, refused.fields)
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
@@ -276,27 +276,35 @@ class HttpApp:
         return Running(state, StatelessHttp(state))
 
     async def _begin_first(self) -> None:
+        # Not before there is a loop: an application is made at import, often, and tests run one in
+        # many.
+        if not self._has_to_begin:
+            self._running = self._new_running()
+            return
         try:
             await self._begin()
         except LifespanError as error:
             raise cannot_begin(error) from None
 
-    def _handler(self, exchange: HttpExchange) -> "_Handler | None":
-        """Return what answers a request; None before the lifespans are entered.
-
-        Raise `HttpRefusal`.
-        """
+    async def _serve(self, exchange: HttpExchange) -> None:
+        """Answer a request; raise `HttpRefusal`, `NoRoom`, and `RemoteError` for no message."""
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
         running = self._running
-        if running is None or running.loop is not get_running_loop():
-            # Not before there is a loop: an application is made at import, often, and tests run
-            # one in many.
-            if self._has_to_begin:
-                return None
-            running = self._running = self._new_running()
-        running.state.check_open()
+        while running is None or running.loop is not get_running_loop():
+            await self._begin_first()
+            running = self._running
+        handle = self._handler(exchange, running)
+        # What verifies tokens may need what the lifespans have, and the end may begin meanwhile.
+        if self.http.authentication is not None and not self._is_open(exchange):
+            check = self.http.authentication.authenticate
+            exchange.authenticated(await check(exchange, self.http.path))
+        if running.state.closing:
+            raise SHUTTING_DOWN
+        await handle(exchange)
+
+    def _handler(self, exchange: HttpExchange, running: "Running") -> "_Handler":
         handlers = running.paths.get(exchange.path) or running.paths.get(exchange.other_path)
         if handlers is None:
             return self._beside(exchange, running.state)
@@ -419,8 +427,8 @@ async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> N
 class Stateless(Protocol):
     """What serves the revisions without a handshake."""
 
-    def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> Work:
-        """Return what serves a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> None:
+        """Serve a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
         ...
 
 
@@ -453,8 +461,6 @@ class Running:
         bodies, offer = self.state.bodies, self.state.offer
         try:
             message = read_message(await bodies.read(exchange), self._log)
-            # The end may have begun while the body came.
-            self.state.check_open()
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:

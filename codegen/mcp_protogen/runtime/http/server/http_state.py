@@ -12,12 +12,12 @@ from typing import Final
 
 from ...core.connection_errors import Disconnected
 from ...core.options import Options
+from ...core.quotas import Quota
 from ...core.revision import Revision
 from ...core.tasks import Signal
-from ...rpc.jobs import Jobs, Work
 from ...server.connection import ServerConnection
 from ...server.serve import Server
-from .asgi import Bodies, HttpExchange, HttpRefusal, require_room
+from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import KeepAlive
 from .options import HttpOptions, quota_of
 from .param_header_check import ToolHeaders
@@ -27,6 +27,8 @@ from .sessions.servers import HttpServers
 from .sessions.shared import SharedSessions
 
 _log: Final = getLogger(__name__)
+
+SHUTTING_DOWN: Final = HttpRefusal.for_now("The server is shutting down")
 
 
 class HttpState(HttpServers):
@@ -59,55 +61,23 @@ class HttpState(HttpServers):
         self.ended = Signal()
         """Rings for `close` when a request ends."""
 
-    def check_open(self) -> None:
-        if self.closing:
-            raise HttpRefusal.for_now("The server is shutting down")
-
     @property
     def working(self) -> int:
         """The number of requests that are being worked on, listen streams included."""
         return self.requests.used + self.listening
 
-    def check_room(self, exchange: HttpExchange, jobs: Jobs | None = None) -> None:
-        """Raise `HttpRefusal` if too many requests are worked on, or `jobs` can take no more."""
-        require_room(self.requests, exchange.principal_id)
-        if jobs and jobs.busy:
-            raise HttpRefusal.for_now("Too many requests at once")
-
     @contextmanager
-    def stream_to(self, exchange: HttpExchange) -> Generator[None, None, None]:
-        """Count a stream until it ends; raise `HttpRefusal` if too many are open."""
+    def place_in(self, quota: Quota, exchange: HttpExchange) -> Generator[None, None, None]:
+        """Take a place for a request until the block ends; raise `NoRoom` if there is none."""
         owner = exchange.principal_id
-        require_room(self.streams, owner)
-        self.streams.take(owner)
+        quota.require(owner)
+        quota.take(owner)
         try:
             yield
         finally:
-            self.streams.give_back(owner)
-
-    @contextmanager
-    def work_on(self, exchange: HttpExchange) -> Generator[None, None, None]:
-        """Count a request until it ends."""
-        self.requests.take(exchange.principal_id)
-        try:
-            yield
-        finally:
-            self.end_work(exchange)
-
-    def end_work(self, exchange: HttpExchange) -> None:
-        self.requests.give_back(exchange.principal_id)
-        if self.closing:
-            self.ended.ring()
-
-    async def after(self, exchange: HttpExchange, check: Work, work: Work) -> None:
-        """Do `work` after a check, which counts as a request; its exceptions are raised."""
-        with self.work_on(exchange):
-            try:
-                await check
-            except BaseException:
-                work.close()
-                raise
-        await work
+            quota.give_back(owner)
+            if self.closing:
+                self.ended.ring()
 
     def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all of its handlers have ended."""
@@ -119,7 +89,8 @@ class HttpState(HttpServers):
             left.discard(task)
             if not left:
                 self.bodies.quota.give_back(exchange.principal_id, held)
-                self.end_work(exchange)
+                self.requests.give_back(exchange.principal_id)
+                self.ended.ring()
 
         for handler in handlers:
             handler.add_done_callback(ended)
@@ -141,6 +112,7 @@ class HttpState(HttpServers):
     async def close(self) -> None:
         """End all streams and calls at once, and after `options.drain` seconds everything."""
         self.closing = True
+        self.bodies.refuse_incoming(SHUTTING_DOWN)
         gone = Disconnected("the server is shutting down")
         for connection in [*self.connections, *(one.connection for one in self.sessions)]:
             connection.abort(gone)

@@ -48,7 +48,7 @@ class LegacySse:
     async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
-        with self._state.stream_to(exchange):
+        with self._state.place_in(self._state.streams, exchange):
             await self._serve(exchange)
 
     async def _serve(self, exchange: HttpExchange) -> None:

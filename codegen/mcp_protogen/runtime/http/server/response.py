@@ -6,7 +6,7 @@ response become a stream (2025-11-25, basic/transports, "Sending Messages to the
 
 from asyncio import Future
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -83,15 +83,10 @@ class HttpResponse(StreamSink):
 
         `cancel` is called if the client goes away before.
         """
-        self._state.requests.take(self.exchange.principal_id)
         try:
             # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-            if cancel is not None:
-                self.exchange.watch(cancel)
-            try:
+            with nullcontext() if cancel is None else self.exchange.watching(cancel):
                 await work
-            finally:
-                self.exchange.unwatch()
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:
@@ -100,7 +95,6 @@ class HttpResponse(StreamSink):
         finally:
             if self._session is not None and self._queue is not None:
                 self._session.streams.done(self._queue.stream)
-            self._state.end_work(self.exchange)
 
     async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Take in what asks for nothing, and complete the response."""

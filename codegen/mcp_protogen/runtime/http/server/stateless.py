@@ -27,9 +27,13 @@ from .response import STATELESS, HttpResponse, single_request
 
 _METHOD: Final = headers.METHOD.encode()
 _NAME: Final = headers.NAME.encode()
-_decoded: Final = lru_cache(maxsize=128)(headers.decoded)
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
+
+
+@lru_cache(maxsize=128)
+def _decoded(value: bytes) -> str | None:
+    return headers.decoded(value.decode("latin-1").strip(" \t"))
 
 
 class StatelessHttp:
@@ -44,8 +48,8 @@ class StatelessHttp:
         self._known: dict[tuple[str, bytes | None, str], ServerConnection] = {}
         """Connections by version, `Mcp-Method` and method, where the three have passed before."""
 
-    def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
-        """Return what serves a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
+        """Serve a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
         if isinstance(message, Malformed):
             raise message.error
         if isinstance(message, Batch):
@@ -55,13 +59,15 @@ class StatelessHttp:
         if message.id is None and exchange.version is not None:
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
             self._notified(exchange, message, exchange.version)
-            return exchange.respond(202)
+            await exchange.respond(202)
+            return
         connection = self._checked(exchange, message)
         if message.method == _LISTEN:
-            return self._listen(connection.bound_server, exchange, message)
-        self._state.check_room(exchange)
-        response = HttpResponse(exchange, self._state, STATELESS)
-        return self._answer(connection, message, response)
+            await self._listen(connection.bound_server, exchange, message)
+            return
+        with self._state.place_in(self._state.requests, exchange):
+            response = HttpResponse(exchange, self._state, STATELESS)
+            await self._answer(connection, message, response)
 
     def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
         endpoint = connection.endpoint
@@ -114,7 +120,7 @@ class StatelessHttp:
         required = headers.NAMED.get(method)
         member = required or connection.endpoint.connection.table.names.get(method)
         if member is not None:
-            name, value = call.params.get(member), exchange.field(_NAME)
+            name, value = call.params.get(member), exchange.fields.get(_NAME)
             if value is None:
                 # Extensions oblige only clients, and the official Python SDK sends none there.
                 differs = required is not None
@@ -161,18 +167,15 @@ class StatelessHttp:
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         """Serve a listen stream, which hears by itself of what the server publishes."""
         state = self._state
-        with state.stream_to(exchange):
+        with state.place_in(state.streams, exchange):
             # Such a request lasts long, so all that its message says has a limit of its own.
             problems = state.options.of_stream.problems("", {"the message": call.message})
             if problems:
                 raise HttpRefusal(413, problems[0].message, id=call.id)
             state.bodies.done(exchange)
-            # A listen stream does not count as a request.
-            state.requests.give_back(exchange.principal_id)
             state.listening += 1
             try:
                 with single_request(exchange, state, bound_server, STATELESS) as (own, response):
                     await self._answer(own, call, response)
             finally:
                 state.listening -= 1
-                state.requests.take(exchange.principal_id)

@@ -22,7 +22,6 @@ from ....rules.lifecycle import State
 from ....server.connection import BoundServer, ServerConnection
 from ....server.lifespan import LifespanError
 from ....storage.memory import MemoryEvents
-from ..asgi import require_room
 from ..options import quota_of
 from .event_log import StreamContext
 from .peers import key_of
@@ -173,7 +172,7 @@ class SessionRegistry:
     async def begin(self, new: NewSession) -> HttpSession:
         """Begin a session.
 
-        Raise `HttpRefusal` if there is no room for one more, or the server cannot begin.
+        Raise `NoRoom`, and `HttpRefusal` if the server cannot begin.
         """
         return await self._add(new)
 
@@ -190,7 +189,7 @@ class SessionRegistry:
     def _added(self, new: NewSession) -> HttpSession:
         id, principal, bound_server, connection = new
         owner = id_of(principal)
-        require_room(self._quota, owner, free=self._drop_idle, seconds=10)
+        self._quota.require(owner, free=self._drop_idle)
         shared, table, now = self._servers.shared, connection.table, self._time()
         events = self._servers.peers.engine.events
         if owner is not None and isinstance(events, MemoryEvents):
