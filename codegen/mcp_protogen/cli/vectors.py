@@ -62,8 +62,7 @@ def vectors(
         bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
     ] = False,
     run: Annotated[
-        str | None,
-        typer.Option(metavar="TARGET", help="Try a Python package, module or folder."),
+        str | None, typer.Option(metavar="TARGET", help="Try a Python package, module or folder.")
     ] = None,
     run_command: Annotated[
         str | None,
@@ -104,11 +103,7 @@ def vectors(
     it did something wrong.
     """
     from mcp_protogen.instep.audit.trial import TriedProgram, trial_page
-    from mcp_protogen.instep.vectors.named_vectors import (
-        NamedVectors,
-        folder_report,
-        vectors_text,
-    )
+    from mcp_protogen.instep.vectors.named_vectors import NamedVectors, folder_report, vectors_text
 
     choice = VectorFilter(tuple(type or ()), tuple(method or ()), only)
     trying = run is not None or run_command is not None
