@@ -133,9 +133,9 @@ _EITHER = "write vectors, or try an implementation with them"
 _WHOLE = "a folder holds the vectors of a whole revision"
 _RULES = (
     OptionRule("--run", excludes=("--run-command",), why="both name what to try"),
-    OptionRule("--out", excludes=("--run", "--run-command"), why=_EITHER),
+    *(OptionRule(one, excludes=("--out",), why=_EITHER) for one in ("--run", "--run-command")),
     OptionRule("--run-command", (), ("--python",), "the command names its interpreter itself"),
-    OptionRule("--out", excludes=("--type", "--method", "--only"), why=_WHOLE),
+    *(OptionRule(one, (), ("--out",), _WHOLE) for one in ("--type", "--method", "--only")),
     OptionRule("--output", excludes=("--out",), why="write a file, or a folder"),
     OptionRule("--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"),
     OptionRule("--force", ("--out",), why="it is about files in a folder"),
