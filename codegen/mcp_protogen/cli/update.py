@@ -43,8 +43,7 @@ def update(
     ref: Annotated[
         str | None,
         typer.Option(
-            metavar="REF",
-            help="Branch, tag or commit of a clone or repository; HEAD if left out.",
+            metavar="REF", help="Branch, tag or commit of a clone or repository; HEAD if left out."
         ),
     ] = None,
     ignore: Annotated[

@@ -62,8 +62,7 @@ def vectors(
         bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
     ] = False,
     run: Annotated[
-        str | None,
-        typer.Option(metavar="TARGET", help="Try a Python package, module or folder."),
+        str | None, typer.Option(metavar="TARGET", help="Try a Python package, module or folder.")
     ] = None,
     run_command: Annotated[
         str | None,
@@ -104,11 +103,7 @@ def vectors(
     it did something wrong.
     """
     from mcp_protogen.instep.audit.trial import TriedProgram, trial_page
-    from mcp_protogen.instep.vectors.named_vectors import (
-        NamedVectors,
-        folder_report,
-        vectors_text,
-    )
+    from mcp_protogen.instep.vectors.named_vectors import NamedVectors, folder_report, vectors_text
 
     choice = VectorFilter(tuple(type or ()), tuple(method or ()), only)
     trying = run is not None or run_command is not None
@@ -138,9 +133,9 @@ _EITHER = "write vectors, or try an implementation with them"
 _WHOLE = "a folder holds the vectors of a whole revision"
 _RULES = (
     OptionRule("--run", excludes=("--run-command",), why="both name what to try"),
-    OptionRule("--out", excludes=("--run", "--run-command"), why=_EITHER),
+    *(OptionRule(one, excludes=("--out",), why=_EITHER) for one in ("--run", "--run-command")),
     OptionRule("--run-command", (), ("--python",), "the command names its interpreter itself"),
-    OptionRule("--out", excludes=("--type", "--method", "--only"), why=_WHOLE),
+    *(OptionRule(one, (), ("--out",), _WHOLE) for one in ("--type", "--method", "--only")),
     OptionRule("--output", excludes=("--out",), why="write a file, or a folder"),
     OptionRule("--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"),
     OptionRule("--force", ("--out",), why="it is about files in a folder"),

@@ -80,7 +80,7 @@ def _refuse_names(options: GenerationOptions) -> Iterator[Problem]:
             message = f"revisions {folders[folder]} and {revision} would share the folder {folder}"
             yield Problem("name-collision", message, hint="name one of them differently")
         folders[folder] = revision
-    if options.names and options.target is None and (revisions[1:] or options.extensions):
+    if options.names and options.target is None and (len(revisions) > 1 or options.extensions):
         message = "a whole package with names of yours can have one revision and no extensions"
         hint = "what translates between revisions finds types by our names; or use --target"
         yield Problem("conflicting-options", message, options.names.name, hint=hint)

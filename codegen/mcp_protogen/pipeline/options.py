@@ -262,9 +262,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "only",
     ),
     _of_form(
-        "target",
-        _text("NAME"),
-        "Form of types and tables alone; without --only, of the models.",
+        "target", _text("NAME"), "Form of types and tables alone; without --only, of the models."
     ),
     _of_form(
         "layout",

@@ -327,10 +327,7 @@ _Read = Callable[[str], GivenFile]
 
 
 def with_extensions(
-    options: GenerationOptions,
-    said: tuple[str, ...] | None,
-    lock: Lock | None,
-    read: _Read,
+    options: GenerationOptions, said: tuple[str, ...] | None, lock: Lock | None, read: _Read
 ) -> GenerationOptions:
     """Return the options of a run, with the extensions that it names, and those of the lock.
 

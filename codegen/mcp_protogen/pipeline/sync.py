@@ -49,12 +49,7 @@ def check(out: Path, flags: Settings, start: Path) -> RunReport:
 
 
 def sync(
-    out: Path,
-    flags: Settings,
-    start: Path,
-    *,
-    force: bool = False,
-    cached: bool = True,
+    out: Path, flags: Settings, start: Path, *, force: bool = False, cached: bool = True
 ) -> RunReport:
     """Generate the package in `out` anew, and report what changed and why.
 

@@ -23,11 +23,7 @@ _PATIENCE = 10
 
 
 def run_vectors(
-    command: Sequence[str],
-    vectors: VectorSet,
-    *,
-    timeout: float = 10.0,
-    cwd: Path | None = None,
+    command: Sequence[str], vectors: VectorSet, *, timeout: float = 10.0, cwd: Path | None = None
 ) -> VectorRun:
     """Ask the program that `command` starts about each vector.
 

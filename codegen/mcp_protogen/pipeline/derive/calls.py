@@ -172,9 +172,7 @@ def _without_needed(fields: Iterable[FieldIR]) -> Iterator[FieldIR]:
 
 
 def _positional(
-    method: MethodIR,
-    fields: Collection[FieldIR],
-    shared: Collection[tuple[str, TypeExpr]],
+    method: MethodIR, fields: Collection[FieldIR], shared: Collection[tuple[str, TypeExpr]]
 ) -> Iterator[FieldIR]:
     order = {wire: place for place, wire in enumerate(method.order)}
     fields = sorted(fields, key=lambda one: order.get(one.wire, len(order)))

@@ -147,10 +147,7 @@ def nearest_revision(revision: str, pins: Pins) -> str | None:
 
 
 def read_snapshot(
-    revision: str,
-    folder: Path | None = None,
-    pins: Pins | None = None,
-    kind: Pinnable = REVISION,
+    revision: str, folder: Path | None = None, pins: Pins | None = None, kind: Pinnable = REVISION
 ) -> bytes:
     """Return the committed snapshot of a pinned revision, verified against its pin.
 

@@ -17,7 +17,7 @@ from typing import Any
 from mcp_protogen.base.names import duplicates, type_name
 from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.normalise import flatten, lift, metadata, references, unions
+from mcp_protogen.pipeline.normalise import flatten, lift, references, unions
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ def normalise(
     definitions = references.expanded(definitions, keep={*facts.unions, *keep})
     named = frozenset(definitions)
     definitions = lift.lifted(definitions, marks=marks)
-    definitions = metadata.shared(definitions, named)
+    definitions = lift.shared(definitions, named)
     definitions = references.spelled_out(definitions, marks=marks)
     definitions = unions.distinct(unions.ordered(definitions, facts, keep))
     definitions = unions.tagged(definitions, facts.content_kinds)

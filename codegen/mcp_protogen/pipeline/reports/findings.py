@@ -111,12 +111,7 @@ class Findings:
         """
         shown, form = self.shown, PageFormat(view.form)
         text = render(
-            form,
-            shown,
-            matrix,
-            reader=self.options.reader,
-            colour=view.colour,
-            width=view.width,
+            form, shown, matrix, reader=self.options.reader, colour=view.colour, width=view.width
         )
         notes = shown.notes if form in (PageFormat.TEXT, PageFormat.HTML) else ()
         if form is PageFormat.JSON:

@@ -28,11 +28,7 @@ from mcp_protogen.runtime.features.auth.client.values import ClientInformation, 
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.features.auth.fetch_policy import is_loopback
 from mcp_protogen.runtime.features.auth.urls import split_url
-from mcp_protogen.runtime.http.client.authorization import (
-    Authorizer,
-    Exchange,
-    HttpAuthorization,
-)
+from mcp_protogen.runtime.http.client.authorization import Authorizer, Exchange, HttpAuthorization
 
 AUTO: Final = "auto"
 VARIABLE: Final = "MCP_GEN_CONFIG"

@@ -63,6 +63,7 @@ def _resolved(reference: ForwardRef) -> Any:
 
 
 def _compiled(arms: tuple[Any, ...]) -> _Read:
+    """Return what reads a value as one of `arms`."""
     if len(arms) == 1:
         return _single(arms[0])
     if float in arms:
