@@ -52,12 +52,7 @@ from .proxies import ProxyServerRuntime
 _CONTENT_TYPE: Final = b"content-type"
 
 
-class Tapped(NamedTuple):
-    receive: Receive
-    send: Send
-
-
-def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> Tapped:
+def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
     """Return the ways of an exchange, of whose messages `tap` is shown each."""
     posted, answer = bytearray(), _Answer(tap)
 
@@ -77,7 +72,7 @@ def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> Tapped:
             answer.take(event.get("body", b""), more=bool(event.get("more_body")))
         await send(event)
 
-    return Tapped(receiving, sending)
+    return receiving, sending
 
 
 class _Answer:

@@ -14,6 +14,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol
 
+from ...client.base import ClientConnection
 from ...client.listen_stream import LISTEN
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
@@ -130,14 +131,6 @@ class _Requests:
         return self._answered.get(id, None if self.is_own(id) else id)
 
 
-class ClientHalf(Protocol):
-    @property
-    def endpoint(self) -> Endpoint: ...
-
-    @property
-    def introduction(self) -> JSONObject: ...
-
-
 class ServerHalf(Protocol):
     def contexts(self) -> list[RequestContext]: ...
 
@@ -148,7 +141,7 @@ class ServerHalf(Protocol):
 
 
 class Forwarding:
-    def __init__(self, to_server: ClientHalf, to_client: ServerHalf) -> None:
+    def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
         self._asked_server, self._asked_client = _Requests(), _Requests()
 

@@ -174,9 +174,6 @@ class ProxyClientRuntime(ClientRuntime):
         if self.stream is not None:
             await self.stream.lists(self.owner.NOTIFICATIONS)
 
-    async def subscription(self, method: str, uri: str) -> None:
-        await (self.stream or self.connection).subscription(method, uri)
-
     @property
     def spoken(self) -> MethodTable:
         return self.connection.view.table.wire
@@ -249,7 +246,8 @@ class ProxyServerRuntime(ServerRuntime):
         await self.client.notify(spec, params)
 
     async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
-        await self.client.subscription(method, params.uri)
+        client = self.client
+        await (client.stream or client.connection).subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
@@ -358,13 +356,10 @@ class ProxyServerRuntime(ServerRuntime):
             for context in self._log_readers():
                 await context.log(params.level, params.data, params.logger)
         else:
-            await self._tell(spec, params)
-
-    async def _tell(self, spec: NotificationSpec[Any], params: Any) -> None:
-        for context in self.contexts():
-            # A client that has gone needs no notification.
-            with suppress(Disconnected):
-                await context.session().notify(spec, params)
+            for context in self.contexts():
+                # A client that has gone needs no notification.
+                with suppress(Disconnected):
+                    await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
         """Return one context for each connection: of its last request that is under way, if any."""

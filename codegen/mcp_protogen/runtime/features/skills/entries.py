@@ -3,7 +3,7 @@
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, Literal, TypeAlias
@@ -148,12 +148,11 @@ def _check_frontmatter(uri: str, data: bytes, said: JSONObject) -> None:
         found = frontmatter_of(data.decode())
     except (UnicodeDecodeError, InvalidFrontmatter) as error:
         raise UnverifiedSkill("frontmatter", uri, str(error)) from None
-    if different := sorted(_different(found, said)):
+    keys = found.keys() | said.keys()
+    if different := sorted(
+        key
+        for key in keys
+        if key not in found or key not in said or not same(found[key], said[key])
+    ):
         message = f"its frontmatter is not that of its entry: {', '.join(different)}"
         raise UnverifiedSkill("frontmatter", uri, message)
-
-
-def _different(found: JSONObject, said: JSONObject) -> Iterator[str]:
-    for key in found.keys() | said.keys():
-        if key not in found or key not in said or not same(found[key], said[key]):
-            yield key

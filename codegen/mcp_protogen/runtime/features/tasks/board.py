@@ -13,7 +13,7 @@ from logging import getLogger
 from re import compile
 from secrets import token_urlsafe
 from time import time
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
@@ -99,6 +99,20 @@ class TaskBoard:
         self._leases: Final = Leases(store.renew, options.lease)
         self._turns: Final = Turns(store, self._watch, self._leases)
         self._said: Final = Throttle(_log)
+
+    def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
+        """Return a task that begins now; `members` are further ones of it."""
+        now, interval = self.clock(), self.options.poll_interval
+        times: dict[str, Any] = {"created_at": now, "updated_at": now, "poll_interval": interval}
+        return Task(
+            id=new_task_id(),
+            form=form,
+            revision=revision,
+            method=method,
+            ttl=ttl,
+            **times,
+            **members,
+        )
 
     async def create(self, task: Task) -> Task:
         """Keep a new task, which has to be held before a lease is over; raise `TooManyTasks`."""

@@ -11,7 +11,7 @@ from ...messages.envelope import meta_in
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
-from .board import TaskBoard, new_task_id
+from .board import TaskBoard
 from .lifecycle import error_object, error_of
 from .options import TaskOptions
 from .task import Task
@@ -76,25 +76,6 @@ def answer_of(kept: JSONObject) -> JSONObject:
 
 
 # What a receiver answers.
-
-
-async def accepted(
-    board: TaskBoard, revision: str, method: str, metadata: Mapping[str, Any], **members: Any
-) -> Task:
-    """Keep a new task, whose request has `metadata` in `task`."""
-    now = board.clock()
-    task = Task(
-        id=new_task_id(),
-        form="core",
-        revision=revision,
-        method=method,
-        created_at=now,
-        updated_at=now,
-        ttl=ttl_asked(metadata, board.options),
-        poll_interval=board.options.poll_interval,
-        **members,
-    )
-    return await board.create(task)
 
 
 def already_ended() -> InvalidParams:

@@ -3,9 +3,8 @@
 from asyncio import get_running_loop, sleep, timeout
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from enum import Enum
 from itertools import count
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import (
@@ -29,7 +28,7 @@ from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
 from .http_client import URL, HttpReply
-from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
+from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, message_of
 
 Deliver: TypeAlias = Callable[[Received], object]
 
@@ -51,16 +50,11 @@ _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 _LONGEST_EXCERPT: Final = 200
 
 
-class Repair(Enum):
-    SESSION = "the session has ended"
-    HEADERS = "the header fields do not agree with the message"
-    LEGACY_SSE = "the server may use HTTP+SSE"
-
-
 class RefusedPost(NamedTuple):
     received: Received
     """What to deliver if there is no second attempt."""
-    repair: Repair | None = None
+    repair: Literal["session", "headers", "legacy_sse"] | None = None
+    """What to change before asking again."""
 
 
 def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
@@ -73,18 +67,18 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     failed = reply.status >= 500 and code not in _MODERN
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
-    repair = None
+    repair: Literal["session", "headers", "legacy_sse"] | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
-        repair = Repair.SESSION
+        repair = "session"
     elif code == HEADER_MISMATCH and message.method == CALL_TOOL and message.revision is not None:
-        repair = Repair.HEADERS
+        repair = "headers"
     elif (
         message.method == INITIALIZE
         and reply.status in _MAYBE_LEGACY
         and code not in _MODERN
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
-        repair = Repair.LEGACY_SSE
+        repair = "legacy_sse"
     return RefusedPost(received, repair)
 
 
@@ -278,7 +272,10 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
     """Send a request of the transport's own; return its result. Other messages go to the inbox."""
     # The ids of other requests are integers.
-    message = request_of(f"transport-{next(state.own_requests)}", method, params)
+    id = f"transport-{next(state.own_requests)}"
+    message = message_of(
+        json_text({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    )
     answers: list[Response] = []
 
     def deliver(received: Received) -> None:

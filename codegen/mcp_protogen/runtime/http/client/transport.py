@@ -18,7 +18,6 @@ from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, messa
 from .request import (
     PostedRequest,
     RefusedPost,
-    Repair,
     ask,
     http_error,
     post_unanswered,
@@ -308,12 +307,12 @@ class HttpTransport:
         refusal = await request.attempt()
         if refusal is None:
             return
-        if refusal.repair is Repair.SESSION:
+        if refusal.repair == "session":
             await self._session.renew(sessions)
             refusal = await request.attempt()
-        elif refusal.repair is Repair.LEGACY_SSE:
+        elif refusal.repair == "legacy_sse":
             refusal = await self._try_legacy(request.message, refusal)
-        elif refusal.repair is Repair.HEADERS and await relearn(self._state, request.message):
+        elif refusal.repair == "headers" and await relearn(self._state, request.message):
             refusal = await request.attempt()
         if refusal is not None:
             self._state.inbox.put(refusal.received)

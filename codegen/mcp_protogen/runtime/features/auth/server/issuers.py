@@ -41,12 +41,8 @@ class Issuers:
             verifier = self._verifiers.get(issuer) if isinstance(issuer, str) else None
         if verifier is None:
             raise TokenRefused("invalid_token", "The token is of an issuer that is not accepted")
-        principal = await verifier(token)
-        if principal is None or principal.id.startswith(_of(verifier.issuer)):
+        principal, issuer = await verifier(token), verifier.issuer
+        # How the ids of users and of clients begin, see `ClaimRules.principal`.
+        if principal is None or principal.id.startswith((f"{issuer}|", f"{issuer}#")):
             return principal
-        return replace(principal, id=f"{verifier.issuer}|{principal.id}")
-
-
-def _of(issuer: str) -> tuple[str, str]:
-    # How the ids of users and of clients begin, see `ClaimRules.principal`.
-    return f"{issuer}|", f"{issuer}#"
+        return replace(principal, id=f"{issuer}|{principal.id}")

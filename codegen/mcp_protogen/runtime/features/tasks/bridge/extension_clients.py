@@ -199,9 +199,7 @@ class ExtensionClients(PlainClients):
                 self._waiting.pop(id, None)
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        return self.answer(
-            methods.GET, {"resultType": "complete", **await self.state(params.task_id)}
-        )
+        return self.answer(methods.GET, await self.state(params.task_id))
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         id: str = params.task_id
@@ -211,7 +209,7 @@ class ExtensionClients(PlainClients):
             await self.asked(methods.GET, taskId=id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
-        return self.answer(methods.UPDATE, {"resultType": "complete"})
+        return self.answer(methods.UPDATE, {})
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
@@ -223,20 +221,22 @@ class ExtensionClients(PlainClients):
                 question.answer.set_result(answer)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        id: str = params.task_id
+        method = methods.CANCEL
         if not _CANCELS.declared_in(self.client.peer_declared()):
             # The work may come to another end whatever a client asks for.
             self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
-            await self.asked(methods.GET, taskId=id)
-            return self.answer(methods.CANCEL, {"resultType": "complete"})
+            method = methods.GET
         try:
-            await self.asked(methods.CANCEL, taskId=id)
+            await self.asked(method, taskId=params.task_id)
         except McpError as error:
-            if error.code != INVALID_PARAMS:
+            if method == methods.GET or error.code != INVALID_PARAMS:
                 raise
             # The extension lets a client cancel what has ended, but not what never was.
-            await self.asked(methods.GET, taskId=id)
-        return self.answer(methods.CANCEL, {"resultType": "complete"})
+            await self.asked(methods.GET, taskId=params.task_id)
+        return self.answer(methods.CANCEL, {})
+
+    def answer(self, method: str, members: Mapping[str, Any]) -> Any:
+        return super().answer(method, {"resultType": "complete", **members})
 
     # Listen streams.
 

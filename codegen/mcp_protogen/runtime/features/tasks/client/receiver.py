@@ -119,9 +119,15 @@ class _ConnectionTasks:
         metadata = request.raw.get("task")
         if not is_object(metadata):
             return await self._connection.handle(job)
-        revision, method = self._connection.negotiated.revision, request.spec.method
-        members = {"params": dict(request.raw), "principal_id": self._owner}
-        task = await core_form.accepted(self._board, revision, method, metadata, **members)
+        new = self._board.new(
+            "core",
+            self._connection.negotiated.revision,
+            request.spec.method,
+            core_form.ttl_asked(metadata, self._board.options),
+            params=dict(request.raw),
+            principal_id=self._owner,
+        )
+        task = await self._board.create(new)
         running = self._connection.endpoint.tasks.start(self._run(task, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
