@@ -19,10 +19,10 @@ _NONCE: Final = re.compile(r"[!#-\[\]-~]{1,4096}")
 
 
 class DPoP:
-    """The key of a client, and the proofs that are signed with it. It shows the key to nobody.
+    """The key of a client, and the proofs that are signed with it.
 
-    Tokens are bound to the key: those that are to outlive the process need one that does, too. Each
-    server may ask for a nonce in proofs; the last one of each is kept.
+    Tokens that are to outlive the process need a key that does, too. The last nonce of each server
+    is kept.
     """
 
     extension: ClassVar = "io.modelcontextprotocol/auth/dpop"
@@ -54,7 +54,6 @@ class DPoP:
 
     @property
     def algorithm(self) -> str:
-        """The algorithm of the signatures."""
         return self._key.algorithm
 
     @property
@@ -63,10 +62,7 @@ class DPoP:
         return self._key.public.thumbprint
 
     def proof(self, method: str, url: str, *, token: str | None = None) -> str:
-        """Return a new proof for one request, the value of its header field `DPoP`.
-
-        `token` is the access token that is sent with it (RFC 9449, section 4.2).
-        """
+        """Return a new proof for one request, and for the access token that is sent with it."""
         claims: dict[str, object] = {
             "jti": self._new_id(),
             "htm": method,

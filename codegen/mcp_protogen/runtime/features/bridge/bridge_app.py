@@ -125,9 +125,9 @@ def bridge_app(
 
     `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
     `opener` is called for each session, and once for all requests of the stateless era with the
-    same principal, name and capabilities of their client. There are `http.max_sessions` of both,
-    in all and for each principal, and they end when nobody has used them for
-    `http.session_lifetime`. `tap` is shown each message of the clients, and each one to them.
+    same principal, name and capabilities of their client. There are `http.max_sessions` of both, in
+    all and for each principal, and they end when nobody has used them for `http.session_lifetime`.
+    `tap` is shown each message.
 
     Raise `ValueError` for options that share sessions between workers, or have none.
     """

@@ -32,10 +32,7 @@ or contents that are not what it says."""
 
 
 class UnverifiedSkill(Exception):
-    """A skill, or a file of one, is not what its entry says; it must not be used.
-
-    To go on, get the entry again: any approval of the old one has ended ("Verification on Read").
-    """
+    """A skill, or a file of one, is not what its entry says; it must not be used."""
 
     def __init__(self, reason: Reason, uri: str, message: str) -> None:
         super().__init__(f"{uri}: {message}")

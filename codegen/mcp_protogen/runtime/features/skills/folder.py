@@ -76,7 +76,7 @@ class SkillFolder:
         return self._found.entries.get(uri)
 
     def resource(self, uri: str) -> JSONObject:
-        """Return what a list says of a file or directory; raise `LookupError` if it is not here."""
+        """Return what a list says of a file or directory; raise `LookupError`."""
         if uri in self._found.children:
             return {"uri": uri, "name": _name(uri), "mimeType": DIRECTORY}
         front = self._found.frontmatter.get(uri, {})

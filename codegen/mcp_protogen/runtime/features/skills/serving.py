@@ -22,8 +22,8 @@ _NOT_KEPT: Final = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private
 class ServesSkills:
     """A server of the skills in a folder: `class Docs(ServesSkills, SkillsServer, mcp.Server)`.
 
-    Each file of a skill is a resource. The list of resources has each `SKILL.md`, after those that
-    the bases have; what is not a skill's is read from the bases.
+    The list of resources has each `SKILL.md`, after those that the bases have; what is not a
+    skill's is read from the bases.
     """
 
     TABLE: ClassVar[MethodTable]

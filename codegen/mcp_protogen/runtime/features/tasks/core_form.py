@@ -25,7 +25,6 @@ PAGE_SIZE: Final = 100
 _STOPPED: Final = "The task was cancelled by request"
 
 Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitable[JSONObject]]
-"""Gives the result of a method of tasks: on a board, from its params, to a principal."""
 
 
 def created(task: Task, immediate_response: str | None = None) -> JSONObject:

@@ -10,8 +10,7 @@ from ...storage.engine import TaskStore
 class TaskOptions:
     """What keeps the tasks of a server or client, and their limits. Times are in seconds.
 
-    Raise `ValueError` for a limit that lets nothing through, or has no end, and for a `ttl` beyond
-    `max_ttl`.
+    Raise `ValueError` for a limit that lets nothing through, or has no end.
     """
 
     store: TaskStore | None = None

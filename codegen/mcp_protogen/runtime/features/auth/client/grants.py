@@ -105,7 +105,7 @@ def _asked(request: TokenRequest) -> dict[str, str]:
 
 
 def challenge(verifier: str) -> str:
-    """Return the code challenge for a verifier by S256 (RFC 7636, section 4.2)."""
+    """RFC 7636, section 4.2."""
     return base64url(sha256(verifier.encode("ascii")).digest())
 
 
@@ -202,7 +202,6 @@ class AuthorizationCode:
             raise ValueError(f"the flow sets {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         return code_tokens(request, self.parameters)
 
 
@@ -217,7 +216,6 @@ class ClientCredentials:
     """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         return request_tokens(request, _scoped(request, {"grant_type": "client_credentials"}))
 
 
@@ -230,12 +228,10 @@ class WorkloadIdentity:
     """
 
     extension: ClassVar = "io.modelcontextprotocol/auth/wif"
-    """What clients may declare."""
 
     assertion: str | AssertionSource = field(repr=False)
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         shown = yield from assertion(self.assertion, request.server.issuer)
         return (yield from _jwt_bearer(request, shown))
 
@@ -249,7 +245,6 @@ class EnterpriseManaged:
     """
 
     extension: ClassVar = "io.modelcontextprotocol/enterprise-managed-authorization"
-    """What clients may declare."""
 
     identity_provider: str
     """Its issuer."""
@@ -263,7 +258,6 @@ class EnterpriseManaged:
     """That of the identity provider; None to find it by its issuer."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         profiles = request.server.authorization_grant_profiles_supported
         if profiles is not None and _ID_JAG_PROFILE not in profiles:
             raise AuthorizationError("The authorization server does not accept an ID-JAG")

@@ -85,7 +85,6 @@ def states_in(url: str) -> list[str]:
 
 
 def answers(url: str, request: AuthorizationRequest) -> bool:
-    """Return whether a redirect has the state of this request, and no other."""
     states = states_in(url)
     wanted = request.state.encode()
     return len(states) == 1 and hmac.compare_digest(states[0].encode(), wanted)
@@ -94,8 +93,8 @@ def answers(url: str, request: AuthorizationRequest) -> bool:
 class WebRedirect:
     """Has the users of a web application log in, who are in a browser already.
 
-    `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`, the
-    application calls `redirected` with the whole URL.
+    `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`,
+    `redirected` has to be called with the whole URL.
     """
 
     def __init__(

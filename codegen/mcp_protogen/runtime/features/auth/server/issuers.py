@@ -19,8 +19,8 @@ class Verifier(Protocol):
 class Issuers:
     """The `verify` of an `Authentication` for tokens of several issuers.
 
-    A token is given to the verifier of the issuer that it names, and to no other: whether it says
-    the truth, that verifier finds out. One that is no JWT is given to `opaque`, if there is one.
+    A token is given to the verifier of the issuer that it names, and to no other. One that is no
+    JWT is given to `opaque`, if there is one.
 
     The id of a principal begins with its issuer, so nobody of one issuer is somebody of another.
     Raise `ValueError` for two verifiers of one issuer.
