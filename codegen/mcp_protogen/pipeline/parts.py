@@ -344,7 +344,7 @@ CONTENTS: Final = (
         {
             "core": ("base64url", "clocks", "files"),
             "features.tasks": (
-                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire", "options"),
+                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire"),
                 *("task", "watch", "wire_task"),
             ),
             "rules": ("task_forms", "task_methods"),
@@ -352,7 +352,7 @@ CONTENTS: Final = (
         },
         (
             ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
-            ("features.tasks.options", ("TaskOptions",)),
+            ("features.tasks.board", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
@@ -389,10 +389,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"skills", "client"}),
-        {"features.skills": ("entries", "frontmatter", "reading")},
+        {"features.skills": ("entries", "frontmatter")},
         (
             ("features.skills.entries", ("SkillFile", "UnverifiedSkill")),
-            ("features.skills.reading", ("read_skill",)),
+            ("features.skills.entries", ("read_skill",)),
         ),
     ),
     Contents(

@@ -35,9 +35,6 @@ class _Kept(NamedTuple):
     leased: bool
     record: bytes
 
-    def has_lapsed(self, now: float) -> bool:
-        return self.ends_at is not None and self.ends_at <= now
-
     def due(self, now: float, lease: float | None) -> float:
         """Return when something has to be done with it."""
         times = [_NEVER if self.ends_at is None else self.ends_at]
@@ -215,7 +212,8 @@ class FileTaskStore:
 
     def _live(self, key: str) -> _Kept | None:
         kept = _read(self._file(key))
-        return None if kept is None or kept.has_lapsed(self._clock()) else kept
+        ends_at = None if kept is None else kept.ends_at
+        return None if ends_at is not None and ends_at <= self._clock() else kept
 
     def _write(self, kept: _Kept, lease: float | None) -> None:
         head = {"key": kept.key, "owner": kept.owner, "version": kept.version}

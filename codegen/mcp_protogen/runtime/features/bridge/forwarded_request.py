@@ -155,11 +155,6 @@ class ForwardedRequest:
         self._task.cancel()
 
     @property
-    def may_ask(self) -> bool:
-        asked = self.context is not None and self.context.rounds is not None
-        return asked and not self.over
-
-    @property
     def waits(self) -> bool:
         return not self._busy and not self.over
 

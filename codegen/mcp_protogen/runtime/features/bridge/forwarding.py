@@ -291,12 +291,9 @@ def _stream_in(params: object) -> object:
 def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
     options: CallOptions = {**NO_END} if lasts else {"timeout": most}
     if token is not None:
-        options["on_progress"] = _passes_by_itself
+        # It passes as any notification.
+        options["on_progress"] = lambda progress: None
     return options
-
-
-def _passes_by_itself(_: object) -> None:
-    """Do nothing with a report of progress: it passes as any notification."""
 
 
 async def _tell_client(

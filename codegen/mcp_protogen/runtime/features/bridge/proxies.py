@@ -330,7 +330,11 @@ class ProxyServerRuntime(ServerRuntime):
                     raise error_for("server", spec.method, error) from error
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
-        asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
+        asking = [
+            one
+            for one in reversed(self._forwarded.values())
+            if one.context is not None and one.context.rounds is not None and not one.over
+        ]
         if self.is_shared and len(asking) > 1:
             # It could be put to the wrong one of several clients.
             raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")

@@ -11,9 +11,8 @@ from ...messages.envelope import meta_in
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
-from .board import TaskBoard
+from .board import TaskBoard, TaskOptions
 from .lifecycle import error_object, error_of
-from .options import TaskOptions
 from .task import Task
 from .wire_task import wire_task
 

@@ -20,7 +20,7 @@ from ...transports.base import Received
 from .. import headers as fields
 from ..sse import Event
 from .http_client import HttpReply, HttpWire
-from .outgoing import Message, ProtocolState
+from .outgoing import ProtocolState
 
 _log: Final = getLogger(__name__)
 
@@ -31,9 +31,6 @@ _LARGEST: Final = 64 * 1024 * 1024
 # The delay if the server sets none, and the longest delay after repeated failures; in seconds.
 _USUAL_WAIT: Final = 1.0
 _LONGEST_GROWN: Final = 30.0
-
-# How long a server may put off messages that have no timeout of their own, in seconds.
-_LONGEST_DELAY: Final = 10.0
 
 # A connection that lasted so long counts as a success, even without a message; in seconds.
 _LASTING: Final = 10.0
@@ -162,11 +159,6 @@ class ClientState:
         self.log: Final = Throttle(_log)
         self.own_requests: Final = count(1)
         self.time_left: Callable[[RequestId], float] = lambda id: 0.0
-
-    def seconds_for(self, message: Message) -> float:
-        # The ids of the transport's own requests are texts.
-        timed = isinstance(message.id, int)
-        return self.time_left(message.id) if timed else _LONGEST_DELAY
 
     def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
         cursor.opens()

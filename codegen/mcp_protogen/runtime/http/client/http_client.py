@@ -151,19 +151,16 @@ class HttpWire:
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            target = self._redirected(response) if redirects < _MOST_REDIRECTS else None
+            location, target = response.headers.get("location"), None
+            follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
+            if follows and location is not None:
+                target = self.resolved(location, response.request.url)
             if target is None:
                 # The caller decides what a redirect means that is not followed.
                 return response
             redirects += 1
             await response.aclose()
             url = target
-
-    def _redirected(self, response: Response) -> URL | None:
-        location: str | None = response.headers.get("location")
-        if response.status_code not in _REDIRECTS or location is None:
-            return None
-        return self.resolved(location, response.request.url)
 
     def resolved(self, reference: str, base: URL | None = None) -> URL | None:
         """Return the absolute URL of a reference; None if it is invalid or of another origin."""

@@ -35,6 +35,9 @@ Deliver: TypeAlias = Callable[[Received], object]
 # How long a stream may go on after the answer, in seconds.
 _LAST_WORDS: Final = 1.0
 
+# How long a server may put off messages that have no timeout of their own, in seconds.
+_LONGEST_DELAY: Final = 10.0
+
 # A transport has no options of its own.
 _MOST_PAGES: Final = Options().max_pages
 
@@ -114,7 +117,9 @@ async def posting(
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
             delay = reply.delay(attempts)
-            left = state.seconds_for(message)
+            # The ids of the transport's own requests are texts.
+            timed = isinstance(message.id, int)
+            left = state.time_left(message.id) if timed else _LONGEST_DELAY
             if delay is None or delay >= left or await _is_answer(message, reply):
                 yield reply
                 return

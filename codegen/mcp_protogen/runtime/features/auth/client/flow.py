@@ -100,18 +100,15 @@ def count_step_up(
     scopes have been asked for before.
     """
     times = known.step_ups.get(operation, 0)
-    adds = not challenged_scopes(refusal) <= _before(known)
+    challenged = challenged_scopes(refusal)
+    adds = not challenged <= _before(known)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
-        raise AuthorizationError(_not_granted(operation, refusal))
+        wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
+        what = f"{operation or 'a request'}{wanted}"
+        raise AuthorizationError(f"The scopes that were granted are not enough for {what}")
     others = {name: count for name, count in known.step_ups.items() if name != operation}
     kept = dict(list(others.items())[-_MOST_OPERATIONS + 1 :])
     return replace(known, step_ups={**kept, operation: times + 1})
-
-
-def _not_granted(operation: str, refusal: Refusal) -> str:
-    needed = " ".join(sorted(challenged_scopes(refusal)))
-    wanted = f", which needs the scopes {needed}" if needed else ""
-    return f"The scopes that were granted are not enough for {operation or 'a request'}{wanted}"
 
 
 def forget_step_ups(known: Authorization, operation: str) -> Authorization:
@@ -149,7 +146,9 @@ def authorize(
             known = yield from _discovered(settings, known, refusal)
         return (yield from _granted(settings, known, refusal, redirect_uri, keep))
     known = yield from _discovered(settings, known, refusal)
-    if _may_refresh(known, refusal):
+    tokens = known.tokens
+    granted = known.requested_scopes if tokens is None else tokens.scopes or known.requested_scopes
+    if tokens and tokens.refresh_token is not None and challenged_scopes(refusal) <= granted:
         try:
             return (yield from refresh(settings, known, refusal))
         except Unreachable:
@@ -198,13 +197,6 @@ def _discovered(
         resource_metadata=resource,
         server=server,
     )
-
-
-def _may_refresh(known: Authorization, refusal: Refusal | None) -> bool:
-    if known.tokens is None or known.tokens.refresh_token is None:
-        return False
-    granted = known.tokens.scopes or known.requested_scopes
-    return challenged_scopes(refusal) <= granted
 
 
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:

@@ -81,7 +81,8 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
     }
     return SentRequest(
         request=AuthorizationRequest(
-            url=_with_query(endpoint, query),
+            # The endpoint may have a query of its own, which is kept (RFC 6749, section 3.1).
+            url=f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}",
             redirect_uri=redirect_uri,
             state=state,
         ),
@@ -119,11 +120,6 @@ def require_code_grant(server: ServerMetadata) -> str:
     return server.authorization_endpoint
 
 
-def _with_query(url: str, query: Mapping[str, str]) -> str:
-    # The endpoint may have a query of its own, which is kept (RFC 6749, section 3.1).
-    return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}"
-
-
 def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
     """Return the code of a response to an authorization request; raise `AuthorizationError`.
 
@@ -133,22 +129,18 @@ def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
     params = _params(response.url)
     if not compare_digest(params.get("state", "").encode(), sent.request.state.encode()):
         raise AuthorizationError("The response belongs to another authorization request")
-    _check_issuer(sent, params.get("iss"))
+    iss, slash = params.get("iss"), sent.trailing_slash
+    if iss is None and sent.iss_is_sent:
+        raise AuthorizationError("The response does not name its authorization server")
+    # Compared as text, never normalised (RFC 3986, section 6.2.1).
+    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
+        raise AuthorizationError("The response comes from another authorization server")
     if "error" in params:
         description = printable(params.get("error_description", ""))
         raise OAuthError(printable(params["error"])[:100], description or None)
     if not params.get("code"):
         raise AuthorizationError("The response to the authorization request has no code")
     return params["code"]
-
-
-def _check_issuer(sent: SentRequest, iss: str | None) -> None:
-    if iss is None and sent.iss_is_sent:
-        raise AuthorizationError("The response does not name its authorization server")
-    # Compared as text, never normalised (RFC 3986, section 6.2.1).
-    slash = sent.trailing_slash
-    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
-        raise AuthorizationError("The response comes from another authorization server")
 
 
 def _params(url: str) -> dict[str, str]:

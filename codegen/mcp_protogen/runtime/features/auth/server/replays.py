@@ -10,7 +10,7 @@ from typing import Final, Protocol, Self
 from ....core.base64url import base64url
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
-from ....storage.engine import Delivery, Engine, EngineConnection, EngineUnavailable
+from ....storage.engine import Engine, EngineConnection, EngineUnavailable
 from .expiring import ExpiringCache
 
 _log: Final = Throttle(getLogger(__name__))
@@ -61,7 +61,8 @@ class SharedReplays:
         self._connection: EngineConnection | None = None
 
     async def __aenter__(self) -> Self:
-        connecting = self._engine.connect(self._worker, self._lease, _ignore)
+        # Changes are for those who have sessions.
+        connecting = self._engine.connect(self._worker, self._lease, lambda delivery: None)
         self._connection = await self._stack.enter_async_context(connecting)
         return self
 
@@ -81,7 +82,3 @@ class SharedReplays:
         except EngineUnavailable:
             raise VerifierUnavailable("the memory of proofs is away") from None
         return saved is not None
-
-
-def _ignore(delivery: Delivery) -> None:
-    """Take no notice of changes, which are for those who have sessions."""

@@ -25,10 +25,9 @@ from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form
 from ..at_peer import TaskCancelled, state_of
-from ..board import TaskBoard, UnknownTask
+from ..board import TaskBoard, TaskOptions, UnknownTask
 from ..client.handle import TaskHandle
 from ..lifecycle import Outcome
-from ..options import TaskOptions
 from ..task import Task
 from ..wire_task import to_core, wire_task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks

@@ -66,7 +66,10 @@ class TaskCaller:
             result: Any = await self._runtime.request(spec, params, options)
         except McpError as error:
             # So a server refuses a plain call of a tool that is always a task.
-            if error.code != METHOD_NOT_FOUND or wants or not await self._is_required(params.name):
+            if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
+                raise
+            name = params.name
+            if self._support(name) is not None or await self._listed(name) != "required":
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
@@ -129,13 +132,6 @@ class TaskCaller:
         for tool in listed.tools:
             support = declared(declared(tool, "execution"), "task_support") or "forbidden"
             self._supports.learn(tool.name, support, None)
-
-    async def _is_required(self, name: str) -> bool:
-        return (
-            self._supports_tasks
-            and self._support(name) is None
-            and await self._listed(name) == "required"
-        )
 
     async def may_be_task(self, name: str) -> bool:
         support = self._support(name) or await self._listed(name)

@@ -20,9 +20,8 @@ from ....rules.handlers import made_once, merged
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
-from ..board import TaskBoard, UnknownTask, new_task_id
+from ..board import TaskBoard, TaskOptions, UnknownTask, new_task_id
 from ..lifecycle import Outcome, error_object
-from ..options import TaskOptions
 from ..task import Task
 from ..wire_task import wire_task
 

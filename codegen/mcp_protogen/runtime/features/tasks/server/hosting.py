@@ -19,9 +19,8 @@ from ....server.connection import ServerState
 from ....server.serve import entered
 from ....server.strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
-from ..board import TaskBoard
+from ..board import TaskBoard, TaskOptions
 from ..lifecycle import Outcome
-from ..options import TaskOptions
 from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
