@@ -18,9 +18,6 @@ class EngineUnavailable(Exception):
     """The engine cannot be reached, or does not answer in time."""
 
 
-# Sessions.
-
-
 class StoredSession(NamedTuple):
     record: bytes
     version: int
@@ -84,9 +81,6 @@ class SessionStore(Protocol):
         ...
 
 
-# Events.
-
-
 class Event(NamedTuple):
     number: int
     message: bytes
@@ -144,9 +138,6 @@ class EventStore(Protocol):
         ...
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
-
-
-# Tasks.
 
 
 class StoredTask(NamedTuple):
@@ -213,9 +204,6 @@ class TaskStore(Protocol):
         ...
 
 
-# From worker to worker.
-
-
 class Mail(Protocol):
     """Letters to workers by name. They arrive in the order in which one worker sent them."""
 
@@ -271,9 +259,7 @@ class EngineConnection(Protocol):
     def bus(self) -> Bus: ...
 
     @property
-    def current(self) -> bool:
-        """Return whether its lease is good: others count on being heard by it."""
-        ...
+    def current(self) -> bool: ...
 
 
 class Engine(Protocol):

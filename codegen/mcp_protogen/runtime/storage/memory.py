@@ -261,7 +261,6 @@ class MemoryEvents:
                 excess -= self._drop(quiet, stream, len(stream.events))
 
     def _drop(self, place: tuple[str, str], kept: _Stream, number: int) -> int:
-        """Drop the first events of a stream; return how many bytes they took."""
         owner, size = self._owners.get(place[0]), _size_of(kept.events[:number])
         self._quota.give_back(owner, size)
         del kept.events[:number]

@@ -130,7 +130,6 @@ class FileTaskStore:
         return True
 
     def _still_owned(self, owned: Path) -> int:
-        """Forget the names of tasks that are gone; return how many are left."""
         names = os.listdir(owned)
         gone = [name for name in names if self._live(_key(name)) is None]
         for name in gone:
@@ -239,7 +238,6 @@ def _key(name: str) -> str:
 
 
 def _read(path: Path) -> _Kept | None:
-    """Return what a file has; None if there is none, or it is not one that a store wrote."""
     try:
         head, _, record = path.read_bytes().partition(b"\n")
         known = read_json(head)

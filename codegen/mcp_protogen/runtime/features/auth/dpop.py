@@ -13,7 +13,6 @@ from .signing import PrivateKey
 from .urls import origin, split_url
 
 _MOST_NONCES: Final = 100
-"""How many origins have their last nonce kept."""
 # RFC 9449, section 8.1
 _NONCE: Final = re.compile(r"[!#-\[\]-~]{1,4096}")
 

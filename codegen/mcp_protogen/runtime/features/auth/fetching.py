@@ -18,7 +18,6 @@ from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, shown
 from .steps import Fetch, Fetched
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Looks up the addresses of a host for a port; raises `OSError`."""
 
 # RFC 9110, section 15.4
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

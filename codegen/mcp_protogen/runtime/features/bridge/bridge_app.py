@@ -53,7 +53,6 @@ _CONTENT_TYPE: Final = b"content-type"
 
 
 def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
-    """Return the ways of an exchange, of whose messages `tap` is shown each."""
     posted, answer = bytearray(), _Answer(tap)
 
     async def receiving() -> Any:
@@ -316,8 +315,6 @@ class _Upstream:
 
 @dataclass(eq=False, slots=True)
 class _Alike:
-    """A connection that the requests of clients share that cannot be told apart."""
-
     upstream: _Upstream
     http: StatelessHttp | None = None
     used: int = 0

@@ -22,7 +22,6 @@ _MOST_REPORTS: Final = 16
 """How many reports of progress wait for a client that reads slowly, the newest of them."""
 
 _MOST_OF_ALL_REPORTS: Final = 1000
-"""The same where each report is passed on."""
 
 Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
 

@@ -83,7 +83,6 @@ class _PassedOn:
     """Held while a report of progress is passed on, if any was asked for."""
 
     def cancel(self, params: Mapping[str, Any]) -> None:
-        """Pass on that the sender gives it up, and wait no longer for an answer."""
         id, connection = self.sent_as, self.endpoint.connection
         if id is not None and connection.awaits_answer_to(id):
             connection.forget(id)
@@ -149,8 +148,6 @@ class Forwarding:
         passed_on = self._asked_server.open.values()
         return [request.context for request in passed_on if request.context is not None]
 
-    # From the client to the server.
-
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
         context: RequestContext = session.__mcp_runtime__
         if isinstance(params, WireModel):
@@ -206,8 +203,6 @@ class Forwarding:
         if method == PROGRESS:
             params = _with_token(params, self._asked_client)
         return None if params is _UNKNOWN else _tell(endpoint, endpoint.sink, method, params)
-
-    # From the server to the client.
 
     async def ask_client(self, job: Job) -> Any:
         asked, method = job.request, job.request.spec.method

@@ -56,7 +56,6 @@ _OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PR
 _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
-"""What a peer is called that does not say so."""
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -240,8 +239,6 @@ class ProxyServerRuntime(ServerRuntime):
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         return self.carrier
 
-    # From the client to the server.
-
     async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
         await self.client.notify(spec, params)
 
@@ -312,8 +309,6 @@ class ProxyServerRuntime(ServerRuntime):
             self.client.lose(CALL, "", "the extension has no progress of tasks")
         else:
             forwarded.progressed(progress)
-
-    # From the server to the client.
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
@@ -422,7 +417,6 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:
-    """Pass on a report of progress as it came."""
     spec = context.table.notifications[PROGRESS]
     said = {name: value for name, value in progress._asdict().items() if value is not None}
     said["progress"] = said.pop("done")

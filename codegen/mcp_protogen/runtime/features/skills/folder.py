@@ -39,8 +39,6 @@ class InvalidSkill(ValueError):
 
 @dataclass(slots=True)
 class _Found:
-    """Directories with their children, files with their bytes, by URI."""
-
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     children: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     frontmatter: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])

@@ -79,15 +79,11 @@ class TooManyTasks(McpError):
 
 
 class TaskPage(NamedTuple):
-    """Some tasks, and where the next page begins."""
-
     tasks: list[Task]
     cursor: str | None
 
 
 class _Read(NamedTuple):
-    """A task, and when it was read, by the clock of the store."""
-
     task: Task
     at: float
 
@@ -130,7 +126,6 @@ class TaskBoard:
         self._said: Final = Throttle(_log)
 
     def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
-        """Return a task that begins now; `members` are further ones of it."""
         now, interval = self.clock(), self.options.poll_interval
         times: dict[str, Any] = {"created_at": now, "updated_at": now, "poll_interval": interval}
         return Task(
@@ -227,7 +222,7 @@ class TaskBoard:
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
         """Hold a task that `worker` runs, whoever had it before; raise `UnknownTask`, `TaskEnded`.
 
-        A task that has not ended then is given back: it is an orphan at once.
+        If it has not ended then, it is given back: an orphan at once.
         """
         due = self.clock() + self.options.lease
         task = await self.change(id, lambda found: held(found, worker, due))

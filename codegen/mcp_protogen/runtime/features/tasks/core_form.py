@@ -19,7 +19,6 @@ from .wire_task import wire_task
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 
 PAGE_SIZE: Final = 100
-"""Of a list of tasks."""
 
 _STOPPED: Final = "The task was cancelled by request"
 
@@ -59,9 +58,6 @@ def outcome(task: Task) -> JSONObject:
     return with_related(task.result, task.id)
 
 
-# What is asked in a task.
-
-
 def refusal(error: ProtocolError) -> JSONObject:
     """Return the answer to a question that stands for an error; no result looks like it."""
     return {"error": error_object(error)}
@@ -73,11 +69,7 @@ def answer_of(kept: JSONObject) -> JSONObject:
     raise error_of(kept["error"])
 
 
-# What a receiver answers.
-
-
 def already_ended() -> InvalidParams:
-    """Return the error for a task that cannot be cancelled any more."""
     why = "The task cannot be cancelled: it has ended"
     return InvalidParams(why, [("/params/taskId", "The task has ended")])
 

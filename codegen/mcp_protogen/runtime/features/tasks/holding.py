@@ -64,8 +64,6 @@ class Holding:
 
 
 class Leased(Protocol):
-    """What a process has as long as its lease is renewed."""
-
     renewed: float
 
     def lose(self) -> None: ...
@@ -135,8 +133,7 @@ class _Turn:
 class Turns:
     """What only one at a time may do, of all workers that share a store of tasks.
 
-    Whose turn it is has a record in the store; workers that look after tasks of others delete what
-    is overdue.
+    Whose turn it is has a record in the store; workers delete those that are overdue.
     """
 
     def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:

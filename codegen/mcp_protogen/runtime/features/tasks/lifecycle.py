@@ -68,7 +68,6 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
         Status.CANCELLED: frozenset(),
     }
 )
-"""The statuses that may follow each one."""
 
 
 LAPSED: Final = "The task was not done within its ttl"
@@ -143,7 +142,6 @@ def lapsed(task: Task, now: float) -> Task:
 
 
 def held(task: Task, worker: str | None, due: float | None) -> Task:
-    """Return a task that `worker` runs, and that lapses to others when `due`."""
     _check(task)
     return replace(task, worker=worker, due=due)
 

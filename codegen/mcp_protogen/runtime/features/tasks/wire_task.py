@@ -50,7 +50,6 @@ def to_core(task: Mapping[str, Any]) -> JSONObject:
 
 
 def to_extension(task: Mapping[str, Any]) -> JSONObject:
-    """Return a task as the extension writes it, without what belongs to a status."""
     return _translated(task, "core", "extension")
 
 

@@ -37,8 +37,6 @@ _LASTING: Final = 10.0
 
 
 class Inbox:
-    """Messages from all streams of one connection, on their way to the reader."""
-
     def __init__(self) -> None:
         self._messages: list[Received] = []
         self._size = 0
@@ -106,8 +104,6 @@ class Reconnection:
 
 
 class Cursor:
-    """The position in one stream, over all its connections."""
-
     def __init__(self, reconnection: Reconnection, clock: Callable[[], float] = monotonic) -> None:
         self.last_id: str | None = None
         self._reconnection = reconnection

@@ -71,7 +71,6 @@ class HttpReply:
         return fields.retry_after(given.get("retry-after"), given.get("date"))
 
     def delay(self, attempts: int) -> float | None:
-        """Return how long to wait before the next attempt; None if there is to be none."""
         if self.status not in _LATER or attempts == _MOST_WAITS:
             return None
         wanted = self.retry_after
@@ -95,7 +94,6 @@ class HttpReply:
                     await room()
 
     async def read(self) -> None:
-        """Read the whole body, or only the beginning of it for an error."""
         if self._is_read:
             return
         self._is_read = True
@@ -113,8 +111,6 @@ class HttpReply:
 
 
 class HttpWire:
-    """A sender of requests to one origin; closes its client if that is `owned`."""
-
     def __init__(
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:

@@ -55,13 +55,11 @@ _LONGEST_EXCERPT: Final = 200
 
 class RefusedPost(NamedTuple):
     received: Received
-    """What to deliver if there is no second attempt."""
     repair: Literal["session", "headers", "legacy_sse"] | None = None
     """What to change before asking again."""
 
 
 def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
-    """Return what a reply means; `in_session` if the request named a session."""
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
@@ -113,7 +111,6 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
 async def posting(
     state: ClientState, message: Message, headers: Mapping[str, str], url: URL | None = None
 ) -> AsyncGenerator[HttpReply, None]:
-    """Post a message, again if the server has no time for it now."""
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
             delay = reply.delay(attempts)
@@ -275,7 +272,6 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
-    """Send a request of the transport's own; return its result. Other messages go to the inbox."""
     # The ids of other requests are integers.
     id = f"transport-{next(state.own_requests)}"
     message = message_of(

@@ -287,8 +287,6 @@ class HttpTransport:
         if id is not None:
             self._state.inbox.put(Held(id, held))
 
-    # Requests.
-
     async def _request(self, message: Message) -> None:
         try:
             if self._legacy is None:
@@ -347,8 +345,6 @@ class HttpTransport:
         if task is not None:
             task.cancel()
 
-    # Messages without an answer.
-
     async def _post(self, message: Message) -> None:
         task = self._state.tasks.start(self._posted(message))
         await asyncio.wait({task}, timeout=_ARRIVAL)
@@ -375,8 +371,6 @@ class HttpTransport:
                 await post_unanswered(self._state, message)
         elif message.method == INITIALIZED and 200 <= status < 300 and message.revision is None:
             await self._session.listen()
-
-    # The end.
 
     async def close(self) -> None:
         """Close the connection; end the session too (2025-11-25, "Session Management")."""

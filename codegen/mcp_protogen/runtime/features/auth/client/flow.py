@@ -28,14 +28,11 @@ _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
 """RFC 6749, section 3.3; no server could grant others."""
 
 _MOST_SCOPES: Final = 1000
-"""How many are asked for together."""
 
 _MOST_OPERATIONS: Final = 256
-"""How many operations are kept in mind."""
 
 
 def challenged_scopes(refusal: Refusal | None) -> frozenset[str]:
-    """Return the scopes that a request needs as the server says; none if it does not say."""
     text = token_param(refusal.www_authenticate, "scope") if refusal else None
     return frozenset(filter(_SCOPE.fullmatch, (text or "").split()))
 
@@ -81,7 +78,7 @@ def _with_offline_access(
 ) -> frozenset[str]:
     """Return scopes with the one for a refresh token, where the server or the settings have it.
 
-    Alone it is never asked for: without any scope, the authorization server chooses.
+    Without any other scope, the authorization server chooses.
     """
     others = scopes - {OFFLINE_ACCESS}
     listed = known.server.scopes_supported if known.server else None
@@ -134,8 +131,8 @@ def authorize(
     """Return an authorization with new tokens; raise `AuthorizationError`.
 
     `refusal` is why they are needed; None before the first request. `operation` is what was
-    refused, such as a method with the name of a tool. `keep` gets what a user who refuses must not
-    undo: that they were asked, and how the client was registered.
+    refused. `keep` gets what a user who refuses must not undo: that they were asked, and how the
+    client was registered.
     """
     if refusal is not None and refusal.status == 403:
         if not is_for_scopes(refusal):

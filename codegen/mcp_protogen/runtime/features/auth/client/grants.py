@@ -47,7 +47,6 @@ class SentRequest:
 
 
 def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
-    """Return the tokens that a user allows; `parameters` are further ones of the request."""
     sent = authorization_request(request, parameters)
     response = yield from ask_user(sent.request)
     form = {
@@ -60,7 +59,6 @@ def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[To
 
 
 def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) -> SentRequest:
-    """Return what the user has to open; raise `AuthorizationError` if the server lacks PKCE."""
     server, client, redirect_uri = request.server, request.client, request.redirect_uri
     endpoint = require_code_grant(server)
     if client is None or redirect_uri is None:
@@ -175,9 +173,6 @@ _SET_BY_FLOW: Final = frozenset(
     }
 )
 
-ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
-SAML2: Final = "urn:ietf:params:oauth:token-type:saml2"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationCode:
@@ -243,7 +238,7 @@ class EnterpriseManaged:
     subject_token: str | AssertionSource = field(repr=False)
     subject_token_type: Literal[
         "urn:ietf:params:oauth:token-type:id_token", "urn:ietf:params:oauth:token-type:saml2"
-    ] = ID_TOKEN
+    ] = "urn:ietf:params:oauth:token-type:id_token"
     client: ClientInformation | None = None
     """The client as the identity provider knows it."""
     token_endpoint: str | None = None

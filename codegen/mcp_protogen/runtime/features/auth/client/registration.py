@@ -100,7 +100,6 @@ def _is_registered(
 
 
 def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
-    """Return the type of an application (OpenID Connect Dynamic Client Registration, section 2)."""
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
@@ -188,7 +187,6 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
 
 
 def _refused(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
-    """Return why a registration was refused, with what servers refuse most often."""
     error = error_in(answer.body)
     if error is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")

@@ -23,7 +23,6 @@ _LONGEST_LIFETIME: Final = 10**9
 # What of a form is shown to nobody else.
 _SECRETS: Final = ("assertion", "code", "code_verifier", "refresh_token", "subject_token")
 _TELLING: Final = 20
-"""How many characters of a secret are too many."""
 
 # RFC 6749, appendix A.12 and A.17, without spaces: a token ends in a header field.
 _TOKEN: Final = re.compile(r"[!-~]+")
@@ -43,7 +42,6 @@ class TokenRequest:
     redirect_uri: str | None = None
     dpop: DPoP | None = None
     trailing_slash: bool = False
-    """As in `OAuthSettings`."""
     clock: Callable[[], float] = field(default=time, repr=False)
 
 
@@ -85,7 +83,6 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
 
 
 def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
-    """Return the response to a request, and whether it has a nonce for the next one."""
     url = request.server.token_endpoint
     headers = {
         "accept": "application/json",
@@ -114,7 +111,6 @@ def _refusal(answer: Fetched) -> AuthorizationError:
 def _without_secrets(
     error: AuthorizationError, request: TokenRequest, form: Mapping[str, str]
 ) -> AuthorizationError:
-    """Return an error that does not repeat what was sent, as some servers do."""
     sent = [form.get(name) for name in _SECRETS]
     sent.append(request.client.client_secret if request.client is not None else None)
     if not isinstance(error, OAuthError) or error.description is None:

@@ -41,8 +41,6 @@ _FIELDS: Final = {
 
 
 class Redirection(Protocol):
-    """A place to which one user can be redirected now."""
-
     @property
     def redirect_uri(self) -> str: ...
 
@@ -52,8 +50,6 @@ class Redirection(Protocol):
 
 
 class UserAgent(Protocol):
-    """What has users log in."""
-
     def redirection(self, registered: Sequence[str]) -> AbstractAsyncContextManager[Redirection]:
         """Open a place for a redirect; `registered` are the redirect URIs of an earlier one."""
         ...
@@ -260,7 +256,6 @@ class _Waiting:
         return await response
 
     async def answered(self) -> None:
-        """Let what is still written to the browser reach it."""
         if self._answering:
             await asyncio.wait(self._answering)
 

@@ -99,7 +99,6 @@ class Tokens:
     refresh_token: str | None = field(default=None, repr=False)
     expires_at: float | None = None
     scopes: frozenset[str] | None = None
-    """Those that were granted, where the server or the request says."""
 
     @property
     def authorization(self) -> str:
@@ -109,10 +108,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:
-    """All that is known about the authorization for one resource."""
-
     url: str
-    """That of the MCP server."""
     resource: str | None = None
     """Its identifier, as its document says; None for 2025-03-26."""
     resource_metadata: ResourceMetadata | None = None
@@ -120,7 +116,6 @@ class Authorization:
     client: ClientInformation | None = None
     tokens: Tokens | None = None
     requested_scopes: frozenset[str] = frozenset()
-    """All that were asked for so far."""
     step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
     """How often more scopes were asked for, by operation, since it last succeeded; not stored."""
 

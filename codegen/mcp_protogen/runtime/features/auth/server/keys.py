@@ -35,8 +35,6 @@ _SET: Final = b""
 
 
 class Keys(Protocol):
-    """Where the keys of tokens are found."""
-
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
         """Return those that may have signed a token; raise `VerifierUnavailable`."""
         ...

@@ -17,8 +17,6 @@ _log: Final = Throttle(getLogger(__name__))
 
 
 class Replays(Protocol):
-    """Remembers what was seen."""
-
     async def first(self, key: bytes, lifetime: float) -> bool:
         """Return whether a key is seen for the first time in `lifetime` seconds, and remember it.
 

@@ -93,8 +93,6 @@ class CoreClients(PlainClients):
         await board.change(task.id, ended)
         return wire_task(task)
 
-    # What the client asks of a task.
-
     async def _found(self, id: str) -> Task | None:
         try:
             return await self._answered_at_once.get(id, "core", None)

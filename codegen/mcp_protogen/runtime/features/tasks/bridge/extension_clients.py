@@ -126,8 +126,6 @@ class ExtensionClients(PlainClients):
             self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
 
-    # What the client asks of a task.
-
     async def state(self, id: str) -> JSONObject:
         core = await self.asked(methods.GET, taskId=id)
         task = to_extension(core)
@@ -237,8 +235,6 @@ class ExtensionClients(PlainClients):
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         return super().answer(method, {"resultType": "complete", **members})
-
-    # Listen streams.
 
     def told(self) -> None:
         self._news.ring()

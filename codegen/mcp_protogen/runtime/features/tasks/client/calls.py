@@ -107,8 +107,6 @@ class TaskCaller:
             return None
         return TaskHandle(wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
 
-    # What tools say about tasks, in 2025-11-25.
-
     @property
     def _supports_tasks(self) -> bool:
         return self.wire.form == "core" and CORE_CALLS.declared_in(self._runtime.peer_declared())
@@ -156,7 +154,6 @@ def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
 
 
 async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
-    """Return the result of a task that nobody else can wait for, or cancel it."""
     try:
         return await handle.outcome(due, seconds)
     except (McpError, TaskCancelled):

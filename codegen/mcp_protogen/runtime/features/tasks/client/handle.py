@@ -44,7 +44,6 @@ class PollTiming:
 
 
 async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
-    """Wait for something to be heard; return whether it was within `seconds`."""
     try:
         async with timeout(seconds):
             await heard
@@ -125,8 +124,6 @@ class TaskHandle:
         self._failures = 0
         if id is not None:
             wire.handles[id] = self
-
-    # What users call.
 
     async def status(self) -> TaskState:
         """Ask where the task stands; raise `McpError` if the server knows it no more."""
@@ -209,8 +206,6 @@ class TaskHandle:
             return {**kept, "result": self._plain}
         return {**kept, "taskId": self.id, "answered": sorted(self._answered)}
 
-    # What the runtime calls.
-
     @classmethod
     def answered(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
         handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
@@ -259,8 +254,6 @@ class TaskHandle:
         except (ProtocolError, Disconnected) as error:
             _log.info("a task was not cancelled: %s", error)
 
-    # The form of 2025-11-25.
-
     async def _fetched(self, id: str, due: float, seconds: float) -> Any:
         while True:
             left = min(due, self._lapses()) - self._wire.timing.now()
@@ -276,8 +269,6 @@ class TaskHandle:
                 if state is None or state.has_ended or not self._may_come_later(error):
                     raise
             await self._pause(state, min(due, self._lapses()))
-
-    # The form of the extension.
 
     async def _ended(self, due: float, seconds: float) -> JSONObject:
         task = self._task

@@ -38,7 +38,6 @@ async def follow(
 
 
 def detailed(task: Task) -> JSONObject:
-    """Return a task with what it waits for, or has come to ("Task Polling")."""
     said = wire_task(task)
     if task.status is Status.INPUT_REQUIRED:
         said["inputRequests"] = dict(task.questions)

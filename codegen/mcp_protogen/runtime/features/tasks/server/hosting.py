@@ -27,7 +27,6 @@ from .task_context import TaskConnection, TaskReply
 
 
 async def answered(connection: TaskConnection, job: Job) -> Any:
-    """Return the result of a request on a connection of its own, which ends with it."""
     try:
         connection.begin()
         # The session may end before, and with it the lifespan of a server of its own.
@@ -88,7 +87,6 @@ def begin(state: ServerState) -> TaskRunner:
 
 
 def board_of(session: SessionBase) -> TaskBoard:
-    """Return the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
     return begin(connection.state).board
 

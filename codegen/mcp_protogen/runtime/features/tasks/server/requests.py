@@ -91,7 +91,7 @@ class Requests(Layer):
         call = TaskCall(connection, context, request, wanted, mode)
         with _reached(request):
             if mode.choice == "deferred" and wanted == "extension":
-                return await call.begin(job)
+                return await call.begin()
             return written(await call.start(), mode)
 
     async def followed(
@@ -195,14 +195,12 @@ class TaskCall:
         self._context.began(task)
         return await outcome_of(self._connection, self._job)
 
-    # A request that becomes a task when its handler says so.
-
     def _so_far(self) -> Task:
         begun, done = self._context.begun, self._context.done_once.done
         known = {} if begun is None else begun.answers
         return replace(self._new_task(), answers=dict(known), done=dict(done))
 
-    async def begin(self, job: Job) -> Any:
+    async def begin(self) -> Any:
         became: Future[Task] = get_running_loop().create_future()
         becoming = Lock()
         handling = create_task(answered(self._connection, self._job))

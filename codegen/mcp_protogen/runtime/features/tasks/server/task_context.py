@@ -136,8 +136,6 @@ class TaskContext(RequestContext):
             if task is not None:
                 self.began(task)
 
-    # What is reported.
-
     def _is_awaited(self) -> bool:
         origin = self.origin
         if origin is None:
@@ -163,8 +161,6 @@ class TaskContext(RequestContext):
     async def close_stream(self) -> None:
         if self.id is None and self.origin is not None:
             await self.origin.close_stream()
-
-    # What the client is asked.
 
     async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
         origin, spoken = self.origin, self.spoken
