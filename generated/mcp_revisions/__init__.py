@@ -122,8 +122,8 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.skills.entries import UnverifiedSkill as UnverifiedSkill
     from mcp_protogen.runtime.features.skills.entries import read_skill as read_skill
     from mcp_protogen.runtime.features.skills.folder import InvalidSkill as InvalidSkill
+    from mcp_protogen.runtime.features.skills.folder import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.skills.folder import SkillFolder as SkillFolder
-    from mcp_protogen.runtime.features.skills.serving import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled as TaskCancelled
     from mcp_protogen.runtime.features.tasks.at_peer import TaskState as TaskState
     from mcp_protogen.runtime.features.tasks.board import TaskOptions as TaskOptions
@@ -380,8 +380,8 @@ _MODULES = {
     "UnverifiedSkill": "features.skills.entries",
     "read_skill": "features.skills.entries",
     "InvalidSkill": "features.skills.folder",
+    "ServesSkills": "features.skills.folder",
     "SkillFolder": "features.skills.folder",
-    "ServesSkills": "features.skills.serving",
     "TaskCancelled": "features.tasks.at_peer",
     "TaskState": "features.tasks.at_peer",
     "TaskOptions": "features.tasks.board",

@@ -308,10 +308,7 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {
             "client": ("listen_stream",),
-            "features.bridge": (
-                *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
-                "task_carrying",
-            ),
+            "features.bridge": ("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
             "rules": ("task_forms", "task_methods"),
         },
         modules=("bridge",),
@@ -380,19 +377,15 @@ CONTENTS: Final = (
         frozenset({"skills", "server"}),
         {
             "core": ("libraries",),
-            "features.skills": ("entries", "folder", "frontmatter", "serving"),
+            "features.skills": ("entries", "folder", "frontmatter"),
         },
-        (
-            ("features.skills.folder", ("InvalidSkill", "SkillFolder")),
-            ("features.skills.serving", ("ServesSkills",)),
-        ),
+        (("features.skills.folder", ("InvalidSkill", "ServesSkills", "SkillFolder")),),
     ),
     Contents(
         frozenset({"skills", "client"}),
         {"features.skills": ("entries", "frontmatter")},
         (
-            ("features.skills.entries", ("SkillFile", "UnverifiedSkill")),
-            ("features.skills.entries", ("read_skill",)),
+            ("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),
         ),
     ),
     Contents(

@@ -38,8 +38,7 @@ from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews, table_with
 from ...transports.base import Opener, Received, Transport, separate_texts
 from .carrying import CarryingTable
-from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
-from .task_carrying import CarriesTasks
+from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime
 
 _USUAL: Final = Options()
 

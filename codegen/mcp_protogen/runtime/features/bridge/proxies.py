@@ -5,13 +5,14 @@ revision of the client, too, everything passes by `Forwarding`; else by models.
 """
 
 from asyncio import wait
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from ...client.base import ClientConnection, ClientRuntime, asks
+from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
@@ -33,7 +34,13 @@ from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
 from ...rules.handlers import Handlers, merged
 from ...rules.server_negotiation import DISCOVER
-from ...rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
+from ...rules.task_forms import (
+    RELATED_TASK,
+    TASKS_EXTENSION,
+    task_form,
+    tasks_declared,
+    without_tasks,
+)
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
@@ -41,13 +48,66 @@ from ...server.layers import Layer
 from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest, awaited
 from .forwarding import LOG, Forwarding, error_for
-from .task_carrying import (
-    CarriesTasks,
-    TaskCarrier,
-    related_task,
-    relating,
-    task_of,
-)
+
+_related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
+
+
+def related_task() -> str | None:
+    return _related.get()
+
+
+@contextmanager
+def relating(id: str | None) -> Generator[None, None, None]:
+    token = _related.set(id)
+    try:
+        yield
+    finally:
+        _related.reset(token)
+
+
+def task_of(meta: Mapping[str, Any]) -> str | None:
+    related = meta.get(RELATED_TASK)
+    id: object = related.get("taskId") if is_object(related) else None
+    return id if isinstance(id, str) else None
+
+
+class TaskCarrier(Layer, Protocol):
+    """What carries tasks for one client; `handlers` answer methods that are not passed on."""
+
+    def offered(self, server: Mapping[str, Any], /) -> JSONObject:
+        """Return what the client is told of tasks, in place of what its server declares."""
+        ...
+
+    async def call(
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions, /
+    ) -> Any:
+        """Return the result of a tool, or the task that a call becomes."""
+        ...
+
+    def listed(self, result: Any, /) -> Any:
+        """Return a list of tools with what their entries say of tasks."""
+        ...
+
+    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
+        """Return the client's answer to a question of a task."""
+        ...
+
+    def told(self) -> None:
+        """Take note that the server has notified of a task."""
+
+
+class CarriesTasks(Protocol):
+    """What a bridge needs to carry tasks; that of a package without tasks does not have it."""
+
+    @property
+    def caller(self) -> Callable[[ClientRuntime], Caller]:
+        """Return what makes the calls of the half that speaks to the server."""
+        ...
+
+    def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
+        """Return what carries tasks between the two halves; None where no server has any."""
+        ...
+
 
 Handler: TypeAlias = Callable[..., Any]
 

@@ -21,7 +21,7 @@ from ..urls import server_metadata_urls
 from .cache import TokenCache
 from .claims import ClaimRules, refuse
 from .expiring import ExpiringCache
-from .server_metadata import endpoint, read_object, server_metadata
+from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
