@@ -52,6 +52,17 @@ from .proxies import ProxyServerRuntime
 _CONTENT_TYPE: Final = b"content-type"
 
 
+_log: Final = getLogger(__name__)
+
+_USUAL: Final = Options()
+_USUAL_HTTP: Final = HttpOptions()
+
+_GONE: Final = Disconnected("the server is gone")
+
+_Key: TypeAlias = tuple[str, str | None, bytes]
+"""A revision, the id of a principal, and what its client is called and declares."""
+
+
 def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
     posted, answer = bytearray(), _Answer(tap)
 
@@ -97,17 +108,6 @@ class _Answer:
             if self._body and not more:
                 self._tap("server", bytes(self._body))
                 self._body.clear()
-
-
-_log: Final = getLogger(__name__)
-
-_USUAL: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
-
-_GONE: Final = Disconnected("the server is gone")
-
-_Key: TypeAlias = tuple[str, str | None, bytes]
-"""A revision, the id of a principal, and what its client is called and declares."""
 
 
 def bridge_app(

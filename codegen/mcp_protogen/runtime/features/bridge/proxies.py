@@ -52,6 +52,15 @@ from .forwarding import LOG, Forwarding, error_for
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
 
+Handler: TypeAlias = Callable[..., Any]
+
+# What the runtime sees to at either end by itself, where messages are translated.
+_OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
+_NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
+
+UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
+
+
 def related_task() -> str | None:
     return _related.get()
 
@@ -107,15 +116,6 @@ class CarriesTasks(Protocol):
     def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
         """Return what carries tasks between the two halves; None where no server has any."""
         ...
-
-
-Handler: TypeAlias = Callable[..., Any]
-
-# What the runtime sees to at either end by itself, where messages are translated.
-_OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
-_NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
-
-UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:

@@ -36,6 +36,17 @@ _TYPES: Final[Mapping[str, str]] = {".md": "text/markdown"}
 _NO_LINK: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 
 
+_LIST: Final = "skills/list"
+_GET: Final = "skills/get"
+_DIRECTORY: Final = "resources/directory/read"
+_RESOURCES: Final = "resources/list"
+_READ: Final = "resources/read"
+
+# Results of resources/directory/read need not say how long they may be kept, but clients of the
+# TypeScript SDK 2.4.0 take no others.
+_NOT_KEPT: Final = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
 class InvalidSkill(ValueError):
     """A folder cannot be published, because a skill in it does not follow the specifications."""
 
@@ -189,17 +200,6 @@ def _below(directory: str, found: _Found) -> Iterator[str]:
             yield from _below(uri, found)
         else:
             yield uri
-
-
-_LIST: Final = "skills/list"
-_GET: Final = "skills/get"
-_DIRECTORY: Final = "resources/directory/read"
-_RESOURCES: Final = "resources/list"
-_READ: Final = "resources/read"
-
-# Results of resources/directory/read need not say how long they may be kept, but clients of the
-# TypeScript SDK 2.4.0 take no others.
-_NOT_KEPT: Final = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
 class ServesSkills:

@@ -20,6 +20,13 @@ _TOGETHER: Final = 500
 _AFTER_FAILURE: Final = 1.0
 
 
+_FIRST: Final = 0.05
+"""The seconds after which the store is asked for the first time."""
+_GROWTH: Final = 1.5
+
+Versions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
+
+
 class Timers:
     """Calls `work` with the keys whose time has come; others wait for the next call."""
 
@@ -80,13 +87,6 @@ class Timers:
             if self._ready:
                 # It has come up between the end of the call and this.
                 self._begin()
-
-
-_FIRST: Final = 0.05
-"""The seconds after which the store is asked for the first time."""
-_GROWTH: Final = 1.5
-
-Versions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
 
 
 class Waiter:

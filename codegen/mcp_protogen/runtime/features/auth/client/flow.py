@@ -55,7 +55,10 @@ def scopes_to_ask_for(
     challenged = challenged_scopes(refusal)
     scopes = _before(known) | challenged
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
-        scopes |= _usual(settings, known)
+        resource = known.resource_metadata
+        supported = resource.scopes_supported if resource else None
+        sound = frozenset(filter(_SCOPE.fullmatch, supported or ()))
+        scopes |= sound if settings.scopes is None else settings.scopes
     if len(scopes) > _MOST_SCOPES:
         raise AuthorizationError("The server wants more scopes than anybody could grant")
     return _with_offline_access(scopes, settings, known)
@@ -64,13 +67,6 @@ def scopes_to_ask_for(
 def _before(known: Authorization) -> frozenset[str]:
     granted = known.tokens.scopes if known.tokens else None
     return known.requested_scopes | (granted or frozenset())
-
-
-def _usual(settings: OAuthSettings, known: Authorization) -> frozenset[str]:
-    if settings.scopes is not None:
-        return settings.scopes
-    supported = known.resource_metadata.scopes_supported if known.resource_metadata else None
-    return frozenset(filter(_SCOPE.fullmatch, supported or ()))
 
 
 def _with_offline_access(
@@ -103,8 +99,8 @@ def count_step_up(
         wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
         what = f"{operation or 'a request'}{wanted}"
         raise AuthorizationError(f"The scopes that were granted are not enough for {what}")
-    others = {name: count for name, count in known.step_ups.items() if name != operation}
-    kept = dict(list(others.items())[-_MOST_OPERATIONS + 1 :])
+    others = forget_step_ups(known, operation).step_ups.items()
+    kept = dict(list(others)[-_MOST_OPERATIONS + 1 :])
     return replace(known, step_ups={**kept, operation: times + 1})
 
 

@@ -33,6 +33,20 @@ _CHARACTERS: Final = re.compile("[!-~]*")
 """Those of a URL: `urlsplit` would leave line breaks out."""
 
 
+_JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
+_ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
+_ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
+
+# RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1; RFC 9449, section 10
+_SET_BY_FLOW: Final = frozenset(
+    {
+        *("client_id", "code_challenge", "code_challenge_method", "dpop_jkt", "redirect_uri"),
+        *("resource", "response_type", "scope", "state"),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
     """An authorization request, and what its response has to match."""
@@ -158,20 +172,6 @@ def _params(url: str) -> dict[str, str]:
         # RFC 6749, section 3.1: which of the two would count?
         raise AuthorizationError("The response to the authorization request repeats a parameter")
     return params
-
-
-_JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-_TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
-_ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
-_ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
-
-# RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1; RFC 9449, section 10
-_SET_BY_FLOW: Final = frozenset(
-    {
-        *("client_id", "code_challenge", "code_challenge_method", "dpop_jkt", "redirect_uri"),
-        *("resource", "response_type", "scope", "state"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import time
 from typing import Any, Final, Literal, TypeAlias
-from urllib.parse import urlencode
 
 from ....core.json import is_object, read_json
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
-from ..steps import Fetch, Fetched, Flow, fetch
-from .client_authentication import credentials
+from ..steps import Fetched, Flow, fetch
+from .client_authentication import form_post
 from .documents import error_in
 from .values import ClientInformation, ServerMetadata, Tokens
 
@@ -83,19 +82,11 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
 
 
 def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
-    url = request.server.token_endpoint
-    headers = {
-        "accept": "application/json",
-        "content-type": "application/x-www-form-urlencoded",
-    }
-    if request.client is not None:
-        shown = credentials(request.client, request.server, request.clock())
-        form, headers = {**form, **shown.form}, {**headers, **shown.headers}
-    if request.dpop is not None:
-        headers["dpop"] = request.dpop.proof("POST", url)
-    body = urlencode(form).encode("ascii")
-    answer = yield from fetch(Fetch(method="POST", url=url, headers=headers, body=body))
-    return answer, request.dpop is not None and request.dpop.take_nonce(url, answer.headers)
+    url, dpop = request.server.token_endpoint, request.dpop
+    proof = {} if dpop is None else {"dpop": dpop.proof("POST", url)}
+    post = form_post(request.client, request.server, request.clock(), form, **proof)
+    answer = yield from fetch(post)
+    return answer, dpop is not None and dpop.take_nonce(url, answer.headers)
 
 
 def _refusal(answer: Fetched) -> AuthorizationError:

@@ -23,6 +23,19 @@ from .single_flight import SingleFlight
 _JSON: Final = {"accept": "application/json"}
 
 
+_log: Final = Throttle(getLogger(__name__))
+
+# Of a set, that many keys are read; and for one token, that many are tried.
+_MOST_KEYS: Final = 100
+_MOST_TRIED: Final = 4
+
+# The seconds that an attempt may take, and those until the next one, if it has failed.
+_PATIENCE: Final = 20.0
+_PAUSE: Final = 5.0
+
+_SET: Final = b""
+
+
 async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
     """Return the metadata document of an authorization server; raise `AuthorizationError`."""
     for url in server_metadata_urls(issuer):
@@ -53,19 +66,6 @@ def read_object(answer: Fetched) -> dict[str, Any]:
     if not is_object(value):
         raise InvalidMetadata("the answer is no JSON object")
     return value
-
-
-_log: Final = Throttle(getLogger(__name__))
-
-# Of a set, that many keys are read; and for one token, that many are tried.
-_MOST_KEYS: Final = 100
-_MOST_TRIED: Final = 4
-
-# The seconds that an attempt may take, and those until the next one, if it has failed.
-_PATIENCE: Final = 20.0
-_PAUSE: Final = 5.0
-
-_SET: Final = b""
 
 
 class Keys(Protocol):

@@ -42,6 +42,13 @@ from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 _INTERVAL: Final = 1.0
 
 
+_CANCELS: Final = Capability("server", ("tasks", "cancel"))
+
+# Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
+# questions of it to come.
+_PATIENCE: Final = 1.0
+
+
 async def follow(
     connection: Any,
     stream: RequestId,
@@ -69,13 +76,6 @@ async def follow(
                 return
             await heard_within(news.heard(), state.poll_interval or _INTERVAL)
             task = await look(task["taskId"])
-
-
-_CANCELS: Final = Capability("server", ("tasks", "cancel"))
-
-# Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
-# questions of it to come.
-_PATIENCE: Final = 1.0
 
 
 class _Question(NamedTuple):

@@ -34,6 +34,18 @@ from ..task import Status
 _USUAL: Final = CallOptions()
 
 
+T = TypeVar("T")
+
+_log: Final = getLogger(__name__)
+
+# Between two looks, if the server says nothing (2025-11-25, basic/utilities/tasks, gives no
+# number), and at least, whatever it says.
+_INTERVAL: Final = 1.0
+_LEAST: Final = 0.05
+# How often in a row a server may say that it cannot tell now.
+_MOST_FAILURES: Final = 30
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollTiming:
     """The clocks of who waits for a task; `wait` says whether something was heard in time."""
@@ -82,18 +94,6 @@ class TaskWire:
         handle = self.handles.get(task["taskId"])
         if handle is not None:
             handle.heard(task)
-
-
-T = TypeVar("T")
-
-_log: Final = getLogger(__name__)
-
-# Between two looks, if the server says nothing (2025-11-25, basic/utilities/tasks, gives no
-# number), and at least, whatever it says.
-_INTERVAL: Final = 1.0
-_LEAST: Final = 0.05
-# How often in a row a server may say that it cannot tell now.
-_MOST_FAILURES: Final = 30
 
 
 class TaskHandle:

@@ -28,6 +28,9 @@ from .hosting import board_of, known_task
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
 
+_SESSION: Final = "mcp-session-id"
+
+
 async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
     """Put the questions of a task to its client, until it has ended, and return it.
 
@@ -75,9 +78,6 @@ async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -
             if question is not None:
                 answers = {key: await ask(question)}
                 await board.change(task.id, lambda one: answered(one, answers, board.clock()))
-
-
-_SESSION: Final = "mcp-session-id"
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
