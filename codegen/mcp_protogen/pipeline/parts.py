@@ -308,7 +308,7 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {
             "client": ("listen_stream",),
-            "features.bridge": ("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
+            "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
             "rules": ("task_forms", "task_methods"),
         },
         modules=("bridge",),
@@ -342,7 +342,7 @@ CONTENTS: Final = (
             "core": ("base64url", "clocks", "files"),
             "features.tasks": (
                 *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire"),
-                *("task", "watch", "wire_task"),
+                *("task", "watch"),
             ),
             "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
@@ -384,9 +384,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"skills", "client"}),
         {"features.skills": ("entries", "frontmatter")},
-        (
-            ("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),
-        ),
+        (("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),),
     ),
     Contents(
         frozenset({"testing"}),

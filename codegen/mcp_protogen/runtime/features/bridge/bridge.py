@@ -37,7 +37,7 @@ from ...server.base import ServerBase
 from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews, table_with
 from ...transports.base import Opener, Received, Transport, separate_texts
-from .carrying import CarryingTable
+from .forwarding import CarryingTable
 from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime
 
 _USUAL: Final = Options()

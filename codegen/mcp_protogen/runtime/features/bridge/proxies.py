@@ -45,9 +45,8 @@ from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
-from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest, awaited
-from .forwarding import LOG, Forwarding, error_for
+from .forwarding import LOG, OF_ONE_END, EveryMethod, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 

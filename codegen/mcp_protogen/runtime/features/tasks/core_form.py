@@ -13,8 +13,8 @@ from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
 from .board import TaskBoard, TaskOptions
 from .lifecycle import error_object, error_of
+from .on_wire import wire_task
 from .task import Task
-from .wire_task import wire_task
 
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 

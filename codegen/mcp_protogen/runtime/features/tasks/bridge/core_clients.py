@@ -28,8 +28,8 @@ from ..at_peer import TaskCancelled, state_of
 from ..board import TaskBoard, TaskOptions, UnknownTask
 from ..client.handle import TaskHandle
 from ..lifecycle import Outcome
+from ..on_wire import to_core, wire_task
 from ..task import Task
-from ..wire_task import to_core, wire_task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
 
 # For how many tasks it is known that the client has cancelled them.

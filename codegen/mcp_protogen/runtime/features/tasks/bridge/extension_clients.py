@@ -33,9 +33,9 @@ from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
 from ..client.handle import heard_within
 from ..lifecycle import error_object
+from ..on_wire import to_extension
 from ..server.extension_form import read_answers
 from ..task import Status
-from ..wire_task import to_extension
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 # Between two looks, where the server does not say how long to wait, in seconds.

@@ -22,8 +22,8 @@ from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
 from ..board import TaskBoard, TaskOptions, UnknownTask, new_task_id
 from ..lifecycle import Outcome, error_object
+from ..on_wire import wire_task
 from ..task import Task
-from ..wire_task import wire_task
 
 P = TypeVar("P")
 

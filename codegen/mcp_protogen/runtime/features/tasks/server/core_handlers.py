@@ -21,8 +21,8 @@ from ....storage.engine import EngineUnavailable
 from .. import core_form
 from ..board import TaskBoard, UnknownTask
 from ..lifecycle import TaskEnded, answered, has_ended
+from ..on_wire import wire_task
 from ..task import Task
-from ..wire_task import wire_task
 from .hosting import board_of, known_task
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]

@@ -17,8 +17,8 @@ from ....server.rounds import read_answer
 from .. import lifecycle
 from ..board import TaskBoard, UnknownTask
 from ..lifecycle import TaskEnded, has_ended
+from ..on_wire import wire_task
 from ..task import Status, Task
-from ..wire_task import wire_task
 from .hosting import board_of, known_task
 
 

@@ -37,9 +37,8 @@ from ....toolkit.task_options import TaskMode
 from ..board import UnknownTask
 from ..core_form import created, ttl_asked
 from ..lifecycle import Outcome
-from ..on_wire import ServersTasks
+from ..on_wire import ServersTasks, wire_task
 from ..task import Task
-from ..wire_task import wire_task
 from . import core_handlers, extension_form
 from .hosting import answered, begin, check_form, outcome_of
 from .task_context import TaskConnection, TaskReply

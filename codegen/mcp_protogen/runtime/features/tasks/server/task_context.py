@@ -119,7 +119,7 @@ class TaskContext(RequestContext):
         self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
         """The request as it came, while its client may still hear something."""
-        self.become: Callable[[], Awaitable[Task | None]] | None = None
+        self.become: Callable[[], Awaitable[Task]] | None = None
         self.worker: str | None = None
 
     def began(self, task: Task) -> None:
@@ -132,9 +132,7 @@ class TaskContext(RequestContext):
 
     async def become_task(self) -> None:
         if self.become is not None:
-            task = await self.become()
-            if task is not None:
-                self.began(task)
+            self.began(await self.become())
 
     def _is_awaited(self) -> bool:
         origin = self.origin
