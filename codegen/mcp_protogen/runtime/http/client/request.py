@@ -28,7 +28,7 @@ from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
 from .http_client import URL, HttpReply
-from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, message_of
+from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
 
 Deliver: TypeAlias = Callable[[Received], object]
 
@@ -273,10 +273,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
     # The ids of other requests are integers.
-    id = f"transport-{next(state.own_requests)}"
-    message = message_of(
-        json_text({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-    )
+    message = request_of(f"transport-{next(state.own_requests)}", method, params)
     answers: list[Response] = []
 
     def deliver(received: Received) -> None:
