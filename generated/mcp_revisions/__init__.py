@@ -120,16 +120,16 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine as RedisEngine
     from mcp_protogen.runtime.features.skills.entries import SkillFile as SkillFile
     from mcp_protogen.runtime.features.skills.entries import UnverifiedSkill as UnverifiedSkill
+    from mcp_protogen.runtime.features.skills.entries import read_skill as read_skill
     from mcp_protogen.runtime.features.skills.folder import InvalidSkill as InvalidSkill
+    from mcp_protogen.runtime.features.skills.folder import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.skills.folder import SkillFolder as SkillFolder
-    from mcp_protogen.runtime.features.skills.reading import read_skill as read_skill
-    from mcp_protogen.runtime.features.skills.serving import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled as TaskCancelled
     from mcp_protogen.runtime.features.tasks.at_peer import TaskState as TaskState
+    from mcp_protogen.runtime.features.tasks.board import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.client.calls import TaskCalls as TaskCalls
     from mcp_protogen.runtime.features.tasks.client.handle import TaskHandle as TaskHandle
     from mcp_protogen.runtime.features.tasks.client.receiver import TaskReceiver as TaskReceiver
-    from mcp_protogen.runtime.features.tasks.options import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.server.requested import RequestedTask as RequestedTask
     from mcp_protogen.runtime.features.tasks.server.requests import (
         __mcp_tool_tasks__ as __mcp_tool_tasks__,
@@ -378,16 +378,16 @@ _MODULES = {
     "RedisEngine": "features.sharing.redis.redis_engine",
     "SkillFile": "features.skills.entries",
     "UnverifiedSkill": "features.skills.entries",
+    "read_skill": "features.skills.entries",
     "InvalidSkill": "features.skills.folder",
+    "ServesSkills": "features.skills.folder",
     "SkillFolder": "features.skills.folder",
-    "read_skill": "features.skills.reading",
-    "ServesSkills": "features.skills.serving",
     "TaskCancelled": "features.tasks.at_peer",
     "TaskState": "features.tasks.at_peer",
+    "TaskOptions": "features.tasks.board",
     "TaskCalls": "features.tasks.client.calls",
     "TaskHandle": "features.tasks.client.handle",
     "TaskReceiver": "features.tasks.client.receiver",
-    "TaskOptions": "features.tasks.options",
     "RequestedTask": "features.tasks.server.requested",
     "__mcp_tool_tasks__": "features.tasks.server.requests",
     "Telemetry": "features.telemetry",

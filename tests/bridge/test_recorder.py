@@ -122,7 +122,7 @@ def test_events_that_are_no_messages_are_not_shown() -> None:
         shown.append((role, data))
 
     async def answer() -> None:
-        show = tapping({"method": "GET"}, ignore, ignore, tap).send
+        _, show = tapping({"method": "GET"}, ignore, ignore, tap)
         headers = [(b"content-type", b"text/event-stream")]
         await show({"type": "http.response.start", "headers": headers})
         for said in ("event: endpoint\ndata: /messages", 'data: {"id": 1}', "id: 1\ndata:"):

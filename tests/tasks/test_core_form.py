@@ -7,8 +7,8 @@ import pytest
 from mcp_protogen.runtime.features.tasks import core_form, lifecycle
 from mcp_protogen.runtime.features.tasks.board import TaskBoard
 from mcp_protogen.runtime.features.tasks.lifecycle import Outcome, error_object
+from mcp_protogen.runtime.features.tasks.on_wire import wire_task
 from mcp_protogen.runtime.features.tasks.task import Task
-from mcp_protogen.runtime.features.tasks.wire_task import wire_task
 from mcp_revisions import InvalidParams, McpError, MemoryTaskStore, TaskOptions
 from mcp_revisions.v2025_11_25 import models as m
 from support.tables import case

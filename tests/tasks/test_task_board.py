@@ -22,6 +22,7 @@ from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.features.tasks.board import (
     TaskBoard,
+    TaskOptions,
     TooManyTasks,
     UnknownTask,
     new_task_id,
@@ -36,7 +37,6 @@ from mcp_protogen.runtime.features.tasks.lifecycle import (
     completed,
     held,
 )
-from mcp_protogen.runtime.features.tasks.options import TaskOptions
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
 from mcp_protogen.runtime.features.tasks.watch import Timers, Watch
 from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore

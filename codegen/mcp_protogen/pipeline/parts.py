@@ -314,10 +314,7 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {
             "client": ("listen_stream",),
-            "features.bridge": (
-                *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
-                "task_carrying",
-            ),
+            "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
             "rules": ("task_forms", "task_methods"),
         },
         modules=("bridge",),
@@ -350,15 +347,15 @@ CONTENTS: Final = (
         {
             "core": ("base64url", "clocks", "files"),
             "features.tasks": (
-                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire", "options"),
-                *("task", "watch", "wire_task"),
+                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire"),
+                *("task", "watch"),
             ),
             "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
-            ("features.tasks.options", ("TaskOptions",)),
+            ("features.tasks.board", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
@@ -386,20 +383,14 @@ CONTENTS: Final = (
         frozenset({"skills", "server"}),
         {
             "core": ("libraries",),
-            "features.skills": ("entries", "folder", "frontmatter", "serving"),
+            "features.skills": ("entries", "folder", "frontmatter"),
         },
-        (
-            ("features.skills.folder", ("InvalidSkill", "SkillFolder")),
-            ("features.skills.serving", ("ServesSkills",)),
-        ),
+        (("features.skills.folder", ("InvalidSkill", "ServesSkills", "SkillFolder")),),
     ),
     Contents(
         frozenset({"skills", "client"}),
-        {"features.skills": ("entries", "frontmatter", "reading")},
-        (
-            ("features.skills.entries", ("SkillFile", "UnverifiedSkill")),
-            ("features.skills.reading", ("read_skill",)),
-        ),
+        {"features.skills": ("entries", "frontmatter")},
+        (("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),),
     ),
     Contents(
         frozenset({"testing"}),

@@ -23,11 +23,6 @@ _TOOL: Final = "tools/call"
 _PROMPT: Final = "prompts/get"
 
 
-def _uri(call: MethodCall) -> str | None:
-    uri: str | None = declared(call.params, "uri")
-    return uri
-
-
 def _named(method: str) -> Callable[[MethodCall], str | None]:
     return lambda call: call.target if call.method == method else None
 
@@ -40,7 +35,7 @@ ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "mcp.protocol.version": lambda call: call.revision,
     "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
     **_TARGETS,
-    "mcp.resource.uri": _uri,
+    "mcp.resource.uri": lambda call: declared(call.params, "uri"),
     REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
 }
 """By name; what gives None is left out."""
@@ -77,9 +72,9 @@ class Telemetry:
     """Middleware that makes a span, and a measurement, of each message, and measures sessions.
 
     The span of what is sent goes along in the `_meta` of its params, and that of who handles it is
-    below it; a span around that, such as of an HTTP request, is linked ("Context propagation").
-    Without providers the global ones count. `attributes` are added to all that is recorded;
-    `arguments` and `results` of tools, which may be secret, are recorded if they are asked for.
+    below it; a span around that, such as of an HTTP request, is linked. Without providers the
+    global ones count. `attributes` are added to all that is recorded; `arguments` and `results` of
+    tools, which may be secret, are recorded if they are asked for.
 
     Raises `ImportError` where opentelemetry-api is not installed.
     """

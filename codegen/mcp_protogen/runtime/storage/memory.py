@@ -3,7 +3,7 @@
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,14 +44,9 @@ class MemoryEngine:
         self.workers: Final = dict[str, Receive]()
         self.loops: Final = dict[str, AbstractEventLoop]()
 
-    def connect(
-        self, worker: str, lease: float, receive: Receive
-    ) -> "AbstractAsyncContextManager[MemoryConnection]":
-        return self._connected(worker, receive)
-
     @asynccontextmanager
-    async def _connected(
-        self, worker: str, receive: Receive
+    async def connect(
+        self, worker: str, lease: float, receive: Receive
     ) -> "AsyncGenerator[MemoryConnection, None]":
         self.workers[worker], self.loops[worker] = receive, get_running_loop()
         try:
@@ -266,7 +261,6 @@ class MemoryEvents:
                 excess -= self._drop(quiet, stream, len(stream.events))
 
     def _drop(self, place: tuple[str, str], kept: _Stream, number: int) -> int:
-        """Drop the first events of a stream; return how many bytes they took."""
         owner, size = self._owners.get(place[0]), _size_of(kept.events[:number])
         self._quota.give_back(owner, size)
         del kept.events[:number]

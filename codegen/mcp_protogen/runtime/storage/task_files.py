@@ -35,9 +35,6 @@ class _Kept(NamedTuple):
     leased: bool
     record: bytes
 
-    def has_lapsed(self, now: float) -> bool:
-        return self.ends_at is not None and self.ends_at <= now
-
     def due(self, now: float, lease: float | None) -> float:
         """Return when something has to be done with it."""
         times = [_NEVER if self.ends_at is None else self.ends_at]
@@ -133,7 +130,6 @@ class FileTaskStore:
         return True
 
     def _still_owned(self, owned: Path) -> int:
-        """Forget the names of tasks that are gone; return how many are left."""
         names = os.listdir(owned)
         gone = [name for name in names if self._live(_key(name)) is None]
         for name in gone:
@@ -215,7 +211,8 @@ class FileTaskStore:
 
     def _live(self, key: str) -> _Kept | None:
         kept = _read(self._file(key))
-        return None if kept is None or kept.has_lapsed(self._clock()) else kept
+        ends_at = None if kept is None else kept.ends_at
+        return None if ends_at is not None and ends_at <= self._clock() else kept
 
     def _write(self, kept: _Kept, lease: float | None) -> None:
         head = {"key": kept.key, "owner": kept.owner, "version": kept.version}
@@ -241,7 +238,6 @@ def _key(name: str) -> str:
 
 
 def _read(path: Path) -> _Kept | None:
-    """Return what a file has; None if there is none, or it is not one that a store wrote."""
     try:
         head, _, record = path.read_bytes().partition(b"\n")
         known = read_json(head)

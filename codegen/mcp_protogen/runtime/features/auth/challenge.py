@@ -51,7 +51,6 @@ def challenges_in(values: Iterable[str]) -> tuple[Challenge, ...]:
 
 
 def token_param(values: Iterable[str], name: str) -> str | None:
-    """Return a parameter of the first challenge that asks for an access token and has it."""
     for challenge in challenges_in(values):
         if challenge.scheme in _OF_TOKENS and name in challenge.params:
             return challenge.params[name]
@@ -61,8 +60,8 @@ def token_param(values: Iterable[str], name: str) -> str | None:
 def _challenges_of(value: str) -> Iterator[Challenge]:
     """Yield the challenges in one value; parameters before its first scheme belong to none.
 
-    A comma may be missing before a parameter, but not before a scheme: there, two words in a row
-    are more often a value without its quotes.
+    A comma may be missing before a parameter, but not before a scheme: two words in a row are more
+    often a value without its quotes.
     """
     scheme: re.Match[str] | None = None
     params: dict[str, str] = {}

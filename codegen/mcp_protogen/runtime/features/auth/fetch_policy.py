@@ -75,7 +75,6 @@ class FetchPolicy:
         return zone
 
     def trusts(self, url: URL) -> bool:
-        """Return whether the host of a URL is one of those that are trusted."""
         return _plain(host_of(url)) in map(_plain, self.trusted_hosts)
 
 

@@ -37,7 +37,6 @@ class Fetched:
 
 
 Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
-"""Makes a request, such as a `Fetcher`; raises `AuthorizationError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,6 @@ def split_url(url: str) -> SplitResult | None:
 
 
 def origin(parts: SplitResult) -> tuple[str, str, int]:
-    """Return the origin of a URL, for comparisons (RFC 6454, section 4)."""
     scheme = parts.scheme.lower()
     return scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[scheme]
 

@@ -36,9 +36,8 @@ from ...server.base import ServerBase
 from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews, table_with
 from ...transports.base import Opener, Received, Transport, separate_texts
-from .carrying import CarryingTable
-from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
-from .task_carrying import CarriesTasks
+from .forwarding import CarryingTable
+from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime
 
 _USUAL: Final = Options()
 
@@ -46,7 +45,6 @@ UNREACHABLE: Final = "The server cannot be reached"
 
 _IN_HANDSHAKE: Final = ("/params", "capabilities", "clientInfo")
 _IN_REQUEST: Final = ("/params/_meta", CLIENT_CAPABILITIES, CLIENT_INFO)
-"""Where clients say what they can do and who they are."""
 
 
 class BridgeBase:
@@ -148,8 +146,7 @@ class BridgeBase:
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
         """Connect to a server, and return one of `revision` in its place, for another to mount.
 
-        To the server it is a client that declares and is called what is given. Raises what
-        `connect` raises.
+        To the server it is a client that declares and is called what is given.
         """
         known = next(one for one in cls.REVISIONS if one.id == revision)
         # Tasks are those of the server that mounts, and not of what is mounted.
@@ -167,7 +164,6 @@ async def proxied(
     *,
     carries: bool = True,
 ) -> AsyncGenerator[ServerBase[Any], None]:
-    """Connect to a server, and give what serves a client in its place."""
     client, server = _proxies(caller.revision, carries, bridge.TASKS)
     to_server = runtime_of(client, ProxyClientRuntime)
     to_client = runtime_of(server, ProxyServerRuntime)
@@ -267,8 +263,6 @@ def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
 
 
 class Arrival:
-    """The transport of a client, whose first messages are looked at before they are served."""
-
     def __init__(
         self, transport: Transport, revisions: Iterable[Revision], limit: SizeLimit
     ) -> None:
@@ -293,7 +287,6 @@ class Arrival:
                 return None
 
     async def _take(self) -> bool:
-        """Take in the next messages; return False once the client has closed its side."""
         received = await self._receive()
         self._seen.extend(separate_texts(received, self._log))
         self._has_ended = not received

@@ -52,13 +52,18 @@ from .proxies import ProxyServerRuntime
 _CONTENT_TYPE: Final = b"content-type"
 
 
-class Tapped(NamedTuple):
-    receive: Receive
-    send: Send
+_log: Final = getLogger(__name__)
+
+_USUAL: Final = Options()
+_USUAL_HTTP: Final = HttpOptions()
+
+_GONE: Final = Disconnected("the server is gone")
+
+_Key: TypeAlias = tuple[str, str | None, bytes]
+"""A revision, the id of a principal, and what its client is called and declares."""
 
 
-def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> Tapped:
-    """Return the ways of an exchange, of whose messages `tap` is shown each."""
+def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
     posted, answer = bytearray(), _Answer(tap)
 
     async def receiving() -> Any:
@@ -77,7 +82,7 @@ def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> Tapped:
             answer.take(event.get("body", b""), more=bool(event.get("more_body")))
         await send(event)
 
-    return Tapped(receiving, sending)
+    return receiving, sending
 
 
 class _Answer:
@@ -105,17 +110,6 @@ class _Answer:
                 self._body.clear()
 
 
-_log: Final = getLogger(__name__)
-
-_USUAL: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
-
-_GONE: Final = Disconnected("the server is gone")
-
-_Key: TypeAlias = tuple[str, str | None, bytes]
-"""A revision, the id of a principal, and what its client is called and declares."""
-
-
 def bridge_app(
     bridge: type[BridgeBase],
     opener: Opener,
@@ -130,9 +124,9 @@ def bridge_app(
 
     `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
     `opener` is called for each session, and once for all requests of the stateless era with the
-    same principal, name and capabilities of their client. There are `http.max_sessions` of both,
-    in all and for each principal, and they end when nobody has used them for
-    `http.session_lifetime`. `tap` is shown each message of the clients, and each one to them.
+    same principal, name and capabilities of their client. There are `http.max_sessions` of both, in
+    all and for each principal, and they end when nobody has used them for `http.session_lifetime`.
+    `tap` is shown each message.
 
     Raise `ValueError` for options that share sessions between workers, or have none.
     """
@@ -322,8 +316,6 @@ class _Upstream:
 
 @dataclass(eq=False, slots=True)
 class _Alike:
-    """A connection that the requests of clients share that cannot be told apart."""
-
     upstream: _Upstream
     http: StatelessHttp | None = None
     used: int = 0

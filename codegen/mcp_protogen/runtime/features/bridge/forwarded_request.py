@@ -22,7 +22,6 @@ _MOST_REPORTS: Final = 16
 """How many reports of progress wait for a client that reads slowly, the newest of them."""
 
 _MOST_OF_ALL_REPORTS: Final = 1000
-"""The same where each report is passed on."""
 
 Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
 
@@ -153,11 +152,6 @@ class ForwardedRequest:
             self._expiry.cancel()
         self._given_up = True
         self._task.cancel()
-
-    @property
-    def may_ask(self) -> bool:
-        asked = self.context is not None and self.context.questions.rounds is not None
-        return asked and not self.over
 
     @property
     def waits(self) -> bool:

@@ -7,15 +7,16 @@ lost.
 
 from asyncio import Lock
 from collections import OrderedDict
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
+from ...client.base import ClientConnection
 from ...client.listen_stream import LISTEN
-from ...connection import CANCELLED, PROGRESS
+from ...connection import CANCELLED, INITIALIZED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import (
     INTERNAL_ERROR,
@@ -23,25 +24,44 @@ from ...core.errors import (
     InvalidAnswer,
     LocalError,
     McpError,
+    MethodNotFound,
     ProtocolError,
     RemoteError,
     RequestId,
 )
-from ...core.json import JSONObject, is_object
-from ...core.models.base import WireModel
+from ...core.json import JSONObject, is_object, json_text
+from ...core.losses import LossReport
+from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
-from ...core.spec import Role
+from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ...core.subscriptions import LIST_CHANGES
+from ...messages.codec import Notification, Request, SpecT, Understood
 from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
-from ...messages.jsonrpc import id_of
+from ...messages.jsonrpc import Call, id_of, named, write_result
+from ...messages.method_table import MethodTable
+from ...messages.writing import wire_text
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Job
 from ...rpc.send_queue import MessageSink
-from ...rules.server_negotiation import DISCOVER
+from ...rules.server_negotiation import DISCOVER, INITIALIZE
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
-from .carrying import AboutRequest, notification_of, request_of
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+_BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
+_ALWAYS: Final[Mapping[str, Any]] = {
+    "senders": _BOTH,
+    "phase": "any",
+    "params_required": False,
+}
+_ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
+
+OF_ONE_END: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
+"""The methods that the runtime sees to at either end by itself."""
+
 
 _log: Final = getLogger(__name__)
 
@@ -51,6 +71,109 @@ FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
 """For how many requests that were answered a late report of progress is still passed on."""
+
+
+class AboutRequest(dict[str, Any]):
+    """Params that name a request, by its id or by its token for progress."""
+
+    @property
+    def request_id(self) -> RequestId | None:
+        return id_of({"id": self.get("requestId")})
+
+    @property
+    def progress_token(self) -> RequestId | None:
+        return id_of({"id": self.get("progressToken")})
+
+
+def request_of(method: str) -> AnyRequest:
+    traits = frozenset({"long_lived"} if method == LISTEN else ())
+    return RequestSpec(method, types=lambda: (Any, object), traits=traits, **_ALWAYS)
+
+
+def notification_of(method: str) -> NotificationSpec[Any]:
+    return NotificationSpec(method, types=lambda: (Any,), **_ALWAYS)
+
+
+class CarryingTable(MethodTable):
+    carries: ClassVar[bool] = True
+
+    def __init__(self, known: MethodTable) -> None:
+        super().__init__(
+            known.revision,
+            requests=known.requests,
+            notifications=known.notifications,
+            errors=known.errors,
+            input_requests=known.input_requests,
+            rules=known.rules,
+        )
+        self.core, self.extensions = known.core, known.extensions
+
+    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+        id, method, params, meta, whole = call
+        given = whole.get("params")
+        if id is None:
+            if method in _ABOUT_REQUESTS:
+                given = AboutRequest(params)
+            return Notification(notification_of(method), given, meta)
+        if sender == "server" and not self.rules.server_requests:
+            return MethodNotFound(method, id=id)
+        known = self.requests.get(method) if method in OF_ONE_END else None
+        spec = request_of(method) if known is None else known
+        if method == INITIALIZE:
+            params = _with_objects(params, "capabilities", "clientInfo")
+        request: Request[Any] = named(Request, (id, spec, given, params, meta))
+        return request
+
+    def lenient(self, report: LossReport) -> Self:
+        return self
+
+    def result_reader(self, spec: AnyRequest) -> Validate:
+        return lambda value: value
+
+    def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
+        """Return the introduction of a server; raise `InvalidAnswer` unless it is an object."""
+        if not is_object(result):
+            raise InvalidAnswer("Invalid introduction", [("/result", "Input should be an object")])
+        return cast(R, _with_objects(result, "capabilities"))
+
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if meta is not None or is_object(params):
+            return wire_text(spec.method, params if is_object(params) else {}, meta)
+        return None if params is None else json_text(params)
+
+    def serialise_result(
+        self, spec: AnyRequest, id: RequestId, result: Any, *, meta: bytes | None = None
+    ) -> bytes:
+        if isinstance(result, WireModel):
+            return super().serialise_result(spec, id, result, meta=meta)
+        text = wire_text(spec.method, result, None) if is_object(result) else json_text(result)
+        return write_result(id, text)
+
+
+def _with_objects(given: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """Return an object whose members of these names are objects, if need be empty ones."""
+    empty: JSONObject = {name: {} for name in names if not is_object(given.get(name))}
+    return {**given, **empty} if empty else given
+
+
+class EveryMethod(Mapping[str, T]):
+    """Handlers of any method, known or not, except those `OF_ONE_END`."""
+
+    def __init__(self, handler_of: Callable[[str], T]) -> None:
+        self._handler_of = handler_of
+
+    def __getitem__(self, method: str) -> T:
+        if method in OF_ONE_END:
+            raise KeyError(method)
+        return self._handler_of(method)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
@@ -82,7 +205,6 @@ class _PassedOn:
     """Held while a report of progress is passed on, if any was asked for."""
 
     def cancel(self, params: Mapping[str, Any]) -> None:
-        """Pass on that the sender gives it up, and wait no longer for an answer."""
         id, connection = self.sent_as, self.endpoint.connection
         if id is not None and connection.awaits_answer_to(id):
             connection.forget(id)
@@ -130,14 +252,6 @@ class _Requests:
         return self._answered.get(id, None if self.is_own(id) else id)
 
 
-class ClientHalf(Protocol):
-    @property
-    def endpoint(self) -> Endpoint: ...
-
-    @property
-    def introduction(self) -> JSONObject: ...
-
-
 class ServerHalf(Protocol):
     def contexts(self) -> list[RequestContext]: ...
 
@@ -148,15 +262,13 @@ class ServerHalf(Protocol):
 
 
 class Forwarding:
-    def __init__(self, to_server: ClientHalf, to_client: ServerHalf) -> None:
+    def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
         self._asked_server, self._asked_client = _Requests(), _Requests()
 
     def under_way(self) -> list[RequestContext]:
         passed_on = self._asked_server.open.values()
         return [request.context for request in passed_on if request.context is not None]
-
-    # From the client to the server.
 
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
         context: RequestContext = session.__mcp_runtime__
@@ -213,8 +325,6 @@ class Forwarding:
         if method == PROGRESS:
             params = _with_token(params, self._asked_client)
         return None if params is _UNKNOWN else _tell(endpoint, endpoint.sink, method, params)
-
-    # From the server to the client.
 
     async def ask_client(self, job: Job) -> Any:
         asked, method = job.request, job.request.spec.method
@@ -298,12 +408,9 @@ def _stream_in(params: object) -> object:
 def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
     options: CallOptions = {**NO_END} if lasts else {"timeout": most}
     if token is not None:
-        options["on_progress"] = _passes_by_itself
+        # It passes as any notification.
+        options["on_progress"] = lambda progress: None
     return options
-
-
-def _passes_by_itself(_: object) -> None:
-    """Do nothing with a report of progress: it passes as any notification."""
 
 
 async def _tell_client(

@@ -5,13 +5,14 @@ revision of the client, too, everything passes by `Forwarding`; else by models.
 """
 
 from asyncio import wait
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from ...client.base import ClientConnection, ClientRuntime, asks
+from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
@@ -28,15 +29,22 @@ from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
 from ...rules.handlers import Handlers, merged
 from ...rules.server_negotiation import DISCOVER
-from ...rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
+from ...rules.task_forms import (
+    RELATED_TASK,
+    TASKS_EXTENSION,
+    task_form,
+    tasks_declared,
+    without_tasks,
+)
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
-from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest, awaited
-from .forwarding import LOG, Forwarding, error_for
-from .task_carrying import CarriesTasks, TaskCarrier, related_task, relating, task_of
+from .forwarding import LOG, OF_ONE_END, EveryMethod, Forwarding, error_for
+
+_related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
+
 
 Handler: TypeAlias = Callable[..., Any]
 
@@ -45,7 +53,63 @@ _OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PR
 _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
-"""What a peer is called that does not say so."""
+
+
+def related_task() -> str | None:
+    return _related.get()
+
+
+@contextmanager
+def relating(id: str | None) -> Generator[None, None, None]:
+    token = _related.set(id)
+    try:
+        yield
+    finally:
+        _related.reset(token)
+
+
+def task_of(meta: Mapping[str, Any]) -> str | None:
+    related = meta.get(RELATED_TASK)
+    id: object = related.get("taskId") if is_object(related) else None
+    return id if isinstance(id, str) else None
+
+
+class TaskCarrier(Layer, Protocol):
+    """What carries tasks for one client; `handlers` answer methods that are not passed on."""
+
+    def offered(self, server: Mapping[str, Any], /) -> JSONObject:
+        """Return what the client is told of tasks, in place of what its server declares."""
+        ...
+
+    async def call(
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions, /
+    ) -> Any:
+        """Return the result of a tool, or the task that a call becomes."""
+        ...
+
+    def listed(self, result: Any, /) -> Any:
+        """Return a list of tools with what their entries say of tasks."""
+        ...
+
+    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
+        """Return the client's answer to a question of a task."""
+        ...
+
+    def told(self) -> None:
+        """Take note that the server has notified of a task."""
+
+
+class CarriesTasks(Protocol):
+    """What a bridge needs to carry tasks; that of a package without tasks does not have it."""
+
+    @property
+    def caller(self) -> Callable[[ClientRuntime], Caller]:
+        """Return what makes the calls of the half that speaks to the server."""
+        ...
+
+    def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
+        """Return what carries tasks between the two halves; None where no server has any."""
+        ...
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -163,9 +227,6 @@ class ProxyClientRuntime(ClientRuntime):
         if self.stream is not None:
             await self.stream.lists(self.owner.NOTIFICATIONS)
 
-    async def subscription(self, method: str, uri: str) -> None:
-        await (self.stream or self.connection).subscription(method, uri)
-
     @property
     def spoken(self) -> MethodTable:
         return self.connection.view.table.wire
@@ -232,13 +293,12 @@ class ProxyServerRuntime(ServerRuntime):
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         return self.carrier
 
-    # From the client to the server.
-
     async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
         await self.client.notify(spec, params)
 
     async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
-        await self.client.subscription(method, params.uri)
+        client = self.client
+        await (client.stream or client.connection).subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
@@ -304,8 +364,6 @@ class ProxyServerRuntime(ServerRuntime):
         else:
             forwarded.progressed(progress)
 
-    # From the server to the client.
-
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
         if id is None or self.carrier is None:
@@ -321,7 +379,11 @@ class ProxyServerRuntime(ServerRuntime):
                     raise error_for("server", spec.method, error) from error
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
-        asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
+        asking = [
+            one
+            for one in reversed(self._forwarded.values())
+            if one.context is not None and one.context.questions.rounds is not None and not one.over
+        ]
         if self.is_shared and len(asking) > 1:
             # It could be put to the wrong one of several clients.
             raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")
@@ -347,13 +409,10 @@ class ProxyServerRuntime(ServerRuntime):
             for context in self._log_readers():
                 await context.reports.log(params.level, params.data, params.logger)
         else:
-            await self._tell(spec, params)
-
-    async def _tell(self, spec: NotificationSpec[Any], params: Any) -> None:
-        for context in self.contexts():
-            # A client that has gone needs no notification.
-            with suppress(Disconnected):
-                await context.session().notify(spec, params)
+            for context in self.contexts():
+                # A client that has gone needs no notification.
+                with suppress(Disconnected):
+                    await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
         """Return one context for each connection: of its last request that is under way, if any."""
@@ -412,7 +471,6 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:
-    """Pass on a report of progress as it came."""
     spec = context.table.notifications[PROGRESS]
     said = {name: value for name, value in progress._asdict().items() if value is not None}
     said["progress"] = said.pop("done")

@@ -3,13 +3,14 @@
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 from urllib.parse import unquote
 
 from ...core.json import JSONObject, is_array, is_object
+from ...core.models.base import WireModel
 from .frontmatter import InvalidFrontmatter, frontmatter_of, same
 
 SKILL_FILE: Final = "SKILL.md"
@@ -32,10 +33,7 @@ or contents that are not what it says."""
 
 
 class UnverifiedSkill(Exception):
-    """A skill, or a file of one, is not what its entry says; it must not be used.
-
-    To go on, get the entry again: any approval of the old one has ended ("Verification on Read").
-    """
+    """A skill, or a file of one, is not what its entry says; it must not be used."""
 
     def __init__(self, reason: Reason, uri: str, message: str) -> None:
         super().__init__(f"{uri}: {message}")
@@ -148,12 +146,35 @@ def _check_frontmatter(uri: str, data: bytes, said: JSONObject) -> None:
         found = frontmatter_of(data.decode())
     except (UnicodeDecodeError, InvalidFrontmatter) as error:
         raise UnverifiedSkill("frontmatter", uri, str(error)) from None
-    if different := sorted(_different(found, said)):
+    keys = found.keys() | said.keys()
+    if different := sorted(
+        key
+        for key in keys
+        if key not in found or key not in said or not same(found[key], said[key])
+    ):
         message = f"its frontmatter is not that of its entry: {', '.join(different)}"
         raise UnverifiedSkill("frontmatter", uri, message)
 
 
-def _different(found: JSONObject, said: JSONObject) -> Iterator[str]:
-    for key in found.keys() | said.keys():
-        if key not in found or key not in said or not same(found[key], said[key]):
-            yield key
+class ReadsResources(Protocol):
+    async def read_resource(self, uri: str, /) -> Any: ...
+
+
+async def read_skill(
+    client: ReadsResources, skill: WireModel, file: str = SKILL_FILE, *, unverified: bool = False
+) -> SkillFile:
+    """Return a file of a skill, whose entry `skill` the client has got from the same server.
+
+    `file` is a path below the directory of the skill, or the URI of the file. A dynamic skill has
+    no digests: it is read only if `unverified` allows it.
+
+    Raise `UnverifiedSkill` for what is not as the entry says, and `ImportError` without PyYAML.
+    That a file is what the server says does not make it safe: it is not from you, but from the
+    server.
+    """
+    entry = skill.to_wire()
+    uri = wanted(entry, file)
+    if entry["resources"] == DYNAMIC and not unverified:
+        raise UnverifiedSkill("dynamic", uri, "the skill is dynamic, and cannot be verified")
+    result = await client.read_resource(uri)
+    return verified(entry, uri, result.to_wire().get("contents", []))

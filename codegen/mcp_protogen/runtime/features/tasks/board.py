@@ -7,13 +7,14 @@ begins again. When a task lapses is judged by the clock of the store.
 from asyncio import create_task, sleep, timeout
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from logging import getLogger
+from math import inf
 from re import compile
 from secrets import token_urlsafe
 from time import time
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
@@ -23,9 +24,37 @@ from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
 from .holding import Holding, LeaseLost, Leases, Step, Turns, is_turn
 from .lifecycle import TaskEnded, has_ended, held, lapsed
-from .options import TaskOptions
 from .task import Task, from_record, to_record
 from .watch import Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions:
+    """What keeps the tasks of a server or client, and their limits. Times are in seconds.
+
+    Raise `ValueError` for a limit that lets nothing through, or has no end.
+    """
+
+    store: TaskStore | None = None
+    """What keeps them; without one, what workers share, or else the memory of the process."""
+    ttl: float = 3600.0
+    """For how long a task is kept after its creation, if nobody asks for something else."""
+    max_ttl: float = 86400.0
+    """The longest time that somebody can ask for."""
+    poll_interval: float = 1.0
+    """How long clients are told to wait before they ask again."""
+    max_tasks: int = 1000
+    """Tasks of one principal, or of all who are not known, that are kept at the same time."""
+    lease: float = 10.0
+    """After this time, a worker that is not heard of counts as gone."""
+
+    def __post_init__(self) -> None:
+        for name in ("ttl", "max_ttl", "poll_interval", "max_tasks", "lease"):
+            if not 0 < getattr(self, name) < inf:
+                raise ValueError(f"{name} has to be more than 0, and finite")
+        if self.ttl > self.max_ttl:
+            raise ValueError("ttl cannot be more than max_ttl")
+
 
 _log: Final = getLogger(__name__)
 
@@ -50,15 +79,11 @@ class TooManyTasks(McpError):
 
 
 class TaskPage(NamedTuple):
-    """Some tasks, and where the next page begins."""
-
     tasks: list[Task]
     cursor: str | None
 
 
 class _Read(NamedTuple):
-    """A task, and when it was read, by the clock of the store."""
-
     task: Task
     at: float
 
@@ -99,6 +124,19 @@ class TaskBoard:
         self._leases: Final = Leases(store.renew, options.lease)
         self._turns: Final = Turns(store, self._watch, self._leases)
         self._said: Final = Throttle(_log)
+
+    def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
+        now, interval = self.clock(), self.options.poll_interval
+        times: dict[str, Any] = {"created_at": now, "updated_at": now, "poll_interval": interval}
+        return Task(
+            id=new_task_id(),
+            form=form,
+            revision=revision,
+            method=method,
+            ttl=ttl,
+            **times,
+            **members,
+        )
 
     async def create(self, task: Task) -> Task:
         """Keep a new task, which has to be held before a lease is over; raise `TooManyTasks`."""
@@ -184,7 +222,7 @@ class TaskBoard:
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
         """Hold a task that `worker` runs, whoever had it before; raise `UnknownTask`, `TaskEnded`.
 
-        A task that has not ended then is given back: it is an orphan at once.
+        If it has not ended then, it is given back: an orphan at once.
         """
         due = self.clock() + self.options.lease
         task = await self.change(id, lambda found: held(found, worker, due))

@@ -11,21 +11,18 @@ from ...messages.envelope import meta_in
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
-from .board import TaskBoard, new_task_id
+from .board import TaskBoard, TaskOptions
 from .lifecycle import error_object, error_of
-from .options import TaskOptions
+from .on_wire import wire_task
 from .task import Task
-from .wire_task import wire_task
 
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 
 PAGE_SIZE: Final = 100
-"""Of a list of tasks."""
 
 _STOPPED: Final = "The task was cancelled by request"
 
 Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitable[JSONObject]]
-"""Gives the result of a method of tasks: on a board, from its params, to a principal."""
 
 
 def created(task: Task, immediate_response: str | None = None) -> JSONObject:
@@ -61,9 +58,6 @@ def outcome(task: Task) -> JSONObject:
     return with_related(task.result, task.id)
 
 
-# What is asked in a task.
-
-
 def refusal(error: ProtocolError) -> JSONObject:
     """Return the answer to a question that stands for an error; no result looks like it."""
     return {"error": error_object(error)}
@@ -75,30 +69,7 @@ def answer_of(kept: JSONObject) -> JSONObject:
     raise error_of(kept["error"])
 
 
-# What a receiver answers.
-
-
-async def accepted(
-    board: TaskBoard, revision: str, method: str, metadata: Mapping[str, Any], **members: Any
-) -> Task:
-    """Keep a new task, whose request has `metadata` in `task`."""
-    now = board.clock()
-    task = Task(
-        id=new_task_id(),
-        form="core",
-        revision=revision,
-        method=method,
-        created_at=now,
-        updated_at=now,
-        ttl=ttl_asked(metadata, board.options),
-        poll_interval=board.options.poll_interval,
-        **members,
-    )
-    return await board.create(task)
-
-
 def already_ended() -> InvalidParams:
-    """Return the error for a task that cannot be cancelled any more."""
     why = "The task cannot be cancelled: it has ended"
     return InvalidParams(why, [("/params/taskId", "The task has ended")])
 

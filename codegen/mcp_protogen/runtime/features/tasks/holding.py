@@ -22,14 +22,12 @@ class LeaseLost(Exception):
     """Another worker runs the task by now, or may do so: it has not heard of this one in time."""
 
 
-class Changes(Protocol):
-    async def __call__(self, id: str, step: Step) -> Task: ...
-
-
 class Holding:
     """A task that a worker runs; `over` is set once it has to stop."""
 
-    def __init__(self, task: Task, worker: str, change: Changes) -> None:
+    def __init__(
+        self, task: Task, worker: str, change: Callable[[str, Step], Awaitable[Task]]
+    ) -> None:
         self.task = task
         self.worker: Final = worker
         self.over: Final = Event()
@@ -66,8 +64,6 @@ class Holding:
 
 
 class Leased(Protocol):
-    """What a process has as long as its lease is renewed."""
-
     renewed: float
 
     def lose(self) -> None: ...
@@ -102,27 +98,22 @@ class Leases:
             self._timers.forget(key)
 
     async def _come(self, keys: Sequence[str]) -> None:
-        asked = get_running_loop().time()
+        asked, pause = get_running_loop().time(), self.seconds / 3
+        renewed: float | None = asked
         try:
             await self._renew(keys, self.seconds)
         except EngineUnavailable:
-            self._missed(keys)
-            return
-        for key in keys:
-            if (holding := self._held.get(key)) is not None:
-                holding.renewed = asked
-                self._timers.later(key, self.seconds / 3)
-
-    def _missed(self, keys: Sequence[str]) -> None:
-        now = get_running_loop().time()
+            renewed, pause = None, self.seconds / 12
+        lost = get_running_loop().time() - self.seconds
         for key in keys:
             if (holding := self._held.get(key)) is None:
                 continue
-            if now - holding.renewed >= self.seconds:
+            holding.renewed = holding.renewed if renewed is None else renewed
+            if renewed is None and holding.renewed <= lost:
                 self.remove(key, holding)
                 holding.lose()
             else:
-                self._timers.later(key, self.seconds / 12)
+                self._timers.later(key, pause)
 
 
 def is_turn(stored: StoredTask) -> bool:
@@ -142,8 +133,7 @@ class _Turn:
 class Turns:
     """What only one at a time may do, of all workers that share a store of tasks.
 
-    Whose turn it is has a record in the store; workers that look after tasks of others delete what
-    is overdue.
+    Whose turn it is has a record in the store; workers delete those that are overdue.
     """
 
     def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:

@@ -18,6 +18,21 @@ from .task import Status, Task
 _LONGEST: Final = 500
 
 
+_ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
+    {
+        Status.WORKING: _ENDS | {Status.INPUT_REQUIRED},
+        Status.INPUT_REQUIRED: _ENDS | {Status.WORKING},
+        Status.COMPLETED: frozenset(),
+        Status.FAILED: frozenset(),
+        Status.CANCELLED: frozenset(),
+    }
+)
+
+LAPSED: Final = "The task was not done within its ttl"
+
+
 class Outcome(NamedTuple):
     """The result of a request, as on the wire, or else the error that answers it.
 
@@ -53,23 +68,6 @@ def error_object(error: ProtocolError) -> JSONObject:
 
 def error_of(said: JSONObject) -> McpError:
     return McpError(said["code"], said["message"], said.get("data"))
-
-
-_ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
-
-TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
-    {
-        Status.WORKING: _ENDS | {Status.INPUT_REQUIRED},
-        Status.INPUT_REQUIRED: _ENDS | {Status.WORKING},
-        Status.COMPLETED: frozenset(),
-        Status.FAILED: frozenset(),
-        Status.CANCELLED: frozenset(),
-    }
-)
-"""The statuses that may follow each one."""
-
-
-LAPSED: Final = "The task was not done within its ttl"
 
 
 class TaskEnded(Exception):
@@ -141,7 +139,6 @@ def lapsed(task: Task, now: float) -> Task:
 
 
 def held(task: Task, worker: str | None, due: float | None) -> Task:
-    """Return a task that `worker` runs, and that lapses to others when `due`."""
     _check(task)
     return replace(task, worker=worker, due=due)
 

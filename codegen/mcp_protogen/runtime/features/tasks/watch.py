@@ -17,8 +17,14 @@ from ...storage.engine import EngineUnavailable
 _log: Final = getLogger(__name__)
 
 _TOGETHER: Final = 500
-"""The most keys that are dealt with at once."""
 _AFTER_FAILURE: Final = 1.0
+
+
+_FIRST: Final = 0.05
+"""The seconds after which the store is asked for the first time."""
+_GROWTH: Final = 1.5
+
+Versions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
 
 
 class Timers:
@@ -83,16 +89,7 @@ class Timers:
                 self._begin()
 
 
-_FIRST: Final = 0.05
-"""The seconds after which the store is asked for the first time."""
-_GROWTH: Final = 1.5
-
-Versions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
-
-
 class Waiter:
-    """Somebody who waits for a record to change, and the version that it has read."""
-
     __slots__ = ("rung", "version")
 
     def __init__(self) -> None:
@@ -101,8 +98,6 @@ class Waiter:
 
 
 class _Watched:
-    """A record that somebody waits for, and the seconds until it is looked at again."""
-
     __slots__ = ("interval", "waiters")
 
     def __init__(self) -> None:

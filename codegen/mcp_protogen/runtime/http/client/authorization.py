@@ -18,8 +18,6 @@ Hold: TypeAlias = Callable[[RequestId | None, bool], object]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request that was sent, and the head of its response."""
-
     verb: str
     url: str
     fields: Mapping[str, str] = field(repr=False)
@@ -50,8 +48,6 @@ class Exchange:
 
 
 class Authorizer(Protocol):
-    """Authorizes the requests to one URL."""
-
     def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
         """Return the fields of one request; None if `prepare` has to be awaited first."""
         ...
@@ -73,8 +69,6 @@ class Authorizer(Protocol):
 
 
 class HttpAuthorization(Protocol):
-    """Authorizes requests to servers: `OAuth`, or what an application has instead."""
-
     def authorizer(self, url: str) -> Authorizer:
         """Return what authorizes the requests to a URL; raise `ValueError` if it cannot be."""
         ...

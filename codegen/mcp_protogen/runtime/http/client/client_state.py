@@ -20,7 +20,7 @@ from ...transports.base import Received
 from .. import headers as fields
 from ..sse import Event
 from .http_client import HttpReply, HttpWire
-from .outgoing import Message, ProtocolState
+from .outgoing import ProtocolState
 
 _log: Final = getLogger(__name__)
 
@@ -32,16 +32,11 @@ _LARGEST: Final = 64 * 1024 * 1024
 _USUAL_WAIT: Final = 1.0
 _LONGEST_GROWN: Final = 30.0
 
-# How long a server may put off messages that have no timeout of their own, in seconds.
-_LONGEST_DELAY: Final = 10.0
-
 # A connection that lasted so long counts as a success, even without a message; in seconds.
 _LASTING: Final = 10.0
 
 
 class Inbox:
-    """Messages from all streams of one connection, on their way to the reader."""
-
     def __init__(self) -> None:
         self._messages: list[Received] = []
         self._size = 0
@@ -91,7 +86,7 @@ class Reconnection:
 
     The delay is what the server asks for (2025-11-25, basic/transports, "Sending Messages to the
     Server"), or one second. It doubles, up to 30 s, after each further connection in a row that
-    broke within 10 s without a message. An event with only an id is not a message.
+    broke within 10 s without a message.
     """
 
     min_wait: float = 0.1
@@ -109,8 +104,6 @@ class Reconnection:
 
 
 class Cursor:
-    """The position in one stream, over all its connections."""
-
     def __init__(self, reconnection: Reconnection, clock: Callable[[], float] = monotonic) -> None:
         self.last_id: str | None = None
         self._reconnection = reconnection
@@ -162,11 +155,6 @@ class ClientState:
         self.log: Final = Throttle(_log)
         self.own_requests: Final = count(1)
         self.time_left: Callable[[RequestId], float] = lambda id: 0.0
-
-    def seconds_for(self, message: Message) -> float:
-        # The ids of the transport's own requests are texts.
-        timed = isinstance(message.id, int)
-        return self.time_left(message.id) if timed else _LONGEST_DELAY
 
     def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
         cursor.opens()

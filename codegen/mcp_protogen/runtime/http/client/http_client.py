@@ -71,7 +71,6 @@ class HttpReply:
         return fields.retry_after(given.get("retry-after"), given.get("date"))
 
     def delay(self, attempts: int) -> float | None:
-        """Return how long to wait before the next attempt; None if there is to be none."""
         if self.status not in _LATER or attempts == _MOST_WAITS:
             return None
         wanted = self.retry_after
@@ -95,7 +94,6 @@ class HttpReply:
                     await room()
 
     async def read(self) -> None:
-        """Read the whole body, or only the beginning of it for an error."""
         if self._is_read:
             return
         self._is_read = True
@@ -113,8 +111,6 @@ class HttpReply:
 
 
 class HttpWire:
-    """A sender of requests to one origin; closes its client if that is `owned`."""
-
     def __init__(
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
@@ -151,19 +147,16 @@ class HttpWire:
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            target = self._redirected(response) if redirects < _MOST_REDIRECTS else None
+            location, target = response.headers.get("location"), None
+            follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
+            if follows and location is not None:
+                target = self.resolved(location, response.request.url)
             if target is None:
                 # The caller decides what a redirect means that is not followed.
                 return response
             redirects += 1
             await response.aclose()
             url = target
-
-    def _redirected(self, response: Response) -> URL | None:
-        location: str | None = response.headers.get("location")
-        if response.status_code not in _REDIRECTS or location is None:
-            return None
-        return self.resolved(location, response.request.url)
 
     def resolved(self, reference: str, base: URL | None = None) -> URL | None:
         """Return the absolute URL of a reference; None if it is invalid or of another origin."""

@@ -56,7 +56,6 @@ class Message(NamedTuple):
 
 
 def message_of(body: bytes) -> Message:
-    """Return the parts of a message that the client wrote, so it is well-formed."""
     call = read(body)
     if not isinstance(call, Call):
         # So is an array, because requests are not sent in batches.
@@ -80,8 +79,6 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 
 
 class ProtocolState:
-    """What the messages so far have settled, for later header fields."""
-
     def __init__(self) -> None:
         self.names: Mapping[str, str] = fields.NAMED
         """The members of params that `Mcp-Name` repeats, by method."""
@@ -91,13 +88,11 @@ class ProtocolState:
         """The revision that a handshake has negotiated."""
         self.session_id: str | None = None
         self.sessions = 0
-        """How many have begun."""
         self._log = Throttle(_log)
         self._stateless: str | None = None
         self._mirrors: RecentNames[tuple[Mirror, ...]] = RecentNames()
 
     def outgoing(self, body: bytes) -> Message:
-        """Note an outgoing message, and return it with its era's revision."""
         message = message_of(body)
         if message.method == INITIALIZE:
             self.opening, self._stateless = message, None
@@ -132,7 +127,6 @@ class ProtocolState:
         return {name: value for name, value in known.items() if value is not None}
 
     def incoming(self, request: Message, value: Any, data: bytes, session_id: str | None) -> bytes:
-        """Note what answers a request, and return the text to pass on."""
         if request.method == INITIALIZE:
             agreed = _result_in(value, request.id).get("protocolVersion")
             if isinstance(agreed, str):

@@ -3,9 +3,8 @@
 from asyncio import get_running_loop, sleep, timeout
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from enum import Enum
 from itertools import count
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
 from ...core.errors import (
@@ -36,6 +35,9 @@ Deliver: TypeAlias = Callable[[Received], object]
 # How long a stream may go on after the answer, in seconds.
 _LAST_WORDS: Final = 1.0
 
+# How long a server may put off messages that have no timeout of their own, in seconds.
+_LONGEST_DELAY: Final = 10.0
+
 # A transport has no options of its own.
 _MOST_PAGES: Final = Options().max_pages
 
@@ -51,20 +53,13 @@ _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 _LONGEST_EXCERPT: Final = 200
 
 
-class Repair(Enum):
-    SESSION = "the session has ended"
-    HEADERS = "the header fields do not agree with the message"
-    LEGACY_SSE = "the server may use HTTP+SSE"
-
-
 class RefusedPost(NamedTuple):
     received: Received
-    """What to deliver if there is no second attempt."""
-    repair: Repair | None = None
+    repair: Literal["session", "headers", "legacy_sse"] | None = None
+    """What to change before asking again."""
 
 
 def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
-    """Return what a reply means; `in_session` if the request named a session."""
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
@@ -73,18 +68,18 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     failed = reply.status >= 500 and code not in _MODERN
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
-    repair = None
+    repair: Literal["session", "headers", "legacy_sse"] | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
-        repair = Repair.SESSION
+        repair = "session"
     elif code == HEADER_MISMATCH and message.method == CALL_TOOL and message.revision is not None:
-        repair = Repair.HEADERS
+        repair = "headers"
     elif (
         message.method == INITIALIZE
         and reply.status in _MAYBE_LEGACY
         and code not in _MODERN
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
-        repair = Repair.LEGACY_SSE
+        repair = "legacy_sse"
     return RefusedPost(received, repair)
 
 
@@ -116,11 +111,12 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
 async def posting(
     state: ClientState, message: Message, headers: Mapping[str, str], url: URL | None = None
 ) -> AsyncGenerator[HttpReply, None]:
-    """Post a message, again if the server has no time for it now."""
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
             delay = reply.delay(attempts)
-            left = state.seconds_for(message)
+            # The ids of the transport's own requests are texts.
+            timed = isinstance(message.id, int)
+            left = state.time_left(message.id) if timed else _LONGEST_DELAY
             if delay is None or delay >= left or await _is_answer(message, reply):
                 yield reply
                 return
@@ -276,7 +272,6 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
-    """Send a request of the transport's own; return its result. Other messages go to the inbox."""
     # The ids of other requests are integers.
     message = request_of(f"transport-{next(state.own_requests)}", method, params)
     answers: list[Response] = []

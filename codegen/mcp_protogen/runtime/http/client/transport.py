@@ -18,7 +18,6 @@ from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, messa
 from .request import (
     PostedRequest,
     RefusedPost,
-    Repair,
     ask,
     http_error,
     post_unanswered,
@@ -288,8 +287,6 @@ class HttpTransport:
         if id is not None:
             self._state.inbox.put(Held(id, held))
 
-    # Requests.
-
     async def _request(self, message: Message) -> None:
         try:
             if self._legacy is None:
@@ -308,12 +305,12 @@ class HttpTransport:
         refusal = await request.attempt()
         if refusal is None:
             return
-        if refusal.repair is Repair.SESSION:
+        if refusal.repair == "session":
             await self._session.renew(sessions)
             refusal = await request.attempt()
-        elif refusal.repair is Repair.LEGACY_SSE:
+        elif refusal.repair == "legacy_sse":
             refusal = await self._try_legacy(request.message, refusal)
-        elif refusal.repair is Repair.HEADERS and await relearn(self._state, request.message):
+        elif refusal.repair == "headers" and await relearn(self._state, request.message):
             refusal = await request.attempt()
         if refusal is not None:
             self._state.inbox.put(refusal.received)
@@ -348,8 +345,6 @@ class HttpTransport:
         if task is not None:
             task.cancel()
 
-    # Messages without an answer.
-
     async def _post(self, message: Message) -> None:
         task = self._state.tasks.start(self._posted(message))
         await asyncio.wait({task}, timeout=_ARRIVAL)
@@ -376,8 +371,6 @@ class HttpTransport:
                 await post_unanswered(self._state, message)
         elif message.method == INITIALIZED and 200 <= status < 300 and message.revision is None:
             await self._session.listen()
-
-    # The end.
 
     async def close(self) -> None:
         """Close the connection; end the session too (2025-11-25, "Session Management")."""

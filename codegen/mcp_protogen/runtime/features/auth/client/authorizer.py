@@ -51,8 +51,6 @@ _MOST_NONCES: Final = 2
 
 
 class ResourceAuthorizer:
-    """Authorizes the requests to the MCP server at one URL; an `Authorizer`."""
-
     def __init__(self, settings: OAuthSettings, fetch: Fetching, url: str) -> None:
         self._settings = settings
         self._fetch = fetch
@@ -62,8 +60,6 @@ class ResourceAuthorizer:
         self._ahead = _AHEAD
         self._refused_refresh: Tokens | None = None
         self._running: _Shared | None = None
-
-    # What `Authorizer` says.
 
     def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
         if verb != "DELETE" and (not self._is_loaded or self._is_due()):
@@ -118,8 +114,6 @@ class ResourceAuthorizer:
         purpose = "log in" if last.status == 401 else f"scopes for {last.operation}"
         await self._alone(purpose, authorized)
         return True
-
-    # How tokens are got.
 
     @property
     def _url(self) -> str:

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from typing import Final
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlencode
 
 from ..errors import AuthorizationError
 from ..signing import InvalidKey, PrivateKey
+from ..steps import Fetch
 from .values import AuthMethod, ClientInformation, ServerMetadata
 
 _ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -56,6 +57,27 @@ def credentials(client: ClientInformation, server: ServerMetadata, now: float) -
             shown = _assertion(client, server, now)
             form = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": shown}
             return Credentials(form=form)
+
+
+def form_post(
+    client: ClientInformation | None,
+    server: ServerMetadata,
+    now: float,
+    form: Mapping[str, str],
+    **headers: str,
+) -> Fetch:
+    """Return a request to the token endpoint of a server; `now` is in seconds of the epoch."""
+    shown = Credentials() if client is None else credentials(client, server, now)
+    of_form = {
+        "accept": "application/json",
+        "content-type": "application/x-www-form-urlencoded",
+    }
+    return Fetch(
+        method="POST",
+        url=server.token_endpoint,
+        headers={**of_form, **shown.headers, **headers},
+        body=urlencode({**form, **shown.form}).encode("ascii"),
+    )
 
 
 def _secret(client: ClientInformation) -> str:

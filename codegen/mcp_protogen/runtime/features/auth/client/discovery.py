@@ -64,7 +64,7 @@ def default_server(
     """Return the metadata of an MCP server that issues its tokens itself, as in 2025-03-26.
 
     That is its document, or the endpoints that it has without one (basic/authorization, "Server
-    Metadata Discovery"). `revision` is that of the client, if it is known.
+    Metadata Discovery"), for the `revision` of the client.
     """
     root, _ = _split(url, "URL of the server")
     headers = {**_HEADERS, **({PROTOCOL_VERSION: revision} if revision else {})}
@@ -87,7 +87,6 @@ def default_server(
 def choose_issuer(
     listed: Sequence[str], known: Iterable[str | None], *, trailing_slash: bool = False
 ) -> str:
-    """Return the authorization server to ask: one that is known, else the first."""
     found = (
         issuer
         for wanted in known

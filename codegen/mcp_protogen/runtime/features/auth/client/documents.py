@@ -111,7 +111,6 @@ class _Document:
         return value
 
     def shown(self, name: str) -> str | None:
-        """Return a text for people; None for what is none."""
         value = self._members.get(name)
         return (printable(value) or None) if isinstance(value, str) else None
 

@@ -28,14 +28,11 @@ _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
 """RFC 6749, section 3.3; no server could grant others."""
 
 _MOST_SCOPES: Final = 1000
-"""How many are asked for together."""
 
 _MOST_OPERATIONS: Final = 256
-"""How many operations are kept in mind."""
 
 
 def challenged_scopes(refusal: Refusal | None) -> frozenset[str]:
-    """Return the scopes that a request needs as the server says; none if it does not say."""
     text = token_param(refusal.www_authenticate, "scope") if refusal else None
     return frozenset(filter(_SCOPE.fullmatch, (text or "").split()))
 
@@ -58,7 +55,10 @@ def scopes_to_ask_for(
     challenged = challenged_scopes(refusal)
     scopes = _before(known) | challenged
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
-        scopes |= _usual(settings, known)
+        resource = known.resource_metadata
+        supported = resource.scopes_supported if resource else None
+        sound = frozenset(filter(_SCOPE.fullmatch, supported or ()))
+        scopes |= sound if settings.scopes is None else settings.scopes
     if len(scopes) > _MOST_SCOPES:
         raise AuthorizationError("The server wants more scopes than anybody could grant")
     return _with_offline_access(scopes, settings, known)
@@ -69,19 +69,12 @@ def _before(known: Authorization) -> frozenset[str]:
     return known.requested_scopes | (granted or frozenset())
 
 
-def _usual(settings: OAuthSettings, known: Authorization) -> frozenset[str]:
-    if settings.scopes is not None:
-        return settings.scopes
-    supported = known.resource_metadata.scopes_supported if known.resource_metadata else None
-    return frozenset(filter(_SCOPE.fullmatch, supported or ()))
-
-
 def _with_offline_access(
     scopes: frozenset[str], settings: OAuthSettings, known: Authorization
 ) -> frozenset[str]:
     """Return scopes with the one for a refresh token, where the server or the settings have it.
 
-    Alone it is never asked for: without any scope, the authorization server chooses.
+    Without any other scope, the authorization server chooses.
     """
     others = scopes - {OFFLINE_ACCESS}
     listed = known.server.scopes_supported if known.server else None
@@ -100,18 +93,15 @@ def count_step_up(
     scopes have been asked for before.
     """
     times = known.step_ups.get(operation, 0)
-    adds = not challenged_scopes(refusal) <= _before(known)
+    challenged = challenged_scopes(refusal)
+    adds = not challenged <= _before(known)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
-        raise AuthorizationError(_not_granted(operation, refusal))
-    others = {name: count for name, count in known.step_ups.items() if name != operation}
-    kept = dict(list(others.items())[-_MOST_OPERATIONS + 1 :])
+        wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
+        what = f"{operation or 'a request'}{wanted}"
+        raise AuthorizationError(f"The scopes that were granted are not enough for {what}")
+    others = forget_step_ups(known, operation).step_ups.items()
+    kept = dict(list(others)[-_MOST_OPERATIONS + 1 :])
     return replace(known, step_ups={**kept, operation: times + 1})
-
-
-def _not_granted(operation: str, refusal: Refusal) -> str:
-    needed = " ".join(sorted(challenged_scopes(refusal)))
-    wanted = f", which needs the scopes {needed}" if needed else ""
-    return f"The scopes that were granted are not enough for {operation or 'a request'}{wanted}"
 
 
 def forget_step_ups(known: Authorization, operation: str) -> Authorization:
@@ -137,8 +127,8 @@ def authorize(
     """Return an authorization with new tokens; raise `AuthorizationError`.
 
     `refusal` is why they are needed; None before the first request. `operation` is what was
-    refused, such as a method with the name of a tool. `keep` gets what a user who refuses must not
-    undo: that they were asked, and how the client was registered.
+    refused. `keep` gets what a user who refuses must not undo: that they were asked, and how the
+    client was registered.
     """
     if refusal is not None and refusal.status == 403:
         if not is_for_scopes(refusal):
@@ -149,7 +139,9 @@ def authorize(
             known = yield from _discovered(settings, known, refusal)
         return (yield from _granted(settings, known, refusal, redirect_uri, keep))
     known = yield from _discovered(settings, known, refusal)
-    if _may_refresh(known, refusal):
+    tokens = known.tokens
+    granted = known.requested_scopes if tokens is None else tokens.scopes or known.requested_scopes
+    if tokens and tokens.refresh_token is not None and challenged_scopes(refusal) <= granted:
         try:
             return (yield from refresh(settings, known, refusal))
         except Unreachable:
@@ -198,13 +190,6 @@ def _discovered(
         resource_metadata=resource,
         server=server,
     )
-
-
-def _may_refresh(known: Authorization, refusal: Refusal | None) -> bool:
-    if known.tokens is None or known.tokens.refresh_token is None:
-        return False
-    granted = known.tokens.scopes or known.requested_scopes
-    return challenged_scopes(refusal) <= granted
 
 
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:

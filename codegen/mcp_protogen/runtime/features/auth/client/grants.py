@@ -33,6 +33,20 @@ _CHARACTERS: Final = re.compile("[!-~]*")
 """Those of a URL: `urlsplit` would leave line breaks out."""
 
 
+_JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
+_ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
+_ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
+
+# RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1; RFC 9449, section 10
+_SET_BY_FLOW: Final = frozenset(
+    {
+        *("client_id", "code_challenge", "code_challenge_method", "dpop_jkt", "redirect_uri"),
+        *("resource", "response_type", "scope", "state"),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
     """An authorization request, and what its response has to match."""
@@ -47,7 +61,6 @@ class SentRequest:
 
 
 def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
-    """Return the tokens that a user allows; `parameters` are further ones of the request."""
     sent = authorization_request(request, parameters)
     response = yield from ask_user(sent.request)
     form = {
@@ -60,7 +73,6 @@ def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[To
 
 
 def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) -> SentRequest:
-    """Return what the user has to open; raise `AuthorizationError` if the server lacks PKCE."""
     server, client, redirect_uri = request.server, request.client, request.redirect_uri
     endpoint = require_code_grant(server)
     if client is None or redirect_uri is None:
@@ -81,7 +93,8 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
     }
     return SentRequest(
         request=AuthorizationRequest(
-            url=_with_query(endpoint, query),
+            # The endpoint may have a query of its own, which is kept (RFC 6749, section 3.1).
+            url=f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}",
             redirect_uri=redirect_uri,
             state=state,
         ),
@@ -105,7 +118,7 @@ def _asked(request: TokenRequest) -> dict[str, str]:
 
 
 def challenge(verifier: str) -> str:
-    """Return the code challenge for a verifier by S256 (RFC 7636, section 4.2)."""
+    """RFC 7636, section 4.2."""
     return base64url(sha256(verifier.encode("ascii")).digest())
 
 
@@ -119,11 +132,6 @@ def require_code_grant(server: ServerMetadata) -> str:
     return server.authorization_endpoint
 
 
-def _with_query(url: str, query: Mapping[str, str]) -> str:
-    # The endpoint may have a query of its own, which is kept (RFC 6749, section 3.1).
-    return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}"
-
-
 def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
     """Return the code of a response to an authorization request; raise `AuthorizationError`.
 
@@ -133,22 +141,18 @@ def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
     params = _params(response.url)
     if not compare_digest(params.get("state", "").encode(), sent.request.state.encode()):
         raise AuthorizationError("The response belongs to another authorization request")
-    _check_issuer(sent, params.get("iss"))
+    iss, slash = params.get("iss"), sent.trailing_slash
+    if iss is None and sent.iss_is_sent:
+        raise AuthorizationError("The response does not name its authorization server")
+    # Compared as text, never normalised (RFC 3986, section 6.2.1).
+    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
+        raise AuthorizationError("The response comes from another authorization server")
     if "error" in params:
         description = printable(params.get("error_description", ""))
         raise OAuthError(printable(params["error"])[:100], description or None)
     if not params.get("code"):
         raise AuthorizationError("The response to the authorization request has no code")
     return params["code"]
-
-
-def _check_issuer(sent: SentRequest, iss: str | None) -> None:
-    if iss is None and sent.iss_is_sent:
-        raise AuthorizationError("The response does not name its authorization server")
-    # Compared as text, never normalised (RFC 3986, section 6.2.1).
-    slash = sent.trailing_slash
-    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
-        raise AuthorizationError("The response comes from another authorization server")
 
 
 def _params(url: str) -> dict[str, str]:
@@ -170,23 +174,6 @@ def _params(url: str) -> dict[str, str]:
     return params
 
 
-_JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-_TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
-_ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
-_ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
-
-# RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1; RFC 9449, section 10
-_SET_BY_FLOW: Final = frozenset(
-    {
-        *("client_id", "code_challenge", "code_challenge_method", "dpop_jkt", "redirect_uri"),
-        *("resource", "response_type", "scope", "state"),
-    }
-)
-
-ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
-SAML2: Final = "urn:ietf:params:oauth:token-type:saml2"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationCode:
     """The user allows it, in a browser (RFC 6749, section 4.1, with PKCE: RFC 7636).
@@ -202,7 +189,6 @@ class AuthorizationCode:
             raise ValueError(f"the flow sets {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         return code_tokens(request, self.parameters)
 
 
@@ -217,7 +203,6 @@ class ClientCredentials:
     """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         return request_tokens(request, _scoped(request, {"grant_type": "client_credentials"}))
 
 
@@ -230,12 +215,10 @@ class WorkloadIdentity:
     """
 
     extension: ClassVar = "io.modelcontextprotocol/auth/wif"
-    """What clients may declare."""
 
     assertion: str | AssertionSource = field(repr=False)
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         shown = yield from assertion(self.assertion, request.server.issuer)
         return (yield from _jwt_bearer(request, shown))
 
@@ -249,21 +232,19 @@ class EnterpriseManaged:
     """
 
     extension: ClassVar = "io.modelcontextprotocol/enterprise-managed-authorization"
-    """What clients may declare."""
 
     identity_provider: str
     """Its issuer."""
     subject_token: str | AssertionSource = field(repr=False)
     subject_token_type: Literal[
         "urn:ietf:params:oauth:token-type:id_token", "urn:ietf:params:oauth:token-type:saml2"
-    ] = ID_TOKEN
+    ] = "urn:ietf:params:oauth:token-type:id_token"
     client: ClientInformation | None = None
     """The client as the identity provider knows it."""
     token_endpoint: str | None = None
     """That of the identity provider; None to find it by its issuer."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         profiles = request.server.authorization_grant_profiles_supported
         if profiles is not None and _ID_JAG_PROFILE not in profiles:
             raise AuthorizationError("The authorization server does not accept an ID-JAG")

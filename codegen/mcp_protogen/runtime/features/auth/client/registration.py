@@ -100,7 +100,6 @@ def _is_registered(
 
 
 def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
-    """Return the type of an application (OpenID Connect Dynamic Client Registration, section 2)."""
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
@@ -117,9 +116,9 @@ def client_metadata_document(
 ) -> dict[str, Any]:
     """Return the document to serve as JSON at `url`, which is the id of the client then.
 
-    Draft "OAuth Client ID Metadata Document"; 2026-07-28, basic/authorization/client-registration.
-    With `private_key_jwt`, `metadata.extra` needs `jwks` or `jwks_uri`. Raises `ValueError` for a
-    URL that is not https or has no path, and if there are no redirect URIs.
+    Draft "OAuth Client ID Metadata Document". With `private_key_jwt`, `metadata.extra` needs `jwks`
+    or `jwks_uri`. Raise `ValueError` for a URL that is not https or has no path, and without
+    redirect URIs.
     """
     if not is_metadata_document(url):
         raise ValueError("a client id metadata document has an https URL with a path")
@@ -188,7 +187,6 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
 
 
 def _refused(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
-    """Return why a registration was refused, with what servers refuse most often."""
     error = error_in(answer.body)
     if error is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")

@@ -17,8 +17,7 @@ class OAuthSettings:
     """How a client is authorized; by default, by its user in a browser, and registered by itself.
 
     Who the client is, is settled by the first of these that can be: `client`, the document at
-    `client_metadata_url`, or registration with `client_metadata` (2026-07-28,
-    basic/authorization/client-registration).
+    `client_metadata_url`, or registration with `client_metadata`.
     """
 
     storage: TokenStorage = field(default_factory=MemoryStorage)

@@ -47,9 +47,8 @@ class MemoryStorage:
 
 
 class FileStorage:
-    """Keeps everything in one file, which only its user can read.
+    """Keeps everything in one file, which only its user can read, and several processes may share.
 
-    Several processes may share the file: it is replaced as a whole, by one of them at a time.
     Methods raise `OSError`, and `ValueError` for a file that something else has written.
     """
 

@@ -38,7 +38,6 @@ class _Place:
 class _KeptTokens:
     tokens: Tokens
     thumbprint: str | None = None
-    """Of the key that the tokens are bound to, if they are."""
 
 
 async def load(settings: OAuthSettings, url: str) -> Authorization:

@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import time
 from typing import Any, Final, Literal, TypeAlias
-from urllib.parse import urlencode
 
 from ....core.json import is_object, read_json
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
-from ..steps import Fetch, Fetched, Flow, fetch
-from .client_authentication import credentials
+from ..steps import Fetched, Flow, fetch
+from .client_authentication import form_post
 from .documents import error_in
 from .values import ClientInformation, ServerMetadata, Tokens
 
@@ -23,7 +22,6 @@ _LONGEST_LIFETIME: Final = 10**9
 # What of a form is shown to nobody else.
 _SECRETS: Final = ("assertion", "code", "code_verifier", "refresh_token", "subject_token")
 _TELLING: Final = 20
-"""How many characters of a secret are too many."""
 
 # RFC 6749, appendix A.12 and A.17, without spaces: a token ends in a header field.
 _TOKEN: Final = re.compile(r"[!-~]+")
@@ -43,7 +41,6 @@ class TokenRequest:
     redirect_uri: str | None = None
     dpop: DPoP | None = None
     trailing_slash: bool = False
-    """As in `OAuthSettings`."""
     clock: Callable[[], float] = field(default=time, repr=False)
 
 
@@ -85,20 +82,11 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
 
 
 def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
-    """Return the response to a request, and whether it has a nonce for the next one."""
-    url = request.server.token_endpoint
-    headers = {
-        "accept": "application/json",
-        "content-type": "application/x-www-form-urlencoded",
-    }
-    if request.client is not None:
-        shown = credentials(request.client, request.server, request.clock())
-        form, headers = {**form, **shown.form}, {**headers, **shown.headers}
-    if request.dpop is not None:
-        headers["dpop"] = request.dpop.proof("POST", url)
-    body = urlencode(form).encode("ascii")
-    answer = yield from fetch(Fetch(method="POST", url=url, headers=headers, body=body))
-    return answer, request.dpop is not None and request.dpop.take_nonce(url, answer.headers)
+    url, dpop = request.server.token_endpoint, request.dpop
+    proof = {} if dpop is None else {"dpop": dpop.proof("POST", url)}
+    post = form_post(request.client, request.server, request.clock(), form, **proof)
+    answer = yield from fetch(post)
+    return answer, dpop is not None and dpop.take_nonce(url, answer.headers)
 
 
 def _refusal(answer: Fetched) -> AuthorizationError:
@@ -114,7 +102,6 @@ def _refusal(answer: Fetched) -> AuthorizationError:
 def _without_secrets(
     error: AuthorizationError, request: TokenRequest, form: Mapping[str, str]
 ) -> AuthorizationError:
-    """Return an error that does not repeat what was sent, as some servers do."""
     sent = [form.get(name) for name in _SECRETS]
     sent.append(request.client.client_secret if request.client is not None else None)
     if not isinstance(error, OAuthError) or error.description is None:

@@ -41,8 +41,6 @@ _FIELDS: Final = {
 
 
 class Redirection(Protocol):
-    """A place to which one user can be redirected now."""
-
     @property
     def redirect_uri(self) -> str: ...
 
@@ -52,8 +50,6 @@ class Redirection(Protocol):
 
 
 class UserAgent(Protocol):
-    """What has users log in."""
-
     def redirection(self, registered: Sequence[str]) -> AbstractAsyncContextManager[Redirection]:
         """Open a place for a redirect; `registered` are the redirect URIs of an earlier one."""
         ...
@@ -85,7 +81,6 @@ def states_in(url: str) -> list[str]:
 
 
 def answers(url: str, request: AuthorizationRequest) -> bool:
-    """Return whether a redirect has the state of this request, and no other."""
     states = states_in(url)
     wanted = request.state.encode()
     return len(states) == 1 and hmac.compare_digest(states[0].encode(), wanted)
@@ -94,8 +89,8 @@ def answers(url: str, request: AuthorizationRequest) -> bool:
 class WebRedirect:
     """Has the users of a web application log in, who are in a browser already.
 
-    `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`, the
-    application calls `redirected` with the whole URL.
+    `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`,
+    `redirected` has to be called with the whole URL.
     """
 
     def __init__(
@@ -261,7 +256,6 @@ class _Waiting:
         return await response
 
     async def answered(self) -> None:
-        """Let what is still written to the browser reach it."""
         if self._answering:
             await asyncio.wait(self._answering)
 

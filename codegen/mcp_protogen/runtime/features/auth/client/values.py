@@ -24,7 +24,7 @@ class ClientInformation:
     """A client as an authorization server knows it (RFC 7591, section 3.2.1).
 
     `issuer` is the authorization server that knows it; None for one that the user names without it.
-    `private_key` is a key in PEM or a JWK as JSON, with which assertions are signed.
+    `private_key` is a key in PEM or a JWK as JSON.
     """
 
     client_id: str
@@ -45,8 +45,8 @@ class ClientInformation:
 class ClientMetadata:
     """What a client says about itself when it registers (RFC 7591, section 2).
 
-    `application_type` is `native` for a program of its user's machine, `web` for one on the web
-    (2026-07-28, basic/authorization/client-registration); None for what its redirect URIs show.
+    `application_type` is `native` for a program of its user's machine, `web` for one on the web;
+    None for what its redirect URIs show.
     """
 
     client_name: str = "MCP client"
@@ -99,7 +99,6 @@ class Tokens:
     refresh_token: str | None = field(default=None, repr=False)
     expires_at: float | None = None
     scopes: frozenset[str] | None = None
-    """Those that were granted, where the server or the request says."""
 
     @property
     def authorization(self) -> str:
@@ -109,10 +108,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:
-    """All that is known about the authorization for one resource."""
-
     url: str
-    """That of the MCP server."""
     resource: str | None = None
     """Its identifier, as its document says; None for 2025-03-26."""
     resource_metadata: ResourceMetadata | None = None
@@ -120,7 +116,6 @@ class Authorization:
     client: ClientInformation | None = None
     tokens: Tokens | None = None
     requested_scopes: frozenset[str] = frozenset()
-    """All that were asked for so far."""
     step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
     """How often more scopes were asked for, by operation, since it last succeeded; not stored."""
 

@@ -19,8 +19,6 @@ _LONGEST_PART: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClaimRules:
-    """What is asked of claims."""
-
     issuer: str
     """The authorization server, as `iss` has it, character by character."""
     scope_claims: Collection[str] = ("scope", "scp")
@@ -113,5 +111,4 @@ def _texts(claims: Mapping[str, Any], name: str) -> list[str]:
 
 
 def refuse(description: str) -> NoReturn:
-    """Raise `TokenRefused` for an invalid token."""
     raise TokenRefused("invalid_token", description)

@@ -40,10 +40,9 @@ class DPoPProofs:
     """The `proofs` of an `Authentication`: checks the header field `DPoP`. Times are in seconds.
 
     A proof may be `max_age` old, and as far in the future. Until then, whoever gets hold of it and
-    of the token can send it again to the same URL. There are two ways to make that harder, both
-    optional: `replays` remembers the proofs that were seen; and with `nonce_lifetime`, a proof has
-    to have a nonce of the server, which is no older than that. All workers of a server need the
-    same `nonce_keys`, of 16 bytes at least: the first one seals, and all of them open.
+    of the token can send it again to the same URL, unless `replays` remembers it, or it has to have
+    a nonce of the server, no older than `nonce_lifetime`. All workers of a server need the same
+    `nonce_keys`, of 16 bytes at least: the first one seals, and all of them open.
 
     Raise `ValueError` for options that are not safe, and `ImportError` if joserfc is not installed.
     """
@@ -78,10 +77,7 @@ class DPoPProofs:
         return None if self._seal is None else self._seal.seal(None, _BOUND)
 
     async def check(self, request: ProofRequest) -> None:
-        """Raise `TokenRefused` for a request without a proof that fits it and its token.
-
-        Raise `VerifierUnavailable` while it is not known whether the proof was seen before.
-        """
+        """Raise `TokenRefused` for a request without its proof, and `VerifierUnavailable`."""
         thumbprint = _bound_to(request.principal.claims)
         claims = self._signed(request.proofs, thumbprint)
         id = self._check_claims(claims, request)

@@ -6,22 +6,21 @@ from functools import partial
 from hashlib import sha256
 from logging import getLogger
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from ....core.http_request import Principal
 from ....core.json import is_array
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
-from ..client.client_authentication import credentials
+from ..client.client_authentication import form_post
 from ..client.values import ClientInformation, ServerMetadata
 from ..errors import AuthorizationError
 from ..fetching import Fetcher
-from ..steps import Fetch, Fetching
+from ..steps import Fetching
 from ..urls import server_metadata_urls
 from .cache import TokenCache
 from .claims import ClaimRules, refuse
 from .expiring import ExpiringCache
-from .server_metadata import endpoint, read_object, server_metadata
+from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
@@ -29,11 +28,6 @@ _log: Final = Throttle(getLogger(__name__))
 # The name of the member of the metadata, and for how many seconds its value is used.
 _ENDPOINT: Final = b"introspection_endpoint"
 _FOUND_FOR: Final = 3600.0
-
-_HEADERS: Final = {
-    "accept": "application/json",
-    "content-type": "application/x-www-form-urlencoded",
-}
 
 # That many tokens wait for each that is being asked about.
 _WAITING: Final = 20
@@ -46,9 +40,9 @@ _LONGEST: Final = 16 * 1024
 class Introspection(ClaimRules):
     """The `verify` of an `Authentication` for tokens that only their issuer can read.
 
-    The server asks as `client`. What it learns about a token is kept in `cache`, by default for a
-    minute: a token that is revoked may be accepted for so long. About a token that several requests
-    have, it asks once. Verifying raises `TokenRefused` and `VerifierUnavailable`, and needs httpx2.
+    The server asks as `client`, once about a token that several requests have. A token that is
+    revoked may be accepted as long as `cache` keeps it, by default for a minute. Verifying raises
+    `TokenRefused` and `VerifierUnavailable`, and needs httpx2.
 
     Raise `ValueError` for options that do not go together.
     """
@@ -113,13 +107,9 @@ class Introspection(ClaimRules):
         return self._judged(answer)
 
     async def _ask(self, token: str) -> Mapping[str, Any]:
+        form = {"token": token, "token_type_hint": "access_token"}
         server, now = await self._server(), self.clock()
-        shown = credentials(self.client, server, now)
-        headers = {**_HEADERS, **shown.headers}
-        form = urlencode({**shown.form, "token": token, "token_type_hint": "access_token"})
-        body, url = form.encode(), server.token_endpoint
-        answer = await self._fetch(Fetch(method="POST", url=url, headers=headers, body=body))
-        return read_object(answer)
+        return read_object(await self._fetch(form_post(self.client, server, now, form)))
 
     async def _server(self) -> ServerMetadata:
         """Return how to ask: what is said of the token endpoint is that of this endpoint."""

@@ -10,16 +10,18 @@ from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol
 
-from ....core.json import is_array, is_object
+from ....core.json import is_array, is_object, read_json
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key
-from ..steps import Fetch, Fetching
+from ..steps import Fetch, Fetched, Fetching
 from ..urls import server_metadata_urls
-from .server_metadata import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
+
+_JSON: Final = {"accept": "application/json"}
+
 
 _log: Final = Throttle(getLogger(__name__))
 
@@ -34,9 +36,39 @@ _PAUSE: Final = 5.0
 _SET: Final = b""
 
 
-class Keys(Protocol):
-    """Where the keys of tokens are found."""
+async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
+    """Return the metadata document of an authorization server; raise `AuthorizationError`."""
+    for url in server_metadata_urls(issuer):
+        answer = await fetch(Fetch(url=url, headers=_JSON))
+        if answer.is_document:
+            document = read_object(answer)
+            # Without normalising (RFC 8414, section 3.3).
+            if document.get("issuer") != issuer:
+                raise InvalidMetadata(f"the metadata at {url} is that of another issuer")
+            return document
+    raise InvalidMetadata(f"there is no metadata of {issuer}")
 
+
+def endpoint(document: Mapping[str, Any], name: str) -> str:
+    url = document.get(name)
+    if not isinstance(url, str):
+        raise InvalidMetadata(f"the metadata of {document['issuer']} has no {name}")
+    return url
+
+
+def read_object(answer: Fetched) -> dict[str, Any]:
+    try:
+        value = read_json(answer.body)
+    except ValueError:
+        value = None
+    if answer.status != 200:
+        raise InvalidMetadata(f"the answer has the status {answer.status}, and not 200")
+    if not is_object(value):
+        raise InvalidMetadata("the answer is no JSON object")
+    return value
+
+
+class Keys(Protocol):
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
         """Return those that may have signed a token; raise `VerifierUnavailable`."""
         ...
@@ -61,8 +93,7 @@ class JwksUri:
     """The JWK set at a URL, which is read when it is first needed. Times are in seconds.
 
     After `lifetime` it is read again, and used as it is meanwhile; if that fails, for `max_stale`
-    in all. It is also read for a token with the id of a key that is not there, since keys change,
-    but not within `min_interval`: whoever makes up ids causes no more requests than that.
+    in all. It is also read for a token with an unknown id of a key, but not within `min_interval`.
 
     `fetch` makes the requests; it decides which hosts are allowed. `clock` never goes back.
     """

@@ -8,8 +8,6 @@ from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 
 class TaskCarriers:
-    """What a bridge needs to carry tasks."""
-
     caller = TaskCaller
 
     @staticmethod

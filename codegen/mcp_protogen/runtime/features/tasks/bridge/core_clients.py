@@ -6,7 +6,7 @@ at once, and which ones the client has cancelled: in its revision, such a task s
 
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from math import inf
 from typing import Any, Final
@@ -24,16 +24,13 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form
-from ..at_peer import TaskCancelled
-from ..board import TaskBoard, UnknownTask
+from ..at_peer import TaskCancelled, state_of
+from ..board import TaskBoard, TaskOptions, UnknownTask
 from ..client.handle import TaskHandle
 from ..lifecycle import Outcome
-from ..options import TaskOptions
-from ..task import Status, Task
-from ..wire_task import to_core, wire_task
+from ..on_wire import to_core, wire_task
+from ..task import Task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
-
-_ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 # For how many tasks it is known that the client has cancelled them.
 _MOST: Final = 1000
@@ -90,13 +87,11 @@ class CoreClients(PlainClients):
         What is told of it first is that it works ("Task Status Lifecycle").
         """
         board, revision = self._answered_at_once, self.server.owner.TABLE.revision
-        asked = metadata.to_wire()
-        task = await core_form.accepted(board, revision, methods.CALL, asked, params={})
+        ttl = core_form.ttl_asked(metadata.to_wire(), board.options)
+        task = await board.create(board.new("core", revision, methods.CALL, ttl, params={}))
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await board.change(task.id, ended)
         return wire_task(task)
-
-    # What the client asks of a task.
 
     async def _found(self, id: str) -> Task | None:
         try:
@@ -115,7 +110,7 @@ class CoreClients(PlainClients):
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
-        if await self._found(id) is not None or (await self._state(id))["status"] in _ENDED:
+        if await self._found(id) is not None or state_of(await self._state(id)).has_ended:
             raise core_form.already_ended()
         await self.asked(methods.CANCEL, taskId=id)
         # The work may still come to another end, which the client does not see any more.
@@ -134,22 +129,17 @@ class CoreClients(PlainClients):
             began = self.caller.timing.epoch()
             handle = _CarriedTask(self.wire, "", id=id, began=began, task=None)
             handle.relating = self.server.relating
-        try:
+        result = None
+        with suppress(TaskCancelled):
             result = await self.client.awaited(handle.outcome(inf, inf))
-        except TaskCancelled:
-            raise _without_result() from None
-        if id in self._cancelled:
-            raise _without_result()
+        if result is None or id in self._cancelled:
+            raise McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
         return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         wire: JSONObject = {} if params is None else params.to_wire()
         related = validator_of(spec.params)(core_form.with_related(wire, id))
         return await super().ask(id, spec, related)
-
-
-def _without_result() -> McpError:
-    return McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
 
 
 class _CarriedTask(TaskHandle):

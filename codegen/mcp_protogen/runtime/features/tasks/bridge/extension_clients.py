@@ -33,13 +33,20 @@ from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
 from ..client.handle import heard_within
 from ..lifecycle import error_object
+from ..on_wire import to_extension
 from ..server.extension_form import read_answers
 from ..task import Status
-from ..wire_task import to_extension
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 # Between two looks, where the server does not say how long to wait, in seconds.
 _INTERVAL: Final = 1.0
+
+
+_CANCELS: Final = Capability("server", ("tasks", "cancel"))
+
+# Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
+# questions of it to come.
+_PATIENCE: Final = 1.0
 
 
 async def follow(
@@ -69,13 +76,6 @@ async def follow(
                 return
             await heard_within(news.heard(), state.poll_interval or _INTERVAL)
             task = await look(task["taskId"])
-
-
-_CANCELS: Final = Capability("server", ("tasks", "cancel"))
-
-# Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
-# questions of it to come.
-_PATIENCE: Final = 1.0
 
 
 class _Question(NamedTuple):
@@ -125,8 +125,6 @@ class ExtensionClients(PlainClients):
             why = "the extension has nothing for a model to be told meanwhile"
             self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
-
-    # What the client asks of a task.
 
     async def state(self, id: str) -> JSONObject:
         core = await self.asked(methods.GET, taskId=id)
@@ -199,9 +197,7 @@ class ExtensionClients(PlainClients):
                 self._waiting.pop(id, None)
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        return self.answer(
-            methods.GET, {"resultType": "complete", **await self.state(params.task_id)}
-        )
+        return self.answer(methods.GET, await self.state(params.task_id))
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         id: str = params.task_id
@@ -211,7 +207,7 @@ class ExtensionClients(PlainClients):
             await self.asked(methods.GET, taskId=id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
-        return self.answer(methods.UPDATE, {"resultType": "complete"})
+        return self.answer(methods.UPDATE, {})
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
@@ -223,22 +219,22 @@ class ExtensionClients(PlainClients):
                 question.answer.set_result(answer)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        id: str = params.task_id
+        method = methods.CANCEL
         if not _CANCELS.declared_in(self.client.peer_declared()):
             # The work may come to another end whatever a client asks for.
             self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
-            await self.asked(methods.GET, taskId=id)
-            return self.answer(methods.CANCEL, {"resultType": "complete"})
+            method = methods.GET
         try:
-            await self.asked(methods.CANCEL, taskId=id)
+            await self.asked(method, taskId=params.task_id)
         except McpError as error:
-            if error.code != INVALID_PARAMS:
+            if method == methods.GET or error.code != INVALID_PARAMS:
                 raise
             # The extension lets a client cancel what has ended, but not what never was.
-            await self.asked(methods.GET, taskId=id)
-        return self.answer(methods.CANCEL, {"resultType": "complete"})
+            await self.asked(methods.GET, taskId=params.task_id)
+        return self.answer(methods.CANCEL, {})
 
-    # Listen streams.
+    def answer(self, method: str, members: Mapping[str, Any]) -> Any:
+        return super().answer(method, {"resultType": "complete", **members})
 
     def told(self) -> None:
         self._news.ring()

@@ -23,8 +23,6 @@ EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
 
 class ClientWithTasks(Protocol):
-    """The half of a bridge that speaks to the server, and is connected."""
-
     awaited: Callable[[Awaitable[Any]], Awaitable[Any]]
     call: Callable[..., Awaitable[Any]]
     caller: Caller | None
@@ -38,16 +36,12 @@ class ClientWithTasks(Protocol):
 
 
 class ServerWithTasks(Protocol):
-    """The half that speaks to the client."""
-
     owner: Handlers
     put: Callable[..., Awaitable[Any]]
     relating: Callable[[str | None], AbstractContextManager[None]]
 
 
 class PlainClients(Layer):
-    """Calls that are answered with a result, and never with a task."""
-
     ids_member = TASK_IDS
 
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
@@ -85,8 +79,6 @@ class PlainClients(Layer):
 
     def told(self) -> None:
         pass
-
-    # For those whose clients have tasks.
 
     async def asked(
         self, method: str, options: CallOptions | None = None, /, **members: Any

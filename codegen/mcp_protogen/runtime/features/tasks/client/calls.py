@@ -66,7 +66,10 @@ class TaskCaller:
             result: Any = await self._runtime.request(spec, params, options)
         except McpError as error:
             # So a server refuses a plain call of a tool that is always a task.
-            if error.code != METHOD_NOT_FOUND or wants or not await self._is_required(params.name):
+            if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
+                raise
+            name = params.name
+            if self._support(name) is not None or await self._listed(name) != "required":
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
@@ -104,8 +107,6 @@ class TaskCaller:
             return None
         return TaskHandle(wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
 
-    # What tools say about tasks, in 2025-11-25.
-
     @property
     def _supports_tasks(self) -> bool:
         return self.wire.form == "core" and CORE_CALLS.declared_in(self._runtime.peer_declared())
@@ -130,13 +131,6 @@ class TaskCaller:
             support = declared(declared(tool, "execution"), "task_support") or "forbidden"
             self._supports.learn(tool.name, support, None)
 
-    async def _is_required(self, name: str) -> bool:
-        return (
-            self._supports_tasks
-            and self._support(name) is None
-            and await self._listed(name) == "required"
-        )
-
     async def may_be_task(self, name: str) -> bool:
         support = self._support(name) or await self._listed(name)
         return support in ("optional", "required")
@@ -160,7 +154,6 @@ def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
 
 
 async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
-    """Return the result of a task that nobody else can wait for, or cancel it."""
     try:
         return await handle.outcome(due, seconds)
     except (McpError, TaskCancelled):
@@ -180,8 +173,8 @@ def _caller(client: ClientBase) -> TaskCaller:
 class TaskCalls(ClientBase):
     """A mixin for clients whose calls may be tasks: `class Mine(TaskCalls, mcp.Client)`.
 
-    `call_tool` waits for the result of a task, and answers what it asks. The options of the call
-    bound that: `max_timeout` the whole, `timeout` only its first answer.
+    `call_tool` waits for the result of a task, and answers what it asks: `max_timeout` bounds the
+    whole, `timeout` only its first answer.
     """
 
     __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = TaskCaller
@@ -197,8 +190,8 @@ class TaskCalls(ClientBase):
         """Call a tool as a task, and return it as soon as the server has begun.
 
         In 2025-11-25 the client asks for a task, to be kept for `ttl` seconds; raise `LocalError`
-        for a tool that cannot be one. In the extension the server alone decides that, and for how
-        long; what is answered at once is a handle with its result. Raise what `request` raises.
+        for a tool that cannot be one. In the extension the server alone decides that; what is
+        answered at once is a handle with its result. Raise what `request` raises.
         """
         spec = self.TABLE.requests[CALL]
         given = {} if arguments is None else {"arguments": dict(arguments)}
@@ -208,8 +201,8 @@ class TaskCalls(ClientBase):
     async def listen_to_tasks(self, *handles: TaskHandle) -> None:
         """Let the server notify of changes of tasks, until the stream ends; cancel it to end it.
 
-        Their handles then ask less often. Raise `LocalError` where tasks have no listen streams:
-        servers of 2025-11-25 notify without being asked.
+        Raise `LocalError` where tasks have no listen streams: servers of 2025-11-25 notify without
+        being asked.
         """
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
         if spec is None or caller.wire.form != "extension":

@@ -34,6 +34,18 @@ from ..task import Status
 _USUAL: Final = CallOptions()
 
 
+T = TypeVar("T")
+
+_log: Final = getLogger(__name__)
+
+# Between two looks, if the server says nothing (2025-11-25, basic/utilities/tasks, gives no
+# number), and at least, whatever it says.
+_INTERVAL: Final = 1.0
+_LEAST: Final = 0.05
+# How often in a row a server may say that it cannot tell now.
+_MOST_FAILURES: Final = 30
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollTiming:
     """The clocks of who waits for a task; `wait` says whether something was heard in time."""
@@ -44,7 +56,6 @@ class PollTiming:
 
 
 async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
-    """Wait for something to be heard; return whether it was within `seconds`."""
     try:
         async with timeout(seconds):
             await heard
@@ -85,23 +96,11 @@ class TaskWire:
             handle.heard(task)
 
 
-T = TypeVar("T")
-
-_log: Final = getLogger(__name__)
-
-# Between two looks, if the server says nothing (2025-11-25, basic/utilities/tasks, gives no
-# number), and at least, whatever it says.
-_INTERVAL: Final = 1.0
-_LEAST: Final = 0.05
-# How often in a row a server may say that it cannot tell now.
-_MOST_FAILURES: Final = 30
-
-
 class TaskHandle:
     """A call of a tool as a task: `await handle.result()`.
 
     It is made by `start_task`, and by `task` from what `to_json` has kept, in this process or
-    another. Several may be awaited side by side.
+    another.
     """
 
     def __init__(
@@ -125,8 +124,6 @@ class TaskHandle:
         self._failures = 0
         if id is not None:
             wire.handles[id] = self
-
-    # What users call.
 
     async def status(self) -> TaskState:
         """Ask where the task stands; raise `McpError` if the server knows it no more."""
@@ -209,8 +206,6 @@ class TaskHandle:
             return {**kept, "result": self._plain}
         return {**kept, "taskId": self.id, "answered": sorted(self._answered)}
 
-    # What the runtime calls.
-
     @classmethod
     def answered(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
         handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
@@ -259,8 +254,6 @@ class TaskHandle:
         except (ProtocolError, Disconnected) as error:
             _log.info("a task was not cancelled: %s", error)
 
-    # The form of 2025-11-25.
-
     async def _fetched(self, id: str, due: float, seconds: float) -> Any:
         while True:
             left = min(due, self._lapses()) - self._wire.timing.now()
@@ -276,8 +269,6 @@ class TaskHandle:
                 if state is None or state.has_ended or not self._may_come_later(error):
                     raise
             await self._pause(state, min(due, self._lapses()))
-
-    # The form of the extension.
 
     async def _ended(self, due: float, seconds: float) -> JSONObject:
         task = self._task

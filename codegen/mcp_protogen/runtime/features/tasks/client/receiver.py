@@ -20,11 +20,10 @@ from ....rules.handlers import made_once, merged
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
-from ..board import TaskBoard, UnknownTask, new_task_id
+from ..board import TaskBoard, TaskOptions, UnknownTask, new_task_id
 from ..lifecycle import Outcome, error_object
-from ..options import TaskOptions
+from ..on_wire import wire_task
 from ..task import Task
-from ..wire_task import wire_task
 
 P = TypeVar("P")
 
@@ -45,10 +44,9 @@ _current: Final[ContextVar[str | None]] = ContextVar("current task", default=Non
 class TaskReceiver(ClientBase):
     """A client that can work on requests as tasks: `class Host(TaskReceiver, mcp.Client)`.
 
-    It declares that for sampling and elicitation, as far as it handles them, and answers
-    `tasks/get`, `tasks/list`, `tasks/cancel` and `tasks/result` by itself. Its handlers are the
-    same with and without tasks. Tasks belong to the connection on which they were asked for: no
-    other server finds them, and what still runs at its end is cancelled.
+    It declares that for sampling and elicitation, as far as it handles them, and answers the
+    methods of tasks by itself. Tasks belong to the connection on which they were asked for, and are
+    cancelled at its end.
     """
 
     TASKS: ClassVar[TaskOptions] = TaskOptions()
@@ -119,9 +117,15 @@ class _ConnectionTasks:
         metadata = request.raw.get("task")
         if not is_object(metadata):
             return await self._connection.handle(job)
-        revision, method = self._connection.negotiated.revision, request.spec.method
-        members = {"params": dict(request.raw), "principal_id": self._owner}
-        task = await core_form.accepted(self._board, revision, method, metadata, **members)
+        new = self._board.new(
+            "core",
+            self._connection.negotiated.revision,
+            request.spec.method,
+            core_form.ttl_asked(metadata, self._board.options),
+            params=dict(request.raw),
+            principal_id=self._owner,
+        )
+        task = await self._board.create(new)
         running = self._connection.endpoint.tasks.start(self._run(task, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))

@@ -21,11 +21,14 @@ from ....storage.engine import EngineUnavailable
 from .. import core_form
 from ..board import TaskBoard, UnknownTask
 from ..lifecycle import TaskEnded, answered, has_ended
+from ..on_wire import wire_task
 from ..task import Task
-from ..wire_task import wire_task
 from .hosting import board_of, known_task
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
+
+
+_SESSION: Final = "mcp-session-id"
 
 
 async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
@@ -75,9 +78,6 @@ async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -
             if question is not None:
                 answers = {key: await ask(question)}
                 await board.change(task.id, lambda one: answered(one, answers, board.clock()))
-
-
-_SESSION: Final = "mcp-session-id"
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:

@@ -1,8 +1,7 @@
 """Tasks in the form of the extension `io.modelcontextprotocol/tasks`: answers to its methods."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, Final
 
 from ....core.errors import InvalidParams, Problem, escaped
@@ -14,50 +13,31 @@ from ....messages.envelope import SUBSCRIPTION_ID, members
 from ....rules.task_methods import CANCEL, CHANGED, GET, UPDATE
 from ....server.base import SessionBase
 from ....server.connection import ServerConnection
-from ....server.context import RequestContext
-from ....server.layers import Follow, Following
 from ....server.rounds import read_answer
 from .. import lifecycle
 from ..board import TaskBoard, UnknownTask
 from ..lifecycle import TaskEnded, has_ended
+from ..on_wire import wire_task
 from ..task import Status, Task
-from ..wire_task import wire_task
-from .hosting import begin, board_of, known_task
+from .hosting import board_of, known_task
 
 
-async def _follow(
+async def follow(
     connection: ServerConnection, request: Request[Any], board: TaskBoard, task: Task
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
     spec = endpoint.connection.table.notifications[CHANGED]
-    while True:
-        # By its status, a task is of one class or another.
-        params = validator_of(spec.params)(detailed(task))
-        await endpoint.notify(spec, params, meta=meta, about=request)
-        if has_ended(task):
-            return
-        try:
+    with suppress(UnknownTask):  # It has lapsed.
+        while True:
+            # By its status, a task is of one class or another.
+            params = validator_of(spec.params)(detailed(task))
+            await endpoint.notify(spec, params, meta=meta, about=request)
+            if has_ended(task):
+                return
             task = await board.changed(task)
-        except UnknownTask:  # It has lapsed.
-            return
-
-
-async def followed(
-    connection: ServerConnection, request: Request[Any], ids: Collection[str]
-) -> Following:
-    board, found = begin(connection.state).board, dict[str, Follow]()
-    principal = RequestContext(connection, request).principal_id
-    for id in sorted(ids):
-        try:
-            task = await board.get(id, "extension", principal)
-        except UnknownTask:
-            continue
-        found[id] = partial(_follow, connection, request, board, task)
-    return found
 
 
 def detailed(task: Task) -> JSONObject:
-    """Return a task with what it waits for, or has come to ("Task Polling")."""
     said = wire_task(task)
     if task.status is Status.INPUT_REQUIRED:
         said["inputRequests"] = dict(task.questions)

@@ -18,18 +18,15 @@ from ....server.base import SessionBase
 from ....server.connection import ServerState
 from ....server.serve import entered
 from ....server.strategies import in_tasks
-from ....storage.engine import TaskStore
 from ....storage.memory_tasks import MemoryTaskStore
-from ..board import TaskBoard
+from ..board import TaskBoard, TaskOptions
 from ..lifecycle import Outcome
-from ..options import TaskOptions
 from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
 
 
 async def answered(connection: TaskConnection, job: Job) -> Any:
-    """Return the result of a request on a connection of its own, which ends with it."""
     try:
         connection.begin()
         # The session may end before, and with it the lifespan of a server of its own.
@@ -70,8 +67,13 @@ def begin(state: ServerState) -> TaskRunner:
     if runner is not None:
         assert isinstance(runner, TaskRunner)
         return runner
-    options = _options(state)
-    store = _store(state, options)
+    options = TaskOptions() if state.options.tasks is None else state.options.tasks
+    if not isinstance(options, TaskOptions):
+        raise TypeError(f"Options(tasks=…) are TaskOptions, and no {type(options).__name__}")
+    # What keeps tasks beyond this process: what was said, else what workers share.
+    store = options.store
+    if store is None and state.host.engine is not None:
+        store = state.host.engine().tasks
     board = TaskBoard(MemoryTaskStore() if store is None else store, options)
 
     async def again(task: Task) -> Outcome:
@@ -85,7 +87,6 @@ def begin(state: ServerState) -> TaskRunner:
 
 
 def board_of(session: SessionBase) -> TaskBoard:
-    """Return the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
     return begin(connection.state).board
 
@@ -103,23 +104,6 @@ def check_form(server: Handlers) -> None:
         name = type(server).__name__
         advice = f"write TasksServer before the other bases of {name}"
         raise TypeError(f"{name}: tools with task=… need the extension for tasks: {advice}")
-
-
-def _options(state: ServerState) -> TaskOptions:
-    given = state.options.tasks
-    if given is None:
-        return TaskOptions()
-    if not isinstance(given, TaskOptions):
-        raise TypeError(f"Options(tasks=…) are TaskOptions, and no {type(given).__name__}")
-    return given
-
-
-def _store(state: ServerState, options: TaskOptions) -> TaskStore | None:
-    """Return what keeps tasks beyond this process: what was said, else what workers share."""
-    if options.store is not None or state.host.engine is None:
-        return options.store
-    shared: TaskStore = state.host.engine().tasks
-    return shared
 
 
 async def run_again(state: ServerState, board: TaskBoard, task: Task) -> Outcome:

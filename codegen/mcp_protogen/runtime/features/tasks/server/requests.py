@@ -14,8 +14,9 @@ from asyncio import (
     wait,
 )
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from logging import getLogger
 from typing import Any, Final
 
@@ -29,19 +30,17 @@ from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_exten
 from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
-from ....server.layers import Following, Layer
+from ....server.layers import Follow, Following, Layer
 from ....server.strategies import in_tasks
 from ....storage.engine import EngineUnavailable
 from ....toolkit.offers import ToolkitRuntime
 from ....toolkit.task_options import TaskMode
-from ..board import new_task_id
+from ..board import UnknownTask
 from ..core_form import created, ttl_asked
 from ..lifecycle import Outcome
-from ..on_wire import ServersTasks
+from ..on_wire import ServersTasks, wire_task
 from ..task import Task
-from ..wire_task import wire_task
 from . import core_handlers, extension_form
-from .extension_form import followed
 from .hosting import answered, begin, check_form, outcome_of
 from .task_context import TaskConnection, TaskReply
 
@@ -92,18 +91,24 @@ class Requests(Layer):
         call = TaskCall(connection, context, request, wanted, mode)
         with _reached(request):
             if mode.choice == "deferred" and wanted == "extension":
-                return await call.begin(job)
+                return await call.begin()
             return written(await call.start(), mode)
 
     async def followed(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
     ) -> Following:
-        """Return what follows those of some tasks that a listen stream may hear of."""
+        found = dict[str, Follow]()
         if self._form != "extension":
-            return {}
+            return found
         if self._wanted_form(request) is None:
             raise needs_extension("Tasks are of an extension")
-        return await followed(connection, request, ids)
+        board = begin(connection.state).board
+        principal = RequestContext(connection, request).principal_id
+        for id in sorted(ids):
+            with suppress(UnknownTask):
+                task = await board.get(id, "extension", principal)
+                found[id] = partial(extension_form.follow, connection, request, board, task)
+        return found
 
     def _wanted_form(self, request: Request[Any]) -> TaskForm | None:
         if self._form == "core":
@@ -170,24 +175,19 @@ class TaskCall:
 
     def _new_task(self) -> Task:
         board, request, origin = self._runner.board, self._request, self._origin
-        now, options = board.clock(), board.options
         asked, principal = request.raw.get("task"), origin.principal
-        ttl = options.ttl
+        ttl = board.options.ttl
         if self._form == "core" and is_object(asked):
-            ttl = ttl_asked(asked, options)
-        return Task(
-            id=new_task_id(),
-            form=self._form,
-            revision=origin.spoken.revision,
-            method=request.spec.method,
+            ttl = ttl_asked(asked, board.options)
+        return board.new(
+            self._form,
+            origin.spoken.revision,
+            request.spec.method,
+            ttl,
             params=dict(request.raw),
             declared=dict(origin.endpoint.connection.declared["client"]),
             principal_id=origin.principal_id,
             scopes=() if principal is None else sorted(principal.scopes),
-            created_at=now,
-            updated_at=now,
-            ttl=ttl,
-            poll_interval=options.poll_interval,
             again=self._mode.again,
         )
 
@@ -195,15 +195,13 @@ class TaskCall:
         self._context.began(task)
         return await outcome_of(self._connection, self._job)
 
-    # A request that becomes a task when its handler says so.
-
     def _so_far(self) -> Task:
         questions = self._context.questions
         done, begun = dict(questions.once.done), questions.begun
         answers = {} if begun is None else dict(begun.answers)
         return replace(self._new_task(), answers=answers, done=done)
 
-    async def begin(self, job: Job) -> Any:
+    async def begin(self) -> Any:
         became: Future[Task] = get_running_loop().create_future()
         becoming = Lock()
         handling = create_task(answered(self._connection, self._job))

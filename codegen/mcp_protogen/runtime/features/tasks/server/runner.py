@@ -113,8 +113,6 @@ class TaskRunner:
         elif not holding.task.again:
             await self._end(holding, _SHUT_DOWN)
 
-    # What other workers have left behind.
-
     def sweep(self) -> None:
         if self._sweeping is None:
             self._sweeping = self._tasks.start(self._sweep())

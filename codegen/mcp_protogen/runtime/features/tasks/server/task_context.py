@@ -128,7 +128,7 @@ class TaskContext(RequestContext):
         self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
         """The request as it came, while its client may still hear something."""
-        self.become: Callable[[], Awaitable[Task | None]] | None = None
+        self.become: Callable[[], Awaitable[Task]] | None = None
         self.worker: str | None = None
 
     def began(self, task: Task) -> None:
@@ -142,11 +142,7 @@ class TaskContext(RequestContext):
 
     async def become_task(self) -> None:
         if self.become is not None:
-            task = await self.become()
-            if task is not None:
-                self.began(task)
-
-    # What is reported.
+            self.began(await self.become())
 
     @property
     def reports(self) -> Reports:
@@ -175,8 +171,6 @@ class TaskContext(RequestContext):
     async def close_stream(self) -> None:
         if self.id is None and self.origin is not None:
             await self.origin.close_stream()
-
-    # What the client is asked.
 
     async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
         origin, spoken = self.origin, self.spoken
