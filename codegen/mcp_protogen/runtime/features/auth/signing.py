@@ -64,9 +64,6 @@ class PublicKey:
         possible = _algorithms(key)
         self.algorithms: Final = tuple(one for one in possible if key.alg in (None, one))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(kid={self.kid!r}, algorithms={self.algorithms!r})"
-
     @cached_property
     def thumbprint(self) -> str:
         """RFC 7638."""
@@ -104,9 +101,6 @@ class PrivateKey:
         kind = "RSA" if curve is None else "EC" if curve.startswith("P-") else "OKP"
         key = _joserfc("jwk").generate_key(kind, curve)
         return cls(key.as_pem(private=True).decode(), algorithm)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(algorithm={self.algorithm!r})"
 
     def to_pem(self) -> str:
         """Return the key as PEM without a password (PKCS #8)."""

@@ -51,7 +51,6 @@ from .proxies import ProxyServerRuntime
 
 _CONTENT_TYPE: Final = b"content-type"
 
-
 _log: Final = getLogger(__name__)
 
 _USUAL: Final = Options()

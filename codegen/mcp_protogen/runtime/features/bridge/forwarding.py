@@ -62,7 +62,6 @@ _ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
 OF_ONE_END: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 """The methods that the runtime sees to at either end by itself."""
 
-
 _log: Final = getLogger(__name__)
 
 LOG: Final = "notifications/message"

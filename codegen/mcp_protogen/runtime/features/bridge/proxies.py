@@ -45,7 +45,6 @@ from .forwarding import LOG, OF_ONE_END, EveryMethod, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
-
 Handler: TypeAlias = Callable[..., Any]
 
 # What the runtime sees to at either end by itself, where messages are translated.

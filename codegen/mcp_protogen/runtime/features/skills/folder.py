@@ -35,7 +35,6 @@ _SAFE: Final = "/-._~!$&'()*+,;="
 _TYPES: Final[Mapping[str, str]] = {".md": "text/markdown"}
 _NO_LINK: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 
-
 _LIST: Final = "skills/list"
 _GET: Final = "skills/get"
 _DIRECTORY: Final = "resources/directory/read"

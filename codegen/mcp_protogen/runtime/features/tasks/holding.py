@@ -13,7 +13,6 @@ from .watch import Timers, Watch
 
 _TURN: Final = b"turn "
 
-
 Step = Callable[[Task], Task]
 """It may raise `TaskEnded` or `ValueError`."""
 

@@ -17,7 +17,6 @@ from .task import Status, Task
 # How much of a text goes into a status message, in characters.
 _LONGEST: Final = 500
 
-
 _ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(

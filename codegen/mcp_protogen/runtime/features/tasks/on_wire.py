@@ -19,7 +19,6 @@ _TASK: Final = "task"
 # Only the core form has these members: a request for a task, and what a tool says of tasks.
 _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
 
-
 _DURATIONS: Final[Mapping[TaskForm, tuple[str, str]]] = {
     "core": ("ttl", "pollInterval"),
     "extension": ("ttlMs", "pollIntervalMs"),

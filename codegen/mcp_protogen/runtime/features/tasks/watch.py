@@ -19,7 +19,6 @@ _log: Final = getLogger(__name__)
 _TOGETHER: Final = 500
 _AFTER_FAILURE: Final = 1.0
 
-
 _FIRST: Final = 0.05
 """The seconds after which the store is asked for the first time."""
 _GROWTH: Final = 1.5

@@ -32,7 +32,6 @@ _MOST_PARAMETERS: Final = 100
 _CHARACTERS: Final = re.compile("[!-~]*")
 """Those of a URL: `urlsplit` would leave line breaks out."""
 
-
 _JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"

@@ -30,14 +30,14 @@ class ClaimRules:
     _audiences: frozenset[str] = field(init=False, repr=False)
     """One of these has to be in `aud`, unless there are none."""
 
-    def check_rules(self) -> None:
+    def _check_rules(self) -> None:
         # An issuer has no fragment (RFC 8414, section 2), and a URL no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is no issuer")
         if not 0 <= self.leeway <= LONGEST_LEEWAY:
             raise ValueError(f"leeway has to be between 0 and {LONGEST_LEEWAY:.0f} seconds")
 
-    def check_times(self, claims: Mapping[str, Any]) -> float | None:
+    def _check_times(self, claims: Mapping[str, Any]) -> float | None:
         """Return until when a token counts, if it ends; raise `TokenRefused` if it does not now."""
         now = self.clock()
         expires, begins, issued = (_time(claims, name) for name in ("exp", "nbf", "iat"))
@@ -48,11 +48,11 @@ class ClaimRules:
             refuse("The token is not valid yet")
         return until
 
-    def check_audience(self, claims: Mapping[str, Any]) -> None:
+    def _check_audience(self, claims: Mapping[str, Any]) -> None:
         if self._audiences and self._audiences.isdisjoint(_texts(claims, "aud")):
             refuse("The token is for another audience")
 
-    def principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
+    def _principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
         subject, client = (_text(claims, name) for name in ("sub", "client_id"))
         if not (subject or client):
             refuse("The token does not say whose it is")

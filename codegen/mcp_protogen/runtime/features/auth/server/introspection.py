@@ -79,7 +79,7 @@ class Introspection(ClaimRules):
             raise ValueError("max_requests and timeout have to be more than 0")
         if self.endpoint is None and not server_metadata_urls(self.issuer):
             raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: say endpoint")
-        self.check_rules()
+        self._check_rules()
         waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
             "_audiences": frozenset(given or ()),
@@ -132,8 +132,8 @@ class Introspection(ClaimRules):
             refuse("The token is not active")
         if answer.get("iss", self.issuer) != self.issuer:
             refuse("The token is of another issuer")
-        self.check_audience(answer)
-        return self.principal(answer, self.check_times(answer))
+        self._check_audience(answer)
+        return self._principal(answer, self._check_times(answer))
 
 
 def _asked_at(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:

@@ -42,7 +42,7 @@ class Issuers:
         if verifier is None:
             raise TokenRefused("invalid_token", "The token is of an issuer that is not accepted")
         principal, issuer = await verifier(token), verifier.issuer
-        # How the ids of users and of clients begin, see `ClaimRules.principal`.
+        # How the ids of users and of clients begin, see `ClaimRules`.
         if principal is None or principal.id.startswith((f"{issuer}|", f"{issuer}#")):
             return principal
         return replace(principal, id=f"{issuer}|{principal.id}")

@@ -54,7 +54,7 @@ class JwtVerifier(ClaimRules):
                 raise ValueError(f"{name} has to be a list of names, and not one")
         if not self.algorithms or not ALGORITHMS.issuperset(self.algorithms):
             raise ValueError(f"algorithms have to be some of {', '.join(sorted(ALGORITHMS))}")
-        self.check_rules()
+        self._check_rules()
         if self.keys is not None and self.fetch is not None:
             raise ValueError(
                 "fetch is for the keys of the issuer: give it to keys, or leave it out"
@@ -81,11 +81,11 @@ class JwtVerifier(ClaimRules):
             refuse("The token is malformed")
         if claims.get("iss") != self.issuer:
             refuse("The token is of another issuer")
-        self.check_audience(claims)
-        until = self.check_times(claims)
+        self._check_audience(claims)
+        until = self._check_times(claims)
         if until is None:
             refuse("The token has no end")
-        return self.principal(claims, until)
+        return self._principal(claims, until)
 
     async def _signed(self, token: str, kid: str | None, algorithm: str) -> Jwt:
         for key in await self._keys.find(kid, algorithm):

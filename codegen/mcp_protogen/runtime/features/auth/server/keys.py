@@ -22,7 +22,6 @@ from .single_flight import SingleFlight
 
 _JSON: Final = {"accept": "application/json"}
 
-
 _log: Final = Throttle(getLogger(__name__))
 
 # Of a set, that many keys are read; and for one token, that many are tried.

@@ -41,7 +41,6 @@ from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 # Between two looks, where the server does not say how long to wait, in seconds.
 _INTERVAL: Final = 1.0
 
-
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 
 # Where the server says nothing, and at most, in seconds: how long a look at a task waits for the

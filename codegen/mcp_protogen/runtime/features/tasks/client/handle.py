@@ -33,7 +33,6 @@ from ..task import Status
 
 _USUAL: Final = CallOptions()
 
-
 T = TypeVar("T")
 
 _log: Final = getLogger(__name__)

@@ -27,7 +27,6 @@ from .hosting import board_of, known_task
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
-
 _SESSION: Final = "mcp-session-id"
 
 
