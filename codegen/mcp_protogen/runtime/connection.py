@@ -27,20 +27,12 @@ from .core.errors import (
 )
 from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import (
-    EXTENSIONS,
-    AnyRequest,
-    Capability,
-    NotificationSpec,
-    RequestSpec,
-    Requirement,
-    Role,
-)
+from .core.spec import AnyRequest, Capability, NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
 from .messages.jsonrpc import Call, Malformed, Parsed, Response
-from .messages.method_table import MethodTable
+from .messages.method_table import EXTENSIONS, MethodTable
 from .messages.reading import Batch
 from .rules import capabilities, lifecycle
 from .rules.lifecycle import MAY_PASS, State
@@ -290,7 +282,7 @@ class Connection:
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = lifecycle.admitted(spec.method, needs, params)
+            params = capabilities.admitted(spec.method, needs, params)
         id, own = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))

@@ -197,4 +197,6 @@ def unreadable(reason: str, data: bytes) -> ParseError:
     last = _LAST_ID.search(tail) if id is None and head.startswith(b"{") else None
     if last is not None:
         id = _id(last[1])
-    return ParseError(f"Parse error: {reason}", id=id, meant=_purpose(members, head, tail))
+    error = ParseError(f"Parse error: {reason}", id=id)
+    error.meant = _purpose(members, head, tail)
+    return error

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 from ..core.json import JSONObject, is_object
 from ..core.middleware import CallNext, MethodCall, Middleware, check
 from ..core.models.base import WireModel
-from ..core.spec import EXTENSIONS, AnyRequest, NotificationSpec, Role
-from ..messages.method_table import MethodTable
+from ..core.spec import AnyRequest, NotificationSpec, Role
+from ..messages.method_table import EXTENSIONS, MethodTable
 from . import capabilities
 
 if TYPE_CHECKING:

@@ -10,17 +10,14 @@ A method's entry has the phase in which its message may pass; in the stateless e
 What it needs of capabilities is not looked up each time if both sides have declared it for good.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
 
 from ..core.errors import LocalError
-from ..core.models.base import declared
 from ..core.spec import CallSpec, Phase, Requirement, Role
-from .capabilities import Declared, applies, missing, require
-
-_TASK: Final = "task"
+from .capabilities import TASK, Declared, require
 
 
 class State(Enum):
@@ -91,7 +88,7 @@ def _is_passed_over(need: Requirement) -> bool:
     So it is with the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
     Handling").
     """
-    return any(one.member == _TASK for one in need.when)
+    return any(one.member == TASK for one in need.when)
 
 
 def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requirement, ...]:
@@ -103,18 +100,3 @@ def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requ
         and (need.level == "MUST" or _is_passed_over(need))
         and not need.capability.declared_in(known[need.capability.role])
     )
-
-
-def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
-    """Return `params` without a `task` that the receiver would ignore.
-
-    `needs` are not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation"). Raise
-    `MissingCapability`.
-    """
-    for need in needs:
-        if need.level != "MUST":
-            if declared(params, _TASK) is not None:
-                params = params.model_copy(update={_TASK: None})
-        elif not need.when or applies(need.when, params):
-            raise missing(method, need)
-    return params

@@ -16,10 +16,10 @@ from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatabl
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
-from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
+from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import MethodTable
+from ..messages.method_table import EXTENSIONS, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated

@@ -21,10 +21,10 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import EXTENSIONS, AnyRequest, NotificationSpec
+from ...core.spec import AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
-from ...messages.method_table import MethodTable
+from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
 from ...rules.handlers import Handlers, merged

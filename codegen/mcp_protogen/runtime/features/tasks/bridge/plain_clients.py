@@ -6,7 +6,8 @@ from typing import Any, Final
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions
-from ....core.spec import EXTENSIONS, AnyRequest, Capability
+from ....core.spec import AnyRequest, Capability
+from ....messages.method_table import EXTENSIONS
 from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
