@@ -67,10 +67,9 @@ def pointer_of(place: Place) -> str:
 
 
 class LossReport:
-    """A reporter of the losses of one connection, to a callback and to the log.
+    """A reporter of the losses of one connection, to a callback and to the log, each kind once.
 
-    It reports losses of the same method, reason and place once; array indices do not count, except
-    those of entries that a lenient client has left out.
+    Array indices make no other kind, except those of entries that a lenient client has left out.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
 """The method table of a revision with extensions: further methods, and claimed results.
 
-A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). What the revision
-itself has is the same object as without extensions. Types with further members are read by
-subclasses, and written by their own classes as members that these do not declare.
+A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). Types with further
+members are read by subclasses, and written by their own classes as undeclared members.
 """
 
 from collections.abc import Callable, Mapping
@@ -90,7 +89,6 @@ def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Ma
 
 @cache
 def _extended(spec: AnyRequest, added: Added) -> AnyRequest:
-    """Return an entry whose results have further members, to read these by."""
     if not added:
         return spec
     types = (spec.params, *(with_members(one, added) for one in spec.results))

@@ -1,9 +1,7 @@
-"""JSON values from the bytes of a peer, also where its text is not strict JSON.
+"""JSON values from the bytes of a peer (UTF-8: 2025-11-25, basic/transports).
 
-Strict JSON is read at once. Other text is repaired if its meaning is clear, and each repair is
-reported. Else a `ParseError` has the reason, its place, and what is known of the message.
-
-A message is JSON in UTF-8 (2025-11-25, basic/transports).
+Text that is not strict JSON is repaired if its meaning is clear, and each repair is reported. Else
+a `ParseError` has the reason, its place, and what is known of the message.
 """
 
 from collections.abc import Sequence
@@ -74,10 +72,7 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
 
 
 def messages_in(received: object, log: Throttle) -> Sequence[Parsed | Batch]:
-    """Return the messages in what a transport has received; what it could not read is `Malformed`.
-
-    What it says besides has none.
-    """
+    """Return the messages in what a transport has received; an error of it is `Malformed`."""
     if isinstance(received, bytes):
         return read_messages(received, log)
     return (Malformed(received),) if isinstance(received, RemoteError) else ()

@@ -1,7 +1,6 @@
 """How a server or client, written for one revision, appears in others.
 
-A view is made when a peer of its revision connects: only then are the models of that revision, and
-the tables that translate to it, loaded.
+A view is made when a peer of its revision connects: only then are its models and tables loaded.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -123,13 +122,12 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
 
 
 def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
-    """Return the table of a revision, with those extensions of `handlers` that it has, too."""
     names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
     return table_with(revision, names if feature is None else names | {feature.extension})
 
 
 def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
-    """Return the table of a revision, with those of some extensions that the package has."""
+    """Return the table of a revision, with extensions of these names that the package has."""
     module = revision.load()
     core: MethodTable = module.methods.TABLE
     found = map(module.__mcp_part__, sorted(names))
@@ -153,7 +151,6 @@ def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
 
 
 def _declared(handlers: Handlers, table: MethodTable, feature: "WireFeature | None") -> JSONObject:
-    """Return the capabilities that are declared on the wire, by what is handled and sent."""
     role: Role = handlers.ROLE
     handled = handlers.__mcp_runtime__.answered(table.revision)
     wire = table.wire
