@@ -230,7 +230,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({_SEVERAL, _ROLES}),
-        {"translation": ("table",)},
+        {"translation": ("table", "translated_view")},
         modules=("translate.adapters",),
     ),
     Contents(
@@ -254,6 +254,7 @@ CONTENTS: Final = (
         {
             "core": ("clocks", "libraries", "quotas"),
             "http": ("headers", "server", "sse"),
+            "rpc": ("null_sink",),
             "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
         },
@@ -370,7 +371,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {"features.tasks": ("server",)},
+        {"features.tasks": ("server",), "rpc": ("null_sink",)},
         (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
     ),
     Contents(

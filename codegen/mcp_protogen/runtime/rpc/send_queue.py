@@ -150,21 +150,3 @@ class SendQueue:
             writer.cancel()
             with suppress(CancelledError):
                 await writer
-
-
-class NullSink:
-    """A sink that leads to nobody, and the reason for it."""
-
-    __slots__ = ("_reason",)
-
-    full = flooded = False
-
-    def __init__(self, reason: str = "there is nobody to say this to") -> None:
-        self._reason = reason
-
-    async def room(self) -> None: ...
-
-    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        raise Disconnected(self._reason)
-
-    def put(self, message: bytes) -> None: ...

@@ -164,20 +164,6 @@ class Handlers:
         return await next(call)
 
 
-_RUNTIME: Final = "__mcp_runtime__"
-
-RuntimeT = TypeVar("RuntimeT")
-
-
-def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
-    # A user's __init__ need not call ours.
-    attributes: dict[str, Any] = owner.__dict__
-    kept: RuntimeT | None = attributes.get(_RUNTIME)
-    if kept is None:
-        kept = attributes[_RUNTIME] = make(owner)
-    return kept
-
-
 def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
     tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
     usual = {method: name for table in tables for method, (_, name) in table.items()}

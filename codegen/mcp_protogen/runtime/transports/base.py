@@ -5,13 +5,15 @@ Any channel that keeps messages whole and in order will do (basic/transports, "C
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from ..core.errors import RemoteError, RequestId
+from ..core.errors import ParseError, RemoteError, RequestId
+from ..core.json import json_text
 from ..core.throttle import Throttle
-from ..messages.reading import separate
+from ..messages.reading import Reading, log_repairs, read_values
 from ..rules.handlers import Handlers
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
@@ -116,10 +118,15 @@ class WaitingTransport(Protocol):
 
 
 def separate_texts(received: Sequence[Received], log: Throttle) -> list[Received]:
-    """Return the received texts with one message in each, for callers that keep texts."""
+    """Return the received texts with one message in each, in strict JSON if it can be read."""
     found: list[Received] = []
     for text in received:
-        found += separate(text, log) if isinstance(text, bytes) else (text,)
+        reading = Reading(())
+        if isinstance(text, bytes):
+            with suppress(ParseError):
+                reading = read_values(text)
+        log_repairs(reading.repairs, log)
+        found += map(json_text, reading.values) if reading.repairs else [text]
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ...client.base import ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
@@ -46,6 +46,22 @@ _OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PR
 _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
+
+_RUNTIME: Final = "__mcp_runtime__"
+
+RuntimeT = TypeVar("RuntimeT")
+
+
+def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
+    """Return what the runtime keeps of an object, made when it is first asked for."""
+    # A user's __init__ need not call ours.
+    attributes: dict[str, Any] = owner.__dict__
+    kept: RuntimeT | None = attributes.get(_RUNTIME)
+    if kept is None:
+        kept = attributes[_RUNTIME] = make(owner)
+    return kept
+
+
 """What a peer is called that does not say so."""
 
 
