@@ -133,13 +133,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "json", "revision", "sendable", "spec", "throttle"),
-            "core.models": (
-                "base",
-                "core_schema",
-                "members",
-                "types",
-                "validation_errors",
-            ),
+            "core.models": ("base", "core_schema", "members", "types", "validation_errors"),
             "messages": ("jsonrpc", "codec", "results", "writing"),
             "rules": ("capabilities",),
         },
@@ -223,7 +217,7 @@ CONTENTS: Final = (
         frozenset({_SEVERAL}),
         {
             "core": ("form_fields", "losses"),
-            "translation": ("conversions", "plans", "translator"),
+            "translation": ("conversions", "plans", "report", "translator"),
         },
         _LOSSES,
         ("translate",),

@@ -66,12 +66,12 @@ class Reply(Protocol):
 
     @property
     def beside(self) -> MessageSink:
-        """The sink for what belongs to the request and comes before its answer."""
+        """The sink for what comes before the answer."""
         ...
 
     @property
     def principal(self) -> "Principal | None":
-        """The sender of the request, where each request has a token of its own."""
+        """The sender of the request, where each has a token of its own."""
         ...
 
     @property
@@ -84,7 +84,7 @@ class Reply(Protocol):
         ...
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
-        """Return what gives the answer, which may be an `error`; it raises `Disconnected`."""
+        """Give the answer, which may be an `error`; raise `Disconnected`."""
         ...
 
     def skip(self) -> None: ...
@@ -111,7 +111,7 @@ Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 class Jobs:
     """The jobs of one connection, of which at most `limit` run at a time.
 
-    Long-lived requests, such as listen streams, wait rather than work, and do not count.
+    Long-lived requests, such as listen streams, do not count.
     """
 
     __slots__ = (

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
-from ..core.losses import Loss, LossReport, Place, Report
+from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
 from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
@@ -23,6 +23,7 @@ from ..messages.method_table import EXTENSIONS, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
+from ..translation.report import Place, Report
 from .translator import Run, translator
 
 P = TypeVar("P")
