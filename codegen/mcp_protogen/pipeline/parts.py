@@ -132,13 +132,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "json", "revision", "sendable", "spec", "throttle"),
-            "core.models": (
-                "base",
-                "core_schema",
-                "members",
-                "types",
-                "validation_errors",
-            ),
+            "core.models": ("base", "core_schema", "members", "types", "validation_errors"),
             "messages": ("jsonrpc", "codec", "results", "writing"),
             "rules": ("capabilities",),
         },
@@ -223,14 +217,14 @@ CONTENTS: Final = (
         frozenset({_SEVERAL}),
         {
             "core": ("form_fields", "losses"),
-            "translation": ("conversions", "plans", "translator"),
+            "translation": ("conversions", "plans", "report", "translator"),
         },
         _LOSSES,
         ("translate",),
     ),
     Contents(
         frozenset({_SEVERAL, _ROLES}),
-        {"translation": ("table",)},
+        {"translation": ("table", "translated_view")},
         modules=("translate.adapters",),
     ),
     Contents(
@@ -254,6 +248,7 @@ CONTENTS: Final = (
         {
             "core": ("clocks", "libraries", "quotas"),
             "http": ("headers", "server", "sse"),
+            "rpc": ("null_sink",),
             "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
         },
@@ -367,7 +362,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {"features.tasks": ("server",)},
+        {"features.tasks": ("server",), "rpc": ("null_sink",)},
         (("features.tasks.server.requests", ("__mcp_tool_tasks__",)),),
     ),
     Contents(

@@ -27,20 +27,12 @@ from .core.errors import (
 )
 from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import (
-    EXTENSIONS,
-    AnyRequest,
-    Capability,
-    NotificationSpec,
-    RequestSpec,
-    Requirement,
-    Role,
-)
+from .core.spec import AnyRequest, Capability, NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
 from .messages.jsonrpc import Call, Malformed, Parsed, Response
-from .messages.method_table import MethodTable
+from .messages.method_table import EXTENSIONS, MethodTable
 from .messages.reading import Batch
 from .rules import capabilities, lifecycle
 from .rules.lifecycle import MAY_PASS, State
@@ -63,27 +55,27 @@ _STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": S
 
 
 class Refusal(NamedTuple):
-    """Something that has to be answered with an error, without an id if none could be read."""
+    """What has to be answered with an error, without an id if none could be read."""
 
     id: RequestId | None
     error: RemoteError
 
 
 class Failure(NamedTuple):
-    """Something that the peer sent as an answer to our request `id`, and is none."""
+    """What came as an answer to our request `id`, and is none."""
 
     id: RequestId
     error: RemoteError
 
 
 class Ignored(NamedTuple):
-    """A message that nobody is waiting for and that must not be answered."""
+    """A message that nobody waits for and that is not answered."""
 
     error: RemoteError
 
 
 class Cancellation(NamedTuple):
-    """The cancellation of the request `id` of the peer, which is not to be answered any more."""
+    """The cancellation of the request `id` of the peer."""
 
     id: RequestId
     notification: Notification[Any]
@@ -137,12 +129,12 @@ class Pending:
         self.due = min(now + self._patience.timeout, self._limit)
 
     def renew(self, now: float) -> None:
-        """Wait on after a report of progress, if that is wanted, but not beyond the limit."""
+        """Wait on after a report of progress, if that is wanted, within the limit."""
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
 
     def left(self, now: float) -> CallOptions:
-        """Return the time that is left, as options of a call that takes the place of this one."""
+        """Return the time that is left, for a call that takes the place of this one."""
         due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
         return {"timeout": due, "max_timeout": self._limit - now}
 
@@ -194,9 +186,8 @@ class Written(bytes):
 class Connection:
     """The knowledge that one role has of its connection in the revision of `table`.
 
-    `declared` maps each role to the JSON object of the capabilities in force and `identity` to what
-    it calls itself; whoever negotiates may replace their values at any time. `state` is that of the
-    lifecycle. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
+    By role, `declared` has the JSON object of the capabilities in force, `identity` what it calls
+    itself. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
     """
 
     __slots__ = (
@@ -238,10 +229,7 @@ class Connection:
         self.signature: bytes | None = None
         """Members, as JSON text, that belong into `_meta` of each result."""
         self.shared = False
-        """Whether many clients send requests, of which several may have the same id.
-
-        Each of them is then known to whoever answers it, and to nobody by its id.
-        """
+        """Whether many clients send requests, which are then known to nobody by their ids."""
         self.needs: lifecycle.OpenNeeds | None = None
         """What requests of the peer need beside what this role has declared for good."""
         self.state = state if table.era.has_handshake else State.NEW
@@ -280,8 +268,7 @@ class Connection:
         """Return a new request and its id; raise `LocalError`, and then nothing has changed.
 
         With `progress` the peer is asked to report how far it has come, under the id as token.
-        `meta` are members of its `_meta`, as JSON text, which are not translated; they count before
-        those of the envelope.
+        `meta` are members of its `_meta`, as JSON text, before those of the envelope.
         """
         needs = self.declared.open_needs.get(spec)
         if needs is None or not self._everything_passes:
@@ -290,7 +277,7 @@ class Connection:
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = lifecycle.admitted(spec.method, needs, params)
+            params = capabilities.admitted(spec.method, needs, params)
         id, own = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
@@ -313,7 +300,7 @@ class Connection:
     ) -> bytes:
         """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`.
 
-        `about` is the request of the peer that it belongs to, if it does: that may declare more.
+        `about` is the request of the peer that it belongs to: that may declare more.
         """
         self.table.admit(spec.method, self.role)
         self._check(spec, params, None if about is None else self._declared(about))
@@ -354,7 +341,7 @@ class Connection:
         self._asked.pop(id, None)
 
     def report_on(self, ids: frozenset[RequestId]) -> None:
-        """Take in what is reported of requests that are answered, but still worked on."""
+        """Take in reports of requests that are answered, but still worked on."""
         self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
@@ -393,10 +380,7 @@ class Connection:
         self._open.pop(id, None)
 
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
-        """Return the result of a request that came; None if nobody waits for it any more.
-
-        Raise `LocalError`, and then the request is still open.
-        """
+        """Return a result; None if nobody waits for it. Raise `LocalError`, and stay open."""
         open, id = self._open, request.id
         if open.get(id) is not request and not self.shared:
             return None

@@ -8,5 +8,6 @@
 
 from mcp_protogen.runtime.client.era_adapter import era_adapter
 from mcp_protogen.runtime.translation.table import TranslatingTable
+from mcp_protogen.runtime.translation.translated_view import translated_view
 
-__all__ = ["era_adapter", "TranslatingTable"]
+__all__ = ["era_adapter", "TranslatingTable", "translated_view"]

@@ -1,7 +1,4 @@
-"""Errors of messages: a `LocalError` is the fault of this side, a `RemoteError` that of the peer.
-
-`McpError` is not a fault but an answer: a handler raises it, and the client's request then does.
-"""
+"""Errors of messages: a `LocalError` is the fault of this side, a `RemoteError` of the peer."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
@@ -99,10 +96,7 @@ class ParseError(RemoteError):
     """The received text is not JSON."""
 
     CODE = PARSE_ERROR
-
-    def __init__(self, message: str, *, id: RequestId | None = None, meant: Meant = "text") -> None:
-        super().__init__(message, id=id)
-        self.meant = meant
+    meant: Meant = "text"
 
 
 class InvalidRequest(RemoteError):

@@ -5,7 +5,7 @@ warning. NaN and infinities are refused, because null would mean something else.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from logging import getLogger
 from math import isfinite
@@ -21,7 +21,6 @@ from .throttle import Throttle
 _log: Final = Throttle(getLogger(__name__))
 
 open_text: Final = partial(to_json, inf_nan_mode="constants")
-"""Return a value as text that may have NaN and infinities, which is not JSON then."""
 
 as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_python
 """Return a value with dictionaries in place of models; their numbers stay as they are."""
@@ -41,7 +40,7 @@ class Unsendable(ValueError):
 def sendable_text(value: Any, what: str) -> bytes:
     """Return a value as JSON text; `what` names it in the log.
 
-    Raise `Unsendable`, and `PydanticSerializationError` for other values without a JSON form.
+    Raise `Unsendable` and `PydanticSerializationError`.
     """
     try:
         text = open_text(value)
@@ -53,38 +52,29 @@ def sendable_text(value: Any, what: str) -> bytes:
     return text
 
 
-def check_finite(value: Any, at: str = "") -> None:
+def check_finite(value: Any) -> None:
     """Raise `Unsendable` for the first number in a value that is not finite."""
-    if _has_odd_number(value):
-        pointer, number = next(_odd_numbers(value, at))
+    found = _odd_number(value)
+    if found is not None:
+        number, *steps = found
+        pointer = "".join(f"/{escaped(str(step))}" for step in reversed(steps))
         raise Unsendable(pointer, f"{number} is not a number of JSON")
 
 
-def _has_odd_number(value: Any) -> bool:
+def _odd_number(value: Any) -> list[Any] | None:
+    """Return a number that is not finite, and the steps to it, the last one first."""
     kind = value.__class__
-    if kind is dict:
-        value = value.values()
-    elif kind is not list and kind is not tuple:
-        return kind is float and not isfinite(value)
+    if kind is float:
+        return None if isfinite(value) else [value]
+    if kind is not dict and kind is not list and kind is not tuple:
+        return None
     # Each value that is sent passes here, so most of them cost no call.
-    for member in value:
+    for step, member in value.items() if kind is dict else enumerate(value):
         kind = member.__class__
-        if kind is str or kind is int:
-            continue
-        if _has_odd_number(member):
-            return True
-    return False
-
-
-def _odd_numbers(value: Any, at: str) -> Iterator[tuple[str, float]]:
-    if isinstance(value, float) and not isfinite(value):
-        yield at, value
-    elif is_object(value):
-        for name, member in value.items():
-            yield from _odd_numbers(member, f"{at}/{escaped(str(name))}")
-    elif isinstance(value, (list, tuple)):
-        for number, item in enumerate(cast(list[Any], value)):
-            yield from _odd_numbers(item, f"{at}/{number}")
+        if kind is not str and kind is not int and (found := _odd_number(member)) is not None:
+            found.append(step)
+            return found
+    return None
 
 
 def without_surrogates(value: Any, what: str, error: PydanticSerializationError) -> Any:

@@ -1,17 +1,13 @@
 """The protocol as data: the capabilities, methods and errors of one revision.
 
-Type parameters carry the params and result of a method to type checkers; at run time `params` is a
-plain value, so that a union or an alias can stand there.
+Type parameters are for type checkers. At run time `params` is a plain value, perhaps a union.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object
-
-EXTENSIONS: Final = "extensions"
-"""The capability below which a side declares its extensions, by identifier."""
 
 EraName: TypeAlias = Literal["handshake", "stateless"]
 Role: TypeAlias = Literal["client", "server"]
@@ -82,8 +78,8 @@ class Requirement(NamedTuple):
 class CallSpec(Generic[P]):
     """One request or notification: who may send it and what it carries.
 
-    `types` returns the type expression of `params`, and the classes of the results. It is called at
-    the first use of these, so that only the models in use are loaded.
+    `types` returns the type expression of `params`, and the classes of the results. These are
+    loaded at their first use.
     """
 
     method: str
@@ -151,10 +147,9 @@ class Lenient(NamedTuple):
 class Rules(NamedTuple):
     """The differences between revisions that no schema has.
 
-    With `batching` an array of messages may be received, with `polling` a server may close a stream
-    over HTTP until the client returns, with `unnamed_over_http` requests of a session name no
-    revision. `bad_arguments` of a tool are an error, or a result that a model reads.
-    `result_types` are values of `resultType`, `leniency` is what a receiver forgives.
+    With `polling` a server may close a stream over HTTP until the client returns, with
+    `unnamed_over_http` requests of a session name no revision. `bad_arguments` of a tool are an
+    error, or a result that a model reads. `leniency` is what a receiver forgives.
     """
 
     era: EraName = "handshake"

@@ -5,13 +5,12 @@ from logging import INFO, WARNING, Logger
 from time import monotonic
 from typing import Final
 
-# So many entries of a kind are always logged in one period.
 _FIRST: Final = 5
 _PERIOD: Final = 60.0
 
 
 class Throttle:
-    """A logger that passes on the first few entries of each text in a minute.
+    """A logger that passes on the first five entries of each text in a minute.
 
     After these come the tenth, the hundredth and so on, with their number.
     """
@@ -21,7 +20,7 @@ class Throttle:
     def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
         self._logger = logger
         self._clock = clock
-        # The start of the period and the number of entries, by text.
+        # The start of the period, and the number of entries.
         self._kinds: dict[str, tuple[float, int]] = {}
 
     def info(self, text: str, *args: object) -> None:

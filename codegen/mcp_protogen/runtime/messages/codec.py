@@ -1,7 +1,4 @@
-"""The messages of one revision as bytes and as typed values, in and out.
-
-A message is understood, or comes to the error that would answer it; both are values.
-"""
+"""The messages of one revision as bytes and as typed values, in and out."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
@@ -82,14 +79,11 @@ class Error(NamedTuple):
 
 
 Understood: TypeAlias = Request[Any] | Notification[Any]
-Message: TypeAlias = Understood | Result[Any] | Error
 
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
 
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
-Pending: TypeAlias = Callable[[RequestId], AnyRequest | None]
-Mender: TypeAlias = Callable[[Response, AnyRequest], Result[Any] | Error]
 
 _Key: TypeAlias = tuple[Role, bool, str]
 """A sender, whether it sends a request, and the method."""
@@ -100,13 +94,10 @@ _NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of resu
 
 
 class MessageCodec:
-    """The messages of one revision, by wire name; errors by code.
+    """The messages of one revision; `input_requests` are sent inside a result only."""
 
-    `input_requests` are sent inside a result only.
-    """
-
-    mender: Mender | None = None
-    """What reads an answer that breaks the schema, for a lenient client."""
+    mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
+    """Reads an answer that breaks the schema."""
 
     def __init__(
         self,
@@ -182,7 +173,13 @@ class MessageCodec:
             found = _problems(error, result, "/result")
         raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
-    def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
+    def parse(
+        self,
+        data: bytes | str,
+        *,
+        sender: Role,
+        pending: Callable[[RequestId], AnyRequest | None],
+    ) -> Understood | Result[Any] | Error:
         """Read one message; `pending` finds what is answered. Raise `RemoteError`."""
         message = _read_one(data)
         if isinstance(message, Call):
@@ -233,8 +230,8 @@ class MessageCodec:
     ) -> bytes:
         """Return a request as JSON text; raise `LocalError`.
 
-        `params` of None are left out where the method can do without. `meta` holds further members
-        of their `_meta`, as JSON text.
+        `params` of None are left out if they may be. `meta` has more members of their `_meta`, as
+        JSON text.
         """
         text = self._params_text(self.requests, spec, params, meta)
         return write_call(id, to_json(spec.method), text)

@@ -48,11 +48,7 @@ class Response(NamedTuple):
 
 @final
 class Malformed(NamedTuple):
-    """A value that is not a message, though it may have `_meta`.
-
-    The error is an `InvalidAnswer` if it was meant as an answer, and a `ParseError` if it could not
-    be read.
-    """
+    """A value that is not a message, though it may have `_meta`."""
 
     error: RemoteError
     meta: Mapping[str, Any] = _NOTHING
@@ -62,7 +58,7 @@ Parsed: TypeAlias = Call | Response | Malformed
 
 
 def parse(data: bytes | str) -> Any:
-    """Read one JSON text; raise `ParseError`, which names the place, and none of the text."""
+    """Read one JSON text; raise `ParseError`, which has none of the text."""
     try:
         return read_json(data.encode() if isinstance(data, str) else data)
     except ValueError as error:
@@ -131,10 +127,9 @@ def _answer(value: JSONObject) -> Response:
 
 
 def _unclear(message: str, id: RequestId | None) -> InvalidRequest:
-    """Return the error of a message that may be an answer, if it has an id."""
     error = InvalidRequest(message, id=id)
     if id is not None:
-        error.meant = "message"
+        error.meant = "message"  # it may be an answer
     return error
 
 
@@ -149,7 +144,7 @@ def _id_in(
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """Return the id of a decoded message; None if there is none, or one that is not allowed."""
+    """Return the id of a decoded message, if it has one that is allowed."""
     id = message.get("id")
     if type(id) is str:
         return id if len(id) <= LONGEST else None
@@ -178,7 +173,7 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """Return an error, without an id for what could not be read; raise as `sendable_text` does."""
+    """Return an error, without an id for what was not read; raise as `sendable_text` does."""
     error: JSONObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
+EXTENSIONS: Final = "extensions"
+"""The capability below which a side declares its extensions, by identifier."""
+
+
 class Era(NamedTuple):
     """What distinguishes the revisions of an era."""
 

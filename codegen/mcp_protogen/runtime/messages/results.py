@@ -2,9 +2,6 @@
 
 An alternative to the plain answer is told by a constant that it alone requires (`resultType:
 input_required`), or else by a member that it alone requires (`task`).
-
-Models are as strict as the schema. Where the pages ask a receiver to be kinder, the revision's
-rules say so, and what is missing or out of range is put right in a copy.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,20 +21,14 @@ class UnknownResultType(Exception):
 
 @cache
 def result_reader(spec: AnyRequest, rules: Rules) -> Validate:
-    """Return a function that reads the decoded result of `spec` as the class that fits it.
-
-    It raises `pydantic.ValidationError` and `UnknownResultType`.
-    """
+    """Return what reads a decoded result; it raises `ValidationError` and `UnknownResultType`."""
     read, forgive = _by_value(spec), forgiver(spec, rules)
     return read if forgive is None else lambda value: read(forgive(value))
 
 
 @cache
 def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
-    """Return a function that makes a decoded result acceptable to the models, or None.
-
-    It raises `UnknownResultType`.
-    """
+    """Return what mends a decoded result, if pages ask for it; it raises `UnknownResultType`."""
     needed = required_members(spec.results[0])
     lenient = [one for one in rules.leniency if one.member in needed]
     types = rules.result_types if _RESULT_TYPE in needed else ()

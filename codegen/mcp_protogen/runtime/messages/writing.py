@@ -1,7 +1,4 @@
-"""Models as JSON text, with members in `_meta` that the connection adds, which count before others.
-
-Where the user gives none, they are spliced into text that is already written.
-"""
+"""Models as JSON text, with members that count before those that their `_meta` has."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -19,8 +16,7 @@ from ..core.spec import CallSpec, RequestSpec
 _EMPTY: Final = b"{}"
 _META: Final = {"meta"}
 
-# Members that a class does not declare: one is the `_meta` itself, the other is called in the JSON
-# what ours is called in Python, and would be left out with it.
+# Undeclared members: the `_meta`, and one that is called as ours is in Python.
 _CLASHING: Final = ("_meta", "meta")
 
 
@@ -80,12 +76,11 @@ def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool 
     """Return a JSON object as text, as `body_text` does."""
     try:
         try:
-            return json_text(wire) if meta is None else spliced(wire, meta)
+            return _spliced(wire, meta)
         except PydanticSerializationError as error:
             if exact:
                 raise
-            wire = without_surrogates(wire, method, error)
-            return json_text(wire) if meta is None else spliced(wire, meta)
+            return _spliced(without_surrogates(wire, method, error), meta)
     except PydanticSerializationError as error:
         raise LocalError(f"{method} cannot be written: {error}") from error
 
@@ -101,21 +96,19 @@ def check_numbers(method: str, text: bytes, value: Any) -> None:
 
 
 def written(model: WireModel, members: bytes) -> bytes:
-    extra = model.__pydantic_extra__
-    if extra and not extra.keys().isdisjoint(_CLASHING):
-        return spliced(model.to_wire(), members)
-    given = model.__dict__.get("meta")
-    if given is not None and not supplied(given):
-        meta = given.to_wire() if isinstance(given, WireModel) else given
-        members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
+    given, extra = model.__dict__.get("meta"), model.__pydantic_extra__
+    if not (given is None or supplied(given)) or (extra and not extra.keys().isdisjoint(_CLASHING)):
+        return _spliced(model.to_wire(), members)
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
     return _joined(members, body)
 
 
-def spliced(wire: dict[str, Any], members: bytes) -> bytes:
+def _spliced(wire: JSONObject, members: bytes | None) -> bytes:
     """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
+    if members is None:
+        return json_text(wire)
     given = wire.get("_meta")
     if given and type(given) is OBJECT:
         return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})

@@ -1,17 +1,16 @@
 """Capability checks, in both directions. Needs of level SHOULD are advice, and never enforced."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..core.errors import MissingCapability
 from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel
+from ..core.models.base import WireModel, declared, rules_of
 from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
 
-_NOTHING: Final[Mapping[str, Any]] = {}
+TASK: Final = "task"
 
 
 def require(
@@ -19,46 +18,62 @@ def require(
     requirements: Iterable[Requirement],
     sender: Role,
     params: object,
-    declared: Declared,
+    known: Declared,
 ) -> None:
     """Raise `MissingCapability` unless `requirements` hold for `method`."""
-    need = unmet(requirements, sender, params, declared)
+    need = unmet(requirements, sender, params, known)
     if need is not None:
-        raise missing(method, need)
+        raise _missing(method, need)
 
 
-def missing(method: str, need: Requirement) -> MissingCapability:
+def _missing(method: str, need: Requirement) -> MissingCapability:
     return MissingCapability(method, need.capability.name, " or ".join(map(str, need.when)))
 
 
 def unmet(
-    requirements: Iterable[Requirement], sender: Role, params: object, declared: Declared
+    requirements: Iterable[Requirement], sender: Role, params: object, known: Declared
 ) -> Requirement | None:
-    """Return the first requirement of level MUST that a message from `sender` does not meet."""
+    """Return the first requirement of level MUST that is not met."""
     for need in requirements:
         if (
             need.level == "MUST"
             and need.sender == sender
             # Most conditions are about a member that few messages have.
             and (not need.when or applies(need.when, params))
-            and not need.capability.declared_in(declared[need.capability.role])
+            and not need.capability.declared_in(known[need.capability.role])
         ):
             return need
     return None
 
 
-def applies(conditions: Iterable[Condition], params: object) -> bool:
+def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
+    """Return `params` without a `task` that the receiver would ignore.
+
+    `needs` are not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation"). Raise
+    `MissingCapability`.
+    """
+    for need in needs:
+        if need.level != "MUST":
+            if declared(params, TASK) is not None:
+                params = params.model_copy(update={TASK: None})
+        elif not need.when or applies(need.when, params):
+            raise _missing(method, need)
+    return params
+
+
+def applies(conditions: Collection[Condition], params: object) -> bool:
     """Return whether params, a model or a JSON object, meet any of some conditions."""
+    members: Mapping[str, Any] = {}
+    if not isinstance(params, WireModel):
+        members = params if is_object(params) else members
+    else:
+        names = rules_of(type(params)).names
+        for one in conditions:
+            # Most messages have none of these members. What would be written counts, be it null.
+            if names.get(one.member, one.member) in params.__pydantic_fields_set__:
+                members = params.to_wire()
+                break
     for one in conditions:
-        if not isinstance(params, WireModel):
-            members = params if is_object(params) else _NOTHING
-        elif (name := _names(type(params)).get(one.member)) is None:
-            members = params.model_extra or _NOTHING
-        elif (value := getattr(params, name)) is not None:
-            members = {one.member: value}
-        else:
-            # What would be written counts, be it null; a None that is left out is no member.
-            members = params.to_wire() if name in params.__pydantic_fields_set__ else _NOTHING
         if one.member not in members:
             met = one.or_absent
         else:
@@ -66,11 +81,6 @@ def applies(conditions: Iterable[Condition], params: object) -> bool:
         if met:
             return True
     return False
-
-
-@cache
-def _names(cls: type[WireModel]) -> Mapping[str, str]:
-    return {field.alias or name: name for name, field in cls.__pydantic_fields__.items()}
 
 
 def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:

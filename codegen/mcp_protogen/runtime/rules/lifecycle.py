@@ -1,26 +1,20 @@
 """What may pass on a connection: its opening, as a table, and what messages need.
 
 Up to 2025-11-25 a connection begins with a handshake: the client offers a revision, the server
-answers with one, the client confirms. Each side keeps a state, which answer and confirmation change
-at the sender and at the receiver. No other message changes it.
-From 2026-07-28 on there is nothing to agree on: every request says all that is needed to understand
-it (basic, "Statelessness").
+answers with one, the client confirms. Answer and confirmation change the state of both sides.
 
 A method's entry has the phase in which its message may pass; in the stateless era every one may.
 What it needs of capabilities is not looked up each time if both sides have declared it for good.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
 
 from ..core.errors import LocalError
-from ..core.models.base import declared
 from ..core.spec import CallSpec, Phase, Requirement, Role
-from .capabilities import Declared, applies, missing, require
-
-_TASK: Final = "task"
+from .capabilities import TASK, Declared, require
 
 
 class State(Enum):
@@ -86,16 +80,13 @@ class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
 
 
 def _is_passed_over(need: Requirement) -> bool:
-    """Return whether only senders are held to a need, and receivers ignore what has it.
-
-    So it is with the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
-    Handling").
-    """
-    return any(one.member == _TASK for one in need.when)
+    # Receivers ignore the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
+    # Handling").
+    return any(one.member == TASK for one in need.when)
 
 
 def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requirement, ...]:
-    """Return the needs that are not declared; see `admitted`."""
+    """Return the needs of what `sender` sends that are not declared."""
     return tuple(
         need
         for need in spec.requires
@@ -103,18 +94,3 @@ def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requ
         and (need.level == "MUST" or _is_passed_over(need))
         and not need.capability.declared_in(known[need.capability.role])
     )
-
-
-def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
-    """Return `params` without a `task` that the receiver would ignore.
-
-    `needs` are not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation"). Raise
-    `MissingCapability`.
-    """
-    for need in needs:
-        if need.level != "MUST":
-            if declared(params, _TASK) is not None:
-                params = params.model_copy(update={_TASK: None})
-        elif not need.when or applies(need.when, params):
-            raise missing(method, need)
-    return params

@@ -14,15 +14,16 @@ from typing import Any, Final, TypeVar
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
-from ..core.losses import Loss, LossReport, Place, Report
+from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
-from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
+from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import MethodTable
+from ..messages.method_table import EXTENSIONS, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
+from ..translation.report import Place, Report
 from .translator import Run, translator
 
 P = TypeVar("P")

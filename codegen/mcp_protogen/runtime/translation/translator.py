@@ -13,10 +13,11 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from ..core.json import JSONObject, is_array, is_object, read_json
-from ..core.losses import Loss, Place, Report, Translated
+from ..core.losses import Loss, Translated
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
+from ..translation.report import Place, Report
 from .conversions import CONVERSIONS, Conversion, Here
 from .plans import (
     Apply,

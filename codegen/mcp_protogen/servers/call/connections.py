@@ -16,7 +16,7 @@ from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.core.spec import EXTENSIONS
+from mcp_protogen.runtime.messages.method_table import EXTENSIONS
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.connect.protocol import protocol
 

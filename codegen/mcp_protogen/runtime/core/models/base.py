@@ -1,7 +1,6 @@
 """Models that accept from the wire what the JSON Schema accepts, and are convenient in Python.
 
-Pydantic has one notion of "optional". In a JSON Schema a member may be absent, may be null, or
-both, and every sender writes constants, which no caller wants to repeat.
+Pydantic has one notion of "optional". In a JSON Schema a member may be absent, null, or both.
 
 * A constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
   wire and filled in for callers.
@@ -38,10 +37,7 @@ Validate: TypeAlias = Callable[[Any], Any]
 """A function that reads a decoded JSON value."""
 
 SUPPLIED: Final[Any] = object()
-"""The usual value of an object member: an object whose own members have their usual values.
-
-All instances without the member share it, so it cannot be changed.
-"""
+"""The usual value of an object member: an object of usual values, which cannot be changed."""
 
 
 class _Rules(NamedTuple):
@@ -81,9 +77,9 @@ class WireModel(BaseModel):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; raise `pydantic.ValidationError`.
+        """Read JSON text; raise `pydantic.ValidationError`, as for NaN and infinities.
 
-        NaN and infinities are refused; of a member that occurs twice, the last one counts.
+        Of a member that occurs twice, the last one counts.
         """
         if not _NO_NUMBERS.isinstance_python(data):
             try:
@@ -94,13 +90,9 @@ class WireModel(BaseModel):
         try:
             value = read_json(data.encode() if isinstance(data, str) else data)
         except ValueError as error:
-            line: InitErrorDetails = {
-                "type": "json_invalid",
-                "input": data,
-                "ctx": {"error": str(error)},
-            }
-            found = ValidationError.from_exception_data(cls.__name__, [line], input_type="json")
-            raise found from None
+            context = {"error": str(error)}
+            line: InitErrorDetails = {"type": "json_invalid", "input": data, "ctx": context}
+            raise ValidationError.from_exception_data(cls.__name__, [line], "json") from None
         # As text again: a class may read some members differently from JSON text.
         strict: Self = cls.__pydantic_validator__.validate_json(to_json(value))
         return strict
@@ -113,18 +105,17 @@ class WireModel(BaseModel):
         return wire
 
     def to_json(self) -> bytes:
-        """Return the JSON object to send, as UTF-8 text.
+        """Return the JSON object to send, as UTF-8 text, with null for NaN and infinities.
 
-        NaN and infinities become null, as in JavaScript; only members of any type can hold them.
-        Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+        Raise `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
-    # Type checkers take the signatures from the fields and from BaseModel.
+    # Type checkers take these signatures from the fields and BaseModel.
     if not TYPE_CHECKING:
 
         def __init__(self, /, **members: Any) -> None:
-            implied, absent_if_none, _, _, validate = _rules_of(type(self))
+            implied, absent_if_none, _, _, validate = rules_of(type(self))
             for name, wire_name, value in implied:
                 if members.get(name, SUPPLIED) is SUPPLIED and wire_name not in members:
                     members[name] = value
@@ -145,13 +136,13 @@ class WireModel(BaseModel):
         @property
         def model_fields_set(self) -> set[str]:
             given = self.__pydantic_fields_set__
-            namesakes = _namesakes(self) & _rules_of(type(self)).optional
+            namesakes = _namesakes(self) & rules_of(type(self)).optional
             absent = {name for name in namesakes if self.__dict__.get(name) is None}
             return given - absent if absent else given
 
         def __setattr__(self, name: str, value: Any) -> None:
             _refuse_if_shared(self)
-            rules = _rules_of(type(self))
+            rules = rules_of(type(self))
             if name in rules.names:
                 raise AttributeError(f"{name} is called {rules.names[name]} in Python")
             if value is None and name in rules.optional:
@@ -178,13 +169,13 @@ class WireModel(BaseModel):
             self, *, update: Mapping[str, Any] | None = None, deep: bool = False
         ) -> Self:
             if update is not None:
-                names = _rules_of(type(self)).names
+                names = rules_of(type(self)).names
                 update = {names.get(name, name): value for name, value in update.items()}
             return super().model_copy(update=update, deep=deep)
 
         @classmethod
         def model_construct(cls, _fields_set: set[str] | None = None, **members: Any) -> Self:
-            rules = _rules_of(cls)
+            rules = rules_of(cls)
             if _fields_set is not None:
                 _fields_set = _fields_set | {name for name, _, _ in rules.implied}
             given = {
@@ -259,7 +250,7 @@ _shared: dict[type, WireModel] = {}
 
 
 def supplied(value: object) -> bool:
-    """Return whether a value is the shared one of a member that was not given: `SUPPLIED`."""
+    """Return whether a value is what members that are not given share: `SUPPLIED`."""
     return value is not None and _shared.get(type(value)) is value
 
 
@@ -276,15 +267,11 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 def _namesakes(model: WireModel) -> set[str]:
     """Return undeclared members with the Python name of a declared one."""
-    extra = model.__pydantic_extra__
-    return extra.keys() & type(model).__pydantic_fields__.keys() if extra else set()
+    return (model.__pydantic_extra__ or {}).keys() & type(model).__pydantic_fields__.keys()
 
 
 def declared(model: object, name: str) -> Any:
-    """Return the declared member called `name` in Python; None if it is absent or not declared.
-
-    An attribute may also be an undeclared member.
-    """
+    """Return the declared member called `name` in Python; None if it is absent or not declared."""
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
 
@@ -298,7 +285,7 @@ def required_members(cls: type[WireModel]) -> dict[str, Any]:
 
 
 @cache
-def _rules_of(cls: type[WireModel]) -> _Rules:
+def rules_of(cls: type[WireModel]) -> _Rules:
     # The build resolves annotations that name classes defined further down.
     cls.model_rebuild()
     implied: list[tuple[str, str, Any]] = []

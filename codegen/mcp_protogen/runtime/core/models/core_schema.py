@@ -22,10 +22,7 @@ _Check: TypeAlias = Callable[[_Members], _Members]
 
 
 class _Absent(RootModel[Any]):
-    """A stand-in for an absent member, where its usual value might also have been sent.
-
-    A JSON Schema made from it has the usual value, which is its root.
-    """
+    """A stand-in for an absent member, where its usual value might also have been sent."""
 
     def __hash__(self) -> int:
         # Pydantic copies a default without a hash each time.
@@ -46,7 +43,6 @@ def is_constant(field: FieldInfo) -> bool:
 
 
 def is_implied(field: FieldInfo) -> bool:
-    """Return whether a member is required on the wire, but not of callers."""
     return is_constant(field) or Implied in field.metadata
 
 
@@ -125,10 +121,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def _given(names: list[str]) -> _Check:
-    """Return a check that removes absent members from the names that were given.
-
-    The wire name of an undeclared member that came may be the Python name of a declared one.
-    """
+    # An undeclared member that came may have the Python name of a declared one.
 
     def check(members: _Members) -> _Members:
         values, others, given = members

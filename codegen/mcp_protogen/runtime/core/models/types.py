@@ -1,4 +1,4 @@
-"""Types of JSON Schema that Python lacks: numbers, constants and open unions."""
+"""Types of JSON Schema that Python lacks."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
@@ -100,8 +100,7 @@ class OpenUnion(NamedTuple):
             fallback = fallback if tags else schema
         if fallback is None or not known:
             raise TypeError(f"an open union needs known arms and one without a constant {self.tag}")
-        # A known tag is validated without Python code. Instances are written by their own class:
-        # this is faster than a search for their arm, and right for subclasses.
+        # Instances are written by their own class, which is fast, and right for subclasses.
         return cs.union_schema(
             [
                 (cs.tagged_union_schema(known, self.tag), f"({self.tag})"),

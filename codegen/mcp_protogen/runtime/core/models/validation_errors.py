@@ -1,7 +1,7 @@
 """Validation errors as RFC 6901 pointers into the JSON that was refused.
 
-Pydantic's locations mix members of the input with names of union arms and validators: a pointer has
-to end at the value that the error is about. The messages leave the process, so they have no values.
+Pydantic's locations mix members of the input with names of union arms: a pointer has to end at the
+value that the error is about. The messages leave the process, so they have no values.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,10 +28,9 @@ _LONGEST: Final = 64 * 1024
 def problems(
     error: ValidationError, value: Any, prefix: str = "", lines: list[ErrorDetails] | None = None
 ) -> list[Problem]:
-    """Return what `error`, or `lines` of it, says about `value`, which has the pointer `prefix`.
+    """Return the first of what `error`, or `lines` of it, says about the `value` at `prefix`.
 
-    What several arms of a union report is listed once. Arms for another JSON type than the input
-    are ignored. Of very many problems, only the first are listed.
+    Arms of a union for another JSON type than the input are ignored.
     """
     lines = lines or error.errors(include_url=False)
     found: dict[Problem, str] = {}
@@ -39,7 +38,6 @@ def problems(
     for line in lines[:_MOST]:
         problem = problem_of(line, value, prefix)
         left -= len(problem.pointer)
-        # A common prefix also counts each time, because each pointer repeats it.
         if left < 0 and found:
             break
         found.setdefault(problem, line["type"])
@@ -83,14 +81,10 @@ def problem_of(line: ErrorDetails, value: Any, prefix: str) -> Problem:
 def _steps(
     location: Sequence[int | str], value: Any, target: Any, dead: set[tuple[int, int]]
 ) -> list[int | str] | None:
-    """Return the part of `location` that leads from `value` to `target`, or None.
-
-    `dead` are the lengths left and values reached where the search has failed: members named like
-    union arms would double the work per level.
-    """
+    """Return the part of `location` that leads from `value` to `target`, or None."""
+    # At `dead` the search has failed: members named like arms would double the work per level.
     if not location:
-        # Text that was read twice gives values that are equal but not identical; 1, 1.0 and true
-        # differ.
+        # What was read twice is equal, but not identical; 1, 1.0 and true differ.
         same = value is target or (type(value) is type(target) and value == target)
         return [] if same else None
     if (len(location), id(value)) in dead:

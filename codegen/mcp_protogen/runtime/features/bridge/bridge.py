@@ -23,21 +23,21 @@ from ...core.revision import Revision
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
+from ...messages.extended_table import table_with
 from ...messages.forgiving import reinterpret
 from ...messages.jsonrpc import Call, Malformed
 from ...messages.method_table import HANDSHAKE_ERA, MethodTable
 from ...messages.reading import messages_in
 from ...rules import server_negotiation
 from ...rules.client_negotiation import NegotiatedRevision
-from ...rules.handlers import runtime_of
 from ...rules.server_negotiation import Offer
 from ...rules.task_forms import without_tasks
 from ...server.base import ServerBase
 from ...server.serve import serve
-from ...translation.revision_view import RevisionView, RevisionViews, table_with
+from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
 from .forwarding import CarryingTable
-from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime
+from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
 
 _USUAL: Final = Options()
 

@@ -39,7 +39,6 @@ from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
 from ...rules import server_negotiation
-from ...rules.handlers import runtime_of
 from ...server.base import ServerBase
 from ...server.connection import BoundServer, ServerState
 from ...server.serve import Router
@@ -47,7 +46,7 @@ from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
-from .proxies import ProxyServerRuntime
+from .proxies import ProxyServerRuntime, runtime_of
 
 _CONTENT_TYPE: Final = b"content-type"
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
@@ -21,10 +21,10 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import EXTENSIONS, AnyRequest, NotificationSpec
+from ...core.spec import AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
-from ...messages.method_table import MethodTable
+from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
 from ...rules.handlers import Handlers, merged
@@ -52,6 +52,7 @@ _OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PR
 _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
+"""What a peer is called that does not say so."""
 
 
 def related_task() -> str | None:
@@ -109,6 +110,21 @@ class CarriesTasks(Protocol):
     def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
         """Return what carries tasks between the two halves; None where no server has any."""
         ...
+
+
+_RUNTIME: Final = "__mcp_runtime__"
+
+RuntimeT = TypeVar("RuntimeT")
+
+
+def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
+    """Return what the runtime keeps of an object, made when it is first asked for."""
+    # A user's __init__ need not call ours.
+    attributes: dict[str, Any] = owner.__dict__
+    kept: RuntimeT | None = attributes.get(_RUNTIME)
+    if kept is None:
+        kept = attributes[_RUNTIME] = make(owner)
+    return kept
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:

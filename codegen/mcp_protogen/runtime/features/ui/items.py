@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, declared
-from ...core.spec import EXTENSIONS
+from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
 from ...toolkit.completed_items import Resource
 from ...toolkit.decorators import Mark, Marked

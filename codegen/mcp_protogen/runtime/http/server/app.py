@@ -10,7 +10,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
-from ...core.errors import RemoteError
+from ...core.errors import ParseError, RemoteError
 from ...core.options import Options
 from ...core.quotas import NoRoom
 from ...core.revision import Revision
@@ -18,7 +18,7 @@ from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.method_table import HANDSHAKE_ERA
-from ...messages.reading import Batch, read_message
+from ...messages.reading import Batch, read_messages
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
@@ -460,7 +460,7 @@ class Running:
         check_post(get(b"accept"), get(b"content-type", b""))
         bodies, offer = self.state.bodies, self.state.offer
         try:
-            message = read_message(await bodies.read(exchange), self._log)
+            message = _read_message(await bodies.read(exchange), self._log)
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:
@@ -477,3 +477,18 @@ def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) ->
     if isinstance(message, (Call, Malformed)) and PROTOCOL_VERSION in message.meta:
         return True
     return version is not None and version not in offer.handshake
+
+
+def _read_message(data: bytes, log: Throttle) -> Parsed | Batch:
+    """Return the only message in a text, as `read_messages` does.
+
+    Raise `ParseError` for a text that cannot be read, except for an answer.
+    """
+    messages = read_messages(data, log)
+    if len(messages) != 1:
+        raise ParseError(f"Parse error: {len(messages)} messages in place of one")
+    (message,) = messages
+    unread = message.error if type(message) is Malformed else None
+    if isinstance(unread, ParseError) and not unread.is_answer:
+        raise unread
+    return message

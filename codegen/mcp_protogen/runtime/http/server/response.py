@@ -18,7 +18,8 @@ from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
-from ...rpc.send_queue import MessageSink, NullSink
+from ...rpc.null_sink import NullSink
+from ...rpc.send_queue import MessageSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse

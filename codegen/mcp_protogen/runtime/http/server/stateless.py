@@ -17,7 +17,7 @@ from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed, Response
 from ...messages.reading import Batch
 from ...rpc.jobs import Job, Work
-from ...rpc.send_queue import NullSink
+from ...rpc.null_sink import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from .. import headers

@@ -8,8 +8,8 @@ from ....client.base import Caller
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions, TaskLimits
-from ....core.spec import EXTENSIONS, AnyRequest, Capability
-from ....messages.method_table import MethodTable
+from ....core.spec import AnyRequest, Capability
+from ....messages.method_table import EXTENSIONS, MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
 from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION

@@ -21,7 +21,8 @@ from ....core.subscriptions import Level
 from ....messages.codec import Request
 from ....messages.envelope import members
 from ....rpc.jobs import Reply, Serve, Work
-from ....rpc.send_queue import MessageSink, NullSink
+from ....rpc.null_sink import NullSink
+from ....rpc.send_queue import MessageSink
 from ....rules.lifecycle import check
 from ....rules.task_forms import TaskForm
 from ....server.connection import BoundServer, ServerConnection, ServerState
