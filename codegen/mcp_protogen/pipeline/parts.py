@@ -228,6 +228,8 @@ CONTENTS: Final = (
         {"translation": ("table",)},
         modules=("translate.adapters",),
     ),
+    Contents(frozenset({_SEVERAL, "server"}), {"server": ("waiting_strategies",)}),
+    Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
     Contents(
         frozenset({_SEVERAL, "client"}),
         {
@@ -365,7 +367,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {"features.tasks": ("server",)},
+        {"features.tasks": ("server",), "server": ("waiting_strategies",)},
         (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
     ),
     Contents(

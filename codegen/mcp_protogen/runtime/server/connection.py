@@ -146,11 +146,19 @@ class _Layered(Mapping[str, Handler]):
 
 
 def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
-    if own is table and not any("may_require_input" in one.traits for one in own.requests.values()):
+    """Return how handlers of a server of `own` are run, by method; most need nothing."""
+    if table.carries or (
+        own is table
+        and not any("may_require_input" in spec.traits for spec in own.requests.values())
+    ):
         return {}
-    from .strategies import strategies
+    if not table.rules.server_requests:
+        from .strategies import asking, in_rounds
 
-    return strategies(own, table)
+        return dict.fromkeys(asking(table), in_rounds)
+    from .waiting_strategies import in_tasks
+
+    return in_tasks(own, table)
 
 
 class ServerState:

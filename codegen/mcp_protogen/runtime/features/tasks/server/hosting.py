@@ -10,7 +10,7 @@ from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
 from ....rules.task_forms import task_form
 from ....server.connection import ServerState
-from ....server.strategies import in_tasks
+from ....server.waiting_strategies import in_tasks
 from ....storage.engine import TaskStore
 from ....storage.memory_tasks import MemoryTaskStore
 from ..board import TaskBoard

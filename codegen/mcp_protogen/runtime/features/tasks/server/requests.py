@@ -29,7 +29,7 @@ from ....rules.task_methods import CALL, LIST
 from ....server.connection import ServerConnection
 from ....server.context import RequestContext
 from ....server.layers import Following, Layer
-from ....server.strategies import in_tasks
+from ....server.waiting_strategies import in_tasks
 from ....storage.engine import EngineUnavailable
 from ....toolkit.offers import ToolkitRuntime
 from ....toolkit.task_options import TaskMode
