@@ -131,13 +131,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "extensions", "json", "revision", "sendable", "spec", "throttle"),
-            "core.models": (
-                "base",
-                "core_schema",
-                "members",
-                "types",
-                "validation_errors",
-            ),
+            "core.models": ("base", "core_schema", "members", "types", "validation_errors"),
             "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
@@ -230,12 +224,8 @@ CONTENTS: Final = (
     ),
     Contents(frozenset({_SEVERAL, "server"}), {"server": ("waiting_strategies",)}),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
-    Contents(
-        frozenset({_SEVERAL, "client"}),
-        {
-            "client": ("era_adapter", "listen_stream"),
-        },
-    ),
+    Contents(frozenset({"http-server", "toolkit"}), {"toolkit": ("named_items",)}),
+    Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
     Contents(
         frozenset({"stdio"}),
         {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
@@ -367,7 +357,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {"features.tasks": ("server",), "server": ("waiting_strategies",)},
+        {
+            "features.tasks": ("server",),
+            "server": ("waiting_strategies",),
+            "toolkit": ("named_items",),
+        },
         (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
     ),
     Contents(

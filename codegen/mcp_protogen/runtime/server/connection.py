@@ -26,7 +26,6 @@ from ..core.middleware import (
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
 from ..core.tasks import Tasks
@@ -393,15 +392,6 @@ class ServerConnection:
         connection = self.endpoint.connection
         if connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)
-
-    async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
-        handler = self.handlers.get(method)
-        if handler is None:
-            return {}
-        context = RequestContext(self, None, call.reply, call.request.meta)
-        params = self.server.TABLE.requests[method].params
-        page: WireModel = await handler(context.session(), params(cursor=cursor))
-        return page.to_wire()
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection

@@ -31,6 +31,7 @@ from ....server.context import RequestContext
 from ....server.layers import Following, Layer
 from ....server.waiting_strategies import in_tasks
 from ....storage.engine import EngineUnavailable
+from ....toolkit.named_items import named_items
 from ....toolkit.offers import ToolkitRuntime
 from ....toolkit.task_options import TaskMode
 from ..board import new_task_id
@@ -84,7 +85,8 @@ class Requests(Layer):
         if request.spec.method != CALL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        tool = await self._runtime.called(request.raw, context.session())
+        named = named_items(self._runtime.catalogue, CALL, request.raw, context.session())
+        tool = await anext(named, None)
         mode, wanted = None if tool is None else tool.task, self._wanted_form(request)
         if tool is not None:
             self._check(mode, wanted, request)
