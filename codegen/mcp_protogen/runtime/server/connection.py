@@ -54,11 +54,6 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
 
-    __slots__ = (
-        *("audience", "changes", "declared", "handlers", "layer", "middleware", "needs"),
-        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
-    )
-
     def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
         server = view.handlers
         own, revision = server.__mcp_runtime__, view.table.revision
@@ -163,11 +158,6 @@ def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
-    __slots__ = (
-        *("_bound_servers", "_seal", "_views", "host", "ids", "network", "offer", "options"),
-        *("relay", "tasks", "tells_apart"),
-    )
-
     def __init__(
         self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
     ) -> None:
@@ -206,20 +196,8 @@ class ServerState:
 
 class ServerConnection:
     __slots__ = (
-        "_begun",
-        "_listeners",
-        "_streams",
-        "answer_to",
-        "audience",
-        "bound_server",
-        "endpoint",
-        "handlers",
-        "is_owner",
-        "level",
-        "server",
-        "settle",
-        "state",
-        "strategies",
+        *("_begun", "_listeners", "_streams", "answer_to", "audience", "bound_server", "endpoint"),
+        *("handlers", "is_owner", "level", "server", "settle", "state", "strategies"),
     )
 
     def __init__(

@@ -58,6 +58,10 @@ class LocalMount(Mount):
         return lookup.tags_of(self.catalogue, field, own)
 
     @property
+    def wants_scopes(self) -> bool:
+        return self.catalogue.wants_scopes
+
+    @property
     def subscribes(self) -> bool:
         handled: Collection[str] = self.runtime.handled()
         return any(one in handled for one in SUBSCRIPTIONS) or any(
@@ -160,8 +164,6 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
             raise
         if isinstance(mounted, LocalMount):
             mounted.catalogue.mounted_in += (catalogue,)
-            if mounted.catalogue.wants_scopes:
-                catalogue.note_scopes()
     for connection in list(above.connections):
         mounted.connected(connection)
     above.announce_changes(

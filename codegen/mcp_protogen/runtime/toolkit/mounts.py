@@ -106,6 +106,10 @@ class Mount(ABC):
     # Without a connection.
 
     @property
+    def wants_scopes(self) -> bool:
+        return False
+
+    @property
     def subscribes(self) -> bool:
         return True
 
