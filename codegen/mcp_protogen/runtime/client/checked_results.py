@@ -30,7 +30,7 @@ _CALL: Final = "tools/call"
 _KNOWN: Final = "_checked_tools"
 
 
-class _KnownTools:
+class KnownTools:
     def __init__(self, client: Any) -> None:
         self._client = client
         self.checks: RecentNames[Check | None] = RecentNames()
@@ -100,6 +100,12 @@ class _KnownTools:
             raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
 
 
+def known_tools(client: object) -> KnownTools:
+    # A user's __init__ need not call ours.
+    known: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
+    return known
+
+
 class CheckedResults:
     """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
 
@@ -115,8 +121,7 @@ class CheckedResults:
     ) -> R:
         """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())
-        # A user's __init__ need not call ours.
-        known: _KnownTools = self.__dict__.setdefault(_KNOWN, _KnownTools(self))
+        known = known_tools(self)
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
             if spec.method == _LIST:
@@ -130,14 +135,6 @@ class CheckedResults:
         if isinstance(result, spec.results[0]):
             await known.hold(name, result, None if is_new else call)
         return result
-
-
-async def check_result(client: ClientBase, name: str, result: Any) -> None:
-    """Raise `InvalidAnswer` for a result that came otherwise than as the answer to the call."""
-    if isinstance(client, CheckedResults):
-        known: _KnownTools = client.__dict__.setdefault(_KNOWN, _KnownTools(client))
-        call, is_new = await known.begin(name, {})
-        await known.hold(name, result, None if is_new else call)
 
 
 def _now() -> float:
