@@ -125,8 +125,6 @@ _LOSSES: Final = (
 )
 # A tool's schema may ask for header fields, whatever its server is reached over.
 _MARKS: Final = {"rules": ("param_headers",)}
-# Over a pipe there are no tokens with scopes, and a session stays in its process.
-_OF_SESSIONS: Final = {"toolkit": ("named_items", "session_switches")}
 
 CONTENTS: Final = (
     Contents(
@@ -226,9 +224,7 @@ CONTENTS: Final = (
     ),
     Contents(frozenset({_SEVERAL, "server"}), {"server": ("waiting_strategies",)}),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
-    Contents(
-        frozenset({"http-server", "toolkit"}), {"toolkit": ("named_items", "session_switches")}
-    ),
+    Contents(frozenset({"http-server", "toolkit"}), {"toolkit": ("named_items",)}),
     Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
     Contents(
         frozenset({"stdio"}),
@@ -364,7 +360,7 @@ CONTENTS: Final = (
         {
             "features.tasks": ("server",),
             "server": ("waiting_strategies",),
-            **_OF_SESSIONS,
+            "toolkit": ("named_items",),
         },
         (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
     ),

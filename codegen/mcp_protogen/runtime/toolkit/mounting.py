@@ -8,13 +8,13 @@ from ..core.json import JSONObject
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, SessionBase, package_of
-from ..server.context import OpenConnection, RequestContext
+from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
 from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
 from .items import name_of
 from .links import Link, MountedConnection, MountedContext
-from .mounts import Inner, Mount, Offered, Prefix
+from .mounts import Mount, Offered, Prefix
 from .offers import ToolkitRuntime
 
 
@@ -113,9 +113,20 @@ class LocalMount(Mount):
     def connected(self, connection: OpenConnection) -> None:
         self.runtime.connected(self._link(connection).connection)
 
-    def inner(self, connection: OpenConnection, *, make: bool) -> Inner | None:
-        link = self._link(connection) if make else self._links.get(connection)
-        return None if link is None else (self.runtime, link.connection)
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
+        link, start = self._links.get(connection), f"{self.prefix.text}/"
+        inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
+        return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
+
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+        own, start = self._link(connection).connection, f"{self.prefix.text}/"
+        inner = tuple(
+            (place.removeprefix(start), text, is_tag, on)
+            for place, text, is_tag, on in switched
+            if place.startswith(start)
+        )
+        if inner != self.runtime.switched(own):
+            self.runtime.switch_all(own, inner)
 
     def disconnected(self, connection: OpenConnection) -> None:
         link = self._links.pop(connection, None)

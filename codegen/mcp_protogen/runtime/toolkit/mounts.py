@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel, declared
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import items
-from ..server.base import ServerBase, ServerRuntime, SessionBase
-from ..server.context import OpenConnection, RequestContext
+from ..server.base import ServerBase, SessionBase
+from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.listen_streams import subscription
 from .items import asked, is_private
 from .links import Link
@@ -72,10 +72,6 @@ class Prefix(NamedTuple):
         return bool(both) and (
             self.text == other.text or one.startswith(two) or two.startswith(one)
         )
-
-
-Inner: TypeAlias = tuple[ServerRuntime, OpenConnection]
-"""The runtime of a server, and a connection as that sees it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +159,14 @@ class Mount(ABC):
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
-    def inner(self, connection: OpenConnection, *, make: bool) -> Inner | None:
-        """Return its server's end of a connection, if that is in this process."""
-        return None
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
+        return ()
+
+    # No abstract method: most mounts have nothing that could be switched.
+    def switch_all(  # noqa: B027
+        self, connection: OpenConnection, switched: SessionSwitches
+    ) -> None:
+        """Switch in it what is said for it, in place of all that was before."""
 
     # Its items.
 

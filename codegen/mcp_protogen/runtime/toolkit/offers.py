@@ -18,7 +18,7 @@ from .revision_models import LISTS
 from .threads import Threads
 
 if TYPE_CHECKING:
-    pass
+    from .visibility import Switches
 
 OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
@@ -146,14 +146,23 @@ class ToolkitRuntime(ServerRuntime):
                     self.catalogue.show()
 
     def switched(self, connection: OpenConnection) -> SessionSwitches:
-        from .session_switches import switched
-
-        return switched(self.catalogue, connection)
+        visibility = self.catalogue.visibility
+        own: Switches | tuple[()] = ()
+        if visibility is not None:
+            own = visibility.sessions.get(connection, ())
+        return (
+            *(("", text, is_tag, on) for text, is_tag, on in own),
+            *(one for mount in self.catalogue.mounts for one in mount.switched(connection)),
+        )
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
-        from .session_switches import switch_all
-
-        switch_all(self.catalogue, connection, switched)
+        own = [one[1:] for one in switched if not one[0]]
+        if own or self.catalogue.visibility is not None:
+            with LOCK:
+                self.catalogue.switches().replace(connection, own)
+                self.catalogue.show()
+        for mount in self.catalogue.mounts:
+            mount.switch_all(connection, switched)
 
     @contextmanager
     def listening(self, context: RequestContext) -> Generator[None, None, None]:

@@ -1,6 +1,6 @@
 """Which items are enabled: for all clients, for one session, or for a principal."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 from ..server.base import SessionBase
@@ -46,6 +46,13 @@ class Visibility:
         self.principals: dict[str, Switches] = {}
         """By the id of the principal."""
         self.sessions: dict[OpenConnection, Switches] = {}
+
+    def replace(
+        self, connection: OpenConnection, switched: Iterable[tuple[str, bool, bool]]
+    ) -> None:
+        own = self.sessions[connection] = Switches()
+        for text, is_tag, on in switched:
+            own.add(text, is_tag, on)
 
     def fixed(self, item: Named) -> bool | None:
         """Return whether an item is enabled for all clients; None if it depends."""
