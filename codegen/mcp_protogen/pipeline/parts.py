@@ -170,7 +170,7 @@ CONTENTS: Final = (
             "server": (
                 *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
-                "thread_waits",
+                *("thread_waits", "waiting_strategies"),
             ),
         },
         (
@@ -222,9 +222,7 @@ CONTENTS: Final = (
         {"translation": ("table",)},
         modules=("translate.adapters",),
     ),
-    Contents(frozenset({_SEVERAL, "server"}), {"server": ("waiting_strategies",)}),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
-    Contents(frozenset({"http-server", "toolkit"}), {"toolkit": ("named_items",)}),
     Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
     Contents(
         frozenset({"stdio"}),
@@ -278,9 +276,9 @@ CONTENTS: Final = (
             "toolkit": (
                 *("app", "catalogue", "completed_items", "completions", "decorators"),
                 *("dependencies", "docstrings", "failures", "functions", "items", "links"),
-                *("lookup", "media", "middleware", "mounting", "mounts", "offers", "results"),
-                *("revision_models", "scopes", "server", "switching", "task_options", "threads"),
-                *("uri_templates", "visibility"),
+                *("lookup", "media", "middleware", "mounting", "mounts", "named_items", "offers"),
+                *("results", "revision_models", "scopes", "server", "switching", "task_options"),
+                *("threads", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },
@@ -357,11 +355,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {
-            "features.tasks": ("server",),
-            "server": ("waiting_strategies",),
-            "toolkit": ("named_items",),
-        },
+        {"features.tasks": ("server",)},
         (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
     ),
     Contents(

@@ -10,6 +10,7 @@ from ..rules.handlers import Handlers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
+from ..translation.revision_view import adapters_of
 from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
 from .items import name_of
@@ -96,17 +97,13 @@ class LocalMount(Mount):
             if self.server.TABLE.revision == above.revision:
                 link = Link(MountedConnection(*given), self._handlers[revision])
             else:
-                from .translated_links import (
-                    TranslatedConnection,
-                    TranslatedLink,
-                    translating_table,
-                )
-
+                package, own = package_of(type(self.server)), self.server.TABLE.revision
+                links: Any = adapters_of(package, own, above.revision).translated_links()
                 if self._translating is None:
                     options = outer.endpoint.options
-                    self._translating = translating_table(self.server, above, options)
-                connection = TranslatedConnection(*given, self._translating)
-                link = TranslatedLink(connection, self._handlers[revision])
+                    self._translating = links.translating_table(self.server, above, options)
+                connection = links.TranslatedConnection(*given, self._translating)
+                link = links.TranslatedLink(connection, self._handlers[revision])
             self._links[outer] = link
         return link
 
