@@ -174,7 +174,7 @@ CONTENTS: Final = (
             "server": (
                 *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
-                "thread_waits",
+                *("thread_waits", "waiting_strategies"),
             ),
         },
         (
@@ -227,12 +227,8 @@ CONTENTS: Final = (
         {"translation": ("table", "translated_view")},
         modules=("translate.adapters",),
     ),
-    Contents(
-        frozenset({_SEVERAL, "client"}),
-        {
-            "client": ("era_adapter", "listen_stream"),
-        },
-    ),
+    Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
+    Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
     Contents(
         frozenset({"stdio"}),
         {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
@@ -286,9 +282,9 @@ CONTENTS: Final = (
             "toolkit": (
                 *("app", "catalogue", "completed_items", "completions", "decorators"),
                 *("dependencies", "docstrings", "failures", "functions", "items", "links"),
-                *("lookup", "media", "middleware", "mounting", "mounts", "offers", "results"),
-                *("revision_models", "scopes", "server", "switching", "task_options", "threads"),
-                *("uri_templates", "visibility"),
+                *("lookup", "media", "middleware", "mounting", "mounts", "named_items", "offers"),
+                *("results", "revision_models", "scopes", "server", "switching", "task_options"),
+                *("threads", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },

@@ -30,16 +30,24 @@ _CALL: Final = "tools/call"
 _KNOWN: Final = "_checked_tools"
 
 
-class _KnownTools:
+class KnownTools:
     def __init__(self, client: Any) -> None:
         self._client = client
         self.checks: RecentNames[Check | None] = RecentNames()
         self._changes = 0
 
-    def keep_up(self, changes: int) -> None:
-        """Forget all if the server has notified of so many changes."""
-        if changes != self._changes:
-            self.checks, self._changes = RecentNames(), changes
+    async def begin(self, name: str, options: CallOptions) -> tuple[Pending, bool]:
+        """Return what has the time of a call of a tool, and whether that was listed for it."""
+        runtime = self._client.__mcp_runtime__
+        if runtime.tool_lists_changed != self._changes:
+            self.checks, self._changes = RecentNames(), runtime.tool_lists_changed
+        spec = self._client.TABLE.requests[_CALL]
+        patience = runtime.endpoint.options.patience(spec, options)
+        call = Pending(spec, patience, progress=False, now=_now())
+        is_new = name not in self.checks
+        if is_new and not await self.is_listed(name, call):
+            self.checks.learn(name, None, None)
+        return call, is_new
 
     async def hold(self, name: str, result: Any, call: Pending | None) -> None:
         """Raise `InvalidAnswer` for an unfit result; `call` has time to list the tools again."""
@@ -92,6 +100,12 @@ class _KnownTools:
             raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
 
 
+def known_tools(client: object) -> KnownTools:
+    # A user's __init__ need not call ours.
+    known: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
+    return known
+
+
 class CheckedResults:
     """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
 
@@ -107,43 +121,20 @@ class CheckedResults:
     ) -> R:
         """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())
-        # A user's __init__ need not call ours.
-        known: _KnownTools = self.__dict__.setdefault(_KNOWN, _KnownTools(self))
+        known = known_tools(self)
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
             if spec.method == _LIST:
                 known.learn(result)
             return result
         name: str = cast(Any, params).name
-        runtime = cast(ClientBase, self).__mcp_runtime__
-        known.keep_up(runtime.tool_lists_changed)
-        patience = runtime.endpoint.options.patience(spec, options)
-        call = Pending(spec, patience, progress=False, now=_now())
-        new = name not in known.checks
-        if new:
-            if not await known.is_listed(name, call):
-                known.checks.learn(name, None, None)
+        call, is_new = await known.begin(name, options)
+        if is_new:
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await known.hold(name, result, None if new else call)
+            await known.hold(name, result, None if is_new else call)
         return result
-
-
-async def check_result(client: ClientBase, name: str, result: Any) -> None:
-    """Raise `InvalidAnswer` for a result that came otherwise than as the answer to the call."""
-    if isinstance(client, CheckedResults):
-        call, patience = client.TABLE.requests[_CALL], CallOptions()
-        runtime = client.__mcp_runtime__
-        known: _KnownTools = client.__dict__.setdefault(_KNOWN, _KnownTools(client))
-        known.keep_up(runtime.tool_lists_changed)
-        waiting = Pending(
-            call, runtime.endpoint.options.patience(call, patience), progress=False, now=_now()
-        )
-        new = name not in known.checks
-        if new:
-            await known.is_listed(name, waiting)
-        await known.hold(name, result, None if new else waiting)
 
 
 def _now() -> float:

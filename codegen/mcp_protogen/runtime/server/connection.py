@@ -26,7 +26,6 @@ from ..core.middleware import (
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
 from ..core.tasks import Tasks
@@ -55,11 +54,6 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
-
-    __slots__ = (
-        *("audience", "changes", "declared", "handlers", "layer", "middleware", "needs"),
-        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
-    )
 
     def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
         server = view.handlers
@@ -147,20 +141,23 @@ class _Layered(Mapping[str, Handler]):
 
 
 def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
-    if own is table and not any("may_require_input" in one.traits for one in own.requests.values()):
+    """Return how handlers of a server of `own` are run, by method; most need nothing."""
+    if table.carries or (
+        own is table
+        and not any("may_require_input" in spec.traits for spec in own.requests.values())
+    ):
         return {}
-    from .strategies import strategies
+    if not table.rules.server_requests:
+        from .strategies import asking, in_rounds
 
-    return strategies(own, table)
+        return dict.fromkeys(asking(table), in_rounds)
+    from .waiting_strategies import in_tasks
+
+    return in_tasks(own, table)
 
 
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
-
-    __slots__ = (
-        *("_bound_servers", "_seal", "_views", "host", "ids", "network", "offer", "options"),
-        *("relay", "tasks", "tells_apart"),
-    )
 
     def __init__(
         self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
@@ -200,20 +197,8 @@ class ServerState:
 
 class ServerConnection:
     __slots__ = (
-        "_begun",
-        "_listeners",
-        "_streams",
-        "answer_to",
-        "audience",
-        "bound_server",
-        "endpoint",
-        "handlers",
-        "is_owner",
-        "level",
-        "server",
-        "settle",
-        "state",
-        "strategies",
+        *("_begun", "_listeners", "_streams", "answer_to", "audience", "bound_server", "endpoint"),
+        *("handlers", "is_owner", "level", "server", "settle", "state", "strategies"),
     )
 
     def __init__(
@@ -386,15 +371,6 @@ class ServerConnection:
         connection = self.endpoint.connection
         if connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)
-
-    async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
-        handler = self.handlers.get(method)
-        if handler is None:
-            return {}
-        context = RequestContext(self, None, call.reply, call.request.meta)
-        params = self.server.TABLE.requests[method].params
-        page: WireModel = await handler(context.session(), params(cursor=cursor))
-        return page.to_wire()
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection

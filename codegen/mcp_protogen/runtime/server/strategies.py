@@ -1,19 +1,13 @@
-"""Running the handler of a request that may have to ask the client before it can answer.
+"""Running the handler of a request that may have to ask the client: a question ends the round."""
 
-Where servers have requests of their own, a question is one, and a handler of the stateless era,
-which asks in its result, is run again with the answers. Elsewhere a question ends the round.
-"""
-
-from asyncio import current_task, sleep
+from asyncio import current_task
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
-from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
+from ..core.errors import McpError
 from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared
-from ..core.tasks import together
 from ..messages.codec import Request
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -23,31 +17,12 @@ from .rounds import read_round
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
 Strategy: TypeAlias = Callable[[Handler, RequestContext, Job], Awaitable[Any]]
 
-_URLS_FIRST: Final = -32042
-_TOOL: Final = "tools/call"
-
-# A server that only wants to be asked again is asked at once, then less and less eagerly.
-_PAUSE: Final = 0.05
+URLS_FIRST: Final = -32042
+TOOL: Final = "tools/call"
 
 
-def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers of a server of `own` are run, by method."""
-    if table.carries:
-        return {}
-    if not table.rules.server_requests:
-        return dict.fromkeys(_asking(table), in_rounds)
-    return in_tasks(own, table)
-
-
-def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers are run whose questions can be waited for, also in a task."""
-    found = dict.fromkeys(_asking(own), by_requests)
-    if _URLS_FIRST in own.errors and _URLS_FIRST not in table.wire.errors:
-        found.setdefault(_TOOL, in_text)
-    return found
-
-
-def _asking(table: MethodTable) -> list[str]:
+def asking(table: MethodTable) -> list[str]:
+    """Return the methods whose handlers may ask in their results."""
     requests = table.requests.items()
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
@@ -84,7 +59,7 @@ async def _in_round(
         except BaseException as error:
             if not _is_stopped(context, error):
                 # A client that was there already is told in words.
-                return _in_words(error, request)
+                return in_words(error, request)
         else:
             # Most requests ask nothing.
             if not _ended_at_question(context, None):
@@ -137,7 +112,7 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
     """Return the questions of an error that says which URLs to visit first."""
-    if not isinstance(error, McpError) or error.code != _URLS_FIRST:
+    if not isinstance(error, McpError) or error.code != URLS_FIRST:
         return []
     listed = error.data.get("elicitations") if is_object(error.data) else None
     given: list[Any] = listed if is_array(listed) else []
@@ -148,60 +123,10 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
     ]
 
 
-async def by_requests(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return the plain result of a handler that asks in its result, and ask for it."""
-    own = context.table.requests[job.request.spec.method]
-    params, asks = job.request.params, cast(type[Any], own.results[-1])
-    for number in range(context.endpoint.options.max_rounds):
-        result = await handler(context.session(), params)
-        if not isinstance(result, asks):
-            return result
-        questions: Mapping[str, Any] = result.input_requests or {}
-        if not questions:
-            await sleep(_PAUSE * number)
-        answers = await _answers(context, questions)
-        update = {"input_responses": answers or None, "request_state": result.request_state}
-        params = params.model_copy(update=update)
-        # A mounted server's questions are of its own revision, whatever the client speaks.
-        asking = context.asking()._replace(specs=context.table.input_requests)
-        context.inputs, _ = read_round(params.to_wire(), asking)
-    raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
-
-
-async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dict[str, Any]:
-    answers: dict[str, Any] = {}
-
-    async def answer(key: str, question: Any) -> None:
-        spec = context.table.input_requests[question.method]
-        try:
-            answers[key] = await context.request(spec, question.params, {})
-        except InvalidParams:
-            raise  # what was entered, and not the way it came, is wrong
-        except (RemoteError, Disconnected) as error:
-            raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
-        except McpError:
-            # Only a form has an answer that says "no".
-            if question.method != ELICIT:
-                raise
-            cancelled: type[WireModel] = spec.results[0]
-            answers[key] = cancelled.from_wire({"action": "cancel"})
-
-    await together([answer(key, question) for key, question in questions.items()])
-    return answers
-
-
-async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return what a handler does, or a result that says which URLs to visit first."""
-    try:
-        return await handler(context.session(), job.request.params)
-    except McpError as error:
-        return _in_words(error, job.request)
-
-
-def _in_words(error: BaseException, request: Request[Any]) -> WireModel:
+def in_words(error: BaseException, request: Request[Any]) -> WireModel:
     """Return a result that says which URLs to visit first; raise any other error."""
     urls = _urls_first(error)
-    if not urls or request.spec.method != _TOOL:
+    if not urls or request.spec.method != TOOL:
         raise error
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
     result: type[WireModel] = request.spec.results[0]

@@ -51,7 +51,6 @@ class Catalogue:
         self.visibility: Visibility | None = None
         self.is_served = False
         """Whether clients know what is on offer."""
-        self.wants_scopes = _any_scopes(registered)
         self.lists = registered
         """The items that every client sees."""
         self.show()
@@ -74,13 +73,13 @@ class Catalogue:
                 except ValueError:
                     self.registered = before
                     raise
-                if _any_scopes(lists):
-                    self.note_scopes()
                 self.show()
 
     def show(self) -> None:
         """Find out what is there for everybody, after a change."""
         registered = self.registered
+        every = (item for items in registered.values() for item in items.values())
+        self._has_scopes = any(item.scopes for item in every)
         lists = {
             field: {key: item for key, item in items.items() if self._is_fixed(item)}
             for field, items in registered.items()
@@ -103,11 +102,9 @@ class Catalogue:
             item.enabled is True if self.visibility is None else bool(self.visibility.fixed(item))
         )
 
-    def note_scopes(self) -> None:
-        """Take note of needed scopes, here and where this server is mounted."""
-        self.wants_scopes = True
-        for above in self.mounted_in:
-            above.note_scopes()
+    @property
+    def wants_scopes(self) -> bool:
+        return self._has_scopes or any(mount.wants_scopes for mount in self.mounts)
 
     def names(self, field: str) -> dict[str, str]:
         """Return the names or URIs, each with the name of its server; raise `ValueError`."""
@@ -196,10 +193,6 @@ class Catalogue:
 def catalogue_of(server: Any) -> Catalogue:
     found: Catalogue = server.__mcp_runtime__.catalogue
     return found
-
-
-def _any_scopes(lists: Lists) -> bool:
-    return any(item.scopes for items in lists.values() for item in items.values())
 
 
 def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:

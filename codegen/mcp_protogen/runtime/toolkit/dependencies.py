@@ -12,7 +12,7 @@ from functools import partial
 from inspect import Parameter as Kind
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature, unwrap
 from itertools import groupby
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from .functions import Depends, Function, Signature, named, signature_of, split
 from .scopes import Scope, Step, Steps
@@ -20,15 +20,7 @@ from .scopes import Scope, Step, Steps
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 
 
-class _Run(Protocol):
-    def __call__(
-        self,
-        server: Any,
-        session: Any,
-        given: Mapping[str, Any],
-        around: Callable[[Function], Function] | None = None,
-        /,
-    ) -> Awaitable[Any]: ...
+_Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: bool) -> _Run:

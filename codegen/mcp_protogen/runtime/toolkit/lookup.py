@@ -1,14 +1,14 @@
 """Finding items by name, and listing them, with those of the servers that are mounted."""
 
 from asyncio import gather
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection
 from inspect import isawaitable
 from logging import getLogger
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import InvalidParams
-from ..core.json import JSONObject, is_array, is_object
+from ..core.json import JSONObject
 from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from .mounts import Offered
 
 _log: Final = getLogger(__name__)
-
-_LISTEN: Final = "subscriptions/listen"
-_RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "tools/call": {"name": "tools"},
-    "prompts/get": {"name": "prompts"},
-    "resources/read": {"uri": "resources"},
-    "resources/subscribe": {"uri": "resources"},
-    COMPLETE: {"uri": "resources", "name": "prompts"},
-}
-"""The kind of what a member names, by method."""
 
 
 def tags_of(catalogue: Catalogue, field: str, key: str) -> Collection[str]:
@@ -98,7 +88,7 @@ async def find(
     return None
 
 
-async def _item(
+async def item_of(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
 ) -> "Item | Offered | None":
     known: Item | None = catalogue.lists[kind].get(key)
@@ -107,7 +97,7 @@ async def _item(
 
 async def answer(catalogue: Catalogue, method: str, session: SessionBase, params: Any) -> Any:
     kind, key = asked(method, params)
-    found = await _item(catalogue, method, kind, key, session)
+    found = await item_of(catalogue, method, kind, key, session)
     if found is not None:
         if method == COMPLETE and found.scopes:
             # Which is no run of the item, that would ask for them.
@@ -121,38 +111,6 @@ async def answer(catalogue: Catalogue, method: str, session: SessionBase, params
         raise InvalidParams(f"Unknown reference: {key}")
     meant = closest(key, await keys(catalogue, kind, session))
     raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{meant}")
-
-
-async def named_items(
-    catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
-) -> AsyncIterator["Item | Offered"]:
-    """Yield the items of a session that a request is about, whose params are as they came."""
-    for kind, key in _named_in(method, params):
-        found = await _item(catalogue, method, kind, key, session)
-        if found is not None:
-            yield found
-
-
-async def scopes_of(
-    catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
-) -> frozenset[str]:
-    items = [one async for one in named_items(catalogue, method, params, session)]
-    return frozenset[str]().union(*(one.scopes for one in items))
-
-
-def _named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name or URI of each item that a request is about."""
-    about = params.get("ref") if method == COMPLETE else params
-    if method == _LISTEN:
-        wanted = params.get("notifications")
-        uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
-        listed: list[Any] = uris if is_array(uris) else []
-        yield from (("resources", uri) for uri in listed if isinstance(uri, str))
-    elif is_object(about):
-        kinds = _RAW_KINDS.get(method, {})
-        for member, kind in kinds.items():
-            if isinstance(key := about.get(member), str):
-                yield kind, key
 
 
 async def subscribe(

@@ -17,7 +17,7 @@ from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.listen_streams import subscription
 from .items import asked, is_private
-from .links import Link, MountedContext
+from .links import Link
 from .revision_models import LISTS
 
 if TYPE_CHECKING:
@@ -100,6 +100,10 @@ class Mount(ABC):
         """Returns the URI that clients use."""
 
     # Without a connection.
+
+    @property
+    def wants_scopes(self) -> bool:
+        return False
 
     @property
     def subscribes(self) -> bool:
@@ -249,5 +253,5 @@ class Mount(ABC):
     async def subscription(self, method: str, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
-            inner = MountedContext(link.connection, outer).session()
+            inner = link.connection.context(outer).session()
             await subscription(link.handlers, method, inner, own)

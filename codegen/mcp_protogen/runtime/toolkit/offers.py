@@ -18,8 +18,6 @@ from .revision_models import LISTS
 from .threads import Threads
 
 if TYPE_CHECKING:
-    from .items import Item
-    from .mounts import Offered
     from .visibility import Switches
 
 OFFERED: Final = "_toolkit_lists"
@@ -116,9 +114,10 @@ class ToolkitRuntime(ServerRuntime):
     async def scopes_of(
         self, method: str, params: Mapping[str, Any], session: SessionBase
     ) -> frozenset[str]:
-        from .lookup import scopes_of
+        from .named_items import named_items
 
-        return await scopes_of(self.catalogue, method, params, session)
+        items = [item async for item in named_items(self.catalogue, method, params, session)]
+        return frozenset[str]().union(*(item.scopes for item in items))
 
     @property
     def wants_scopes(self) -> bool:
@@ -194,16 +193,6 @@ class ToolkitRuntime(ServerRuntime):
                 part.__mcp_runtime__.catalogue.check_offered()
         if tasks := self.wire_feature():
             tasks.begin(state)
-
-    async def called(
-        self, params: Mapping[str, Any], session: SessionBase
-    ) -> "Item | Offered | None":
-        """Return the tool that a call names, if the session has it."""
-        from .lookup import named_items
-
-        async for found in named_items(self.catalogue, _CALL, params, session):
-            return found
-        return None
 
     # What is declared and handled.
 

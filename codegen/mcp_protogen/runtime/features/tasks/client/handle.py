@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar, overload
 from weakref import WeakValueDictionary
 
 from ....client.base import ClientBase, ClientConnection, ReadAs, Work, unfit_question
-from ....client.checked_results import check_result
+from ....client.checked_results import CheckedResults, known_tools
 from ....client.tool_results import reader
 from ....core.connection_errors import Disconnected, RequestTimeout
 from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError, ProtocolError
@@ -151,7 +151,10 @@ class TaskHandle:
         read = reader(spec, as_, check) if as_ is not None or check else None
         due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
         result = await self.outcome(due, inf if max_timeout is None else max_timeout)
-        await check_result(self._wire.client, self.tool, result)
+        if isinstance(self._wire.client, CheckedResults):
+            known = known_tools(self._wire.client)
+            call, is_new = await known.begin(self.tool, {})
+            await known.hold(self.tool, result, None if is_new else call)
         return read(result) if read else result
 
     async def cancel(self) -> None:

@@ -17,7 +17,7 @@ from ....rules.task_forms import TaskForm, task_form
 from ....server.base import SessionBase
 from ....server.connection import ServerState
 from ....server.serve import entered
-from ....server.strategies import in_tasks
+from ....server.waiting_strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
 from ..board import TaskBoard, TaskOptions
 from ..lifecycle import Outcome

@@ -31,8 +31,9 @@ from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following, Layer
-from ....server.strategies import in_tasks
+from ....server.waiting_strategies import in_tasks
 from ....storage.engine import EngineUnavailable
+from ....toolkit.named_items import named_items
 from ....toolkit.offers import ToolkitRuntime
 from ....toolkit.task_options import TaskMode
 from ..board import UnknownTask
@@ -82,7 +83,8 @@ class Requests(Layer):
         if request.spec.method != CALL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        tool = await self._runtime.called(request.raw, context.session())
+        named = named_items(self._runtime.catalogue, CALL, request.raw, context.session())
+        tool = await anext(named, None)
         mode, wanted = None if tool is None else tool.task, self._wanted_form(request)
         if tool is not None:
             self._check(mode, wanted, request)
