@@ -157,6 +157,7 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.http.server.routes import RouteRequest as RouteRequest
     from mcp_protogen.runtime.http.server.routes import RouteResponse as RouteResponse
     from mcp_protogen.runtime.http.server.run import run_http as run_http
+    from mcp_protogen.runtime.http.server.sessions.shared import Shared as Shared
     from mcp_protogen.runtime.rpc.peer import OMITTED as OMITTED
     from mcp_protogen.runtime.rpc.peer import Omitted as Omitted
     from mcp_protogen.runtime.rules.client_negotiation import (
@@ -174,7 +175,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.stdio import run_stdio as run_stdio
     from mcp_protogen.runtime.server.stdio import serve_stdio as serve_stdio
     from mcp_protogen.runtime.storage.engine import EngineUnavailable as EngineUnavailable
-    from mcp_protogen.runtime.storage.engine import Shared as Shared
     from mcp_protogen.runtime.storage.memory import MemoryEngine as MemoryEngine
     from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore as MemoryTaskStore
     from mcp_protogen.runtime.storage.task_files import FileTaskStore as FileTaskStore
@@ -409,6 +409,7 @@ _MODULES = {
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
+    "Shared": "http.server.sessions.shared",
     "OMITTED": "rpc.peer",
     "Omitted": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
@@ -424,7 +425,6 @@ _MODULES = {
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "EngineUnavailable": "storage.engine",
-    "Shared": "storage.engine",
     "MemoryEngine": "storage.memory",
     "MemoryTaskStore": "storage.memory_tasks",
     "FileTaskStore": "storage.task_files",

@@ -263,7 +263,11 @@ class HttpApp:
         running = self._new_running()
         state = running.state
         try:
-            await _connected(state)
+            try:
+                await state.begin()
+            except Exception as error:
+                why = f"what workers share cannot be used: {type(error).__name__}: {error}"
+                raise LifespanError(why) from error
             await running.held.enter_async_context(entered(state.shared_servers))
         except BaseException:
             await state.close()
@@ -271,7 +275,6 @@ class HttpApp:
         self._running = running
 
     def _new_running(self) -> "Running":
-        """Return what serves in the loop that runs."""
         state = HttpState(self._servers, self._revisions, self.options, self.http)
         return Running(state, StatelessHttp(state))
 
@@ -404,14 +407,6 @@ def _origin(text: str) -> str:
 _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 
 _PROBING: Final = ("GET", "HEAD")
-
-
-async def _connected(state: HttpState) -> None:
-    try:
-        await state.begin()
-    except Exception as error:
-        why = f"what workers share cannot be used: {type(error).__name__}: {error}"
-        raise LifespanError(why) from error
 
 
 async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:

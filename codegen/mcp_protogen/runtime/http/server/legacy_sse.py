@@ -90,7 +90,6 @@ class LegacySse:
     async def _check_scopes(
         self, transport: "_SseTransport", body: bytes, exchange: HttpExchange
     ) -> None:
-        """Raise `HttpRefusal` for what is posted without the scopes that it needs."""
         transport.authenticated(exchange.principal)
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
@@ -112,8 +111,6 @@ class LegacySse:
 
 
 class _SseTransport:
-    """The transport of one client, for `serve`."""
-
     network: Final = OVER_HTTP
 
     def __init__(

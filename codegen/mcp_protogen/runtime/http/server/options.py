@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ...core.quotas import Quota
-from ...storage.engine import Shared
 from .authentication import Authentication
 from .cors import Cors
+from .sessions.peers import Sharing
 
 _POSITIVE: Final = (
     *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
@@ -65,7 +65,7 @@ class HttpOptions:
     """The most sessions at a time; a new one then replaces the one that is idle for longest."""
     max_sessions_per_principal: int | None = None
     """The most sessions of a principal; a new one then replaces its own that is longest idle."""
-    shared: Shared | None = None
+    shared: Sharing | None = None
     """What this worker shares with the others that serve the endpoint; without it, nothing."""
     resumable: bool = True
     """Whether clients of the handshake revisions can ask again for what they missed."""

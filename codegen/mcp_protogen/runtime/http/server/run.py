@@ -114,7 +114,6 @@ def run_http(
 def _application(
     servers: Server | Iterable[Server] | HttpApp | str, given: AppOptions, workers: int
 ) -> tuple[str, HttpApp]:
-    """Return an application, and the name by which other processes find it."""
     if isinstance(servers, str):
         return servers, _named(servers, given)
     if isinstance(servers, HttpApp):
@@ -210,7 +209,6 @@ def _is_imported(program: ModuleType) -> bool:
 
 
 def _check_workers(app: HttpApp) -> None:
-    """Raise `ValueError` if a client could not go on at another worker."""
     http, shared = app.http, app.http.shared
     in_memory = shared is not None and isinstance(shared.engine, MemoryEngine)
     for unfit, need in (

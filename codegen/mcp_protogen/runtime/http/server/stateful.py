@@ -19,8 +19,7 @@ from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .http_state import HttpState
 from .response import HANDSHAKE, HttpResponse, single_request
-from .sessions.record import CHOICES
-from .sessions.registry import HttpSession, NewSession, new_id
+from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
 
 _log: Final = getLogger(__name__)
@@ -52,8 +51,8 @@ class StatefulHttp:
             raise InvalidRequest("the handshake was made already", id=initialize.id)
         session.under_way += 1
         is_open = session.connection.endpoint.connection.is_open
-        if call is not None and call.method in CHOICES and session.copy is not None:
-            session.copy.require_announcement()
+        if call is not None and call.method in CHOICES:
+            session.require_announcement()
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
@@ -124,7 +123,7 @@ class StatefulHttp:
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
         try:
-            session = sessions.get(id) or await sessions.open(id)
+            session: HttpSession | None = sessions.get(id) or await sessions.open(id)
         except EngineUnavailable as error:
             raise _away(error) from None
         # Who is somebody else learns no more than who knows no session.
@@ -174,10 +173,6 @@ class StatefulHttp:
         response: HttpResponse,
         session: HttpSession | None = None,
     ) -> None:
-        """Answer a request, or a batch with one, or take in anything else.
-
-        Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
-        """
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         if not isinstance(message, Call) or message.id is None:
             await self._take_in(message, connection, response, session)
@@ -197,7 +192,7 @@ class StatefulHttp:
         response: HttpResponse,
         session: HttpSession | None,
     ) -> None:
-        """Deal with what is no single request, here and where else it is for."""
+        """Deal with what is no single request; raise `RemoteError` for a batch that may not be."""
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         most = state.options.max_waiting
         if isinstance(message, Batch) and len(message.values) > most:

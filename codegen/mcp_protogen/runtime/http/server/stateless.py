@@ -164,7 +164,6 @@ class StatelessHttp:
         return HttpRefusal(400, text, code=HEADER_MISMATCH, id=id, data=data)
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
-        """Serve a listen stream, which hears by itself of what the server publishes."""
         state = self._state
         with state.place_in(state.streams, exchange):
             # Such a request lasts long, so all that its message says has a limit of its own.

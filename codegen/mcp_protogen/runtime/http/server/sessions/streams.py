@@ -48,8 +48,6 @@ class StreamSink:
 
 @dataclass(eq=False, slots=True)
 class _Listening:
-    """An open GET of a session."""
-
     response: EventResponse
     after: int | None
     """The number of the last event that its client has seen, if it says so."""
@@ -305,7 +303,6 @@ class StandaloneStream(StreamSink):
             self._let_go()
 
     async def _note(self, listening: _Listening) -> bool:
-        """Let others know how far this worker has come; return whether it is the owner still."""
         assert listening.delivery is not None
         peers, sent = self._context.peers, listening.delivery.sent
         known = await peers.engine.sessions.deliver(self.log.key, peers.name, listening.epoch, sent)
@@ -369,11 +366,6 @@ class SessionStreams:
     _context: StreamContext
     # Most sessions have none at a time.
     _by_name: dict[str, LoggedStream | FollowedStream] | None = None
-
-    @staticmethod
-    def of(context: StreamContext, id: str, *, primes: bool) -> "SessionStreams":
-        """Return the streams of the session of that id, of which there are none yet."""
-        return SessionStreams(StandaloneStream(context, id, primes), context)
 
     @property
     def _streams(self) -> dict[str, LoggedStream | FollowedStream]:
