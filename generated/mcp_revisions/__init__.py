@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         PostgresEngine as PostgresEngine,
     )
     from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine as RedisEngine
+    from mcp_protogen.runtime.features.sharing.shared import Shared as Shared
     from mcp_protogen.runtime.features.skills.entries import SkillFile as SkillFile
     from mcp_protogen.runtime.features.skills.entries import UnverifiedSkill as UnverifiedSkill
     from mcp_protogen.runtime.features.skills.folder import InvalidSkill as InvalidSkill
@@ -157,7 +158,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.http.server.routes import RouteRequest as RouteRequest
     from mcp_protogen.runtime.http.server.routes import RouteResponse as RouteResponse
     from mcp_protogen.runtime.http.server.run import run_http as run_http
-    from mcp_protogen.runtime.http.server.sessions.shared import Shared as Shared
     from mcp_protogen.runtime.rpc.peer import OMITTED as OMITTED
     from mcp_protogen.runtime.rpc.peer import Omitted as Omitted
     from mcp_protogen.runtime.rules.client_negotiation import (
@@ -376,6 +376,7 @@ _MODULES = {
     "bridge_app": "features.bridge.bridge_app",
     "PostgresEngine": "features.sharing.postgres.postgres_engine",
     "RedisEngine": "features.sharing.redis.redis_engine",
+    "Shared": "features.sharing.shared",
     "SkillFile": "features.skills.entries",
     "UnverifiedSkill": "features.skills.entries",
     "InvalidSkill": "features.skills.folder",
@@ -409,7 +410,6 @@ _MODULES = {
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
-    "Shared": "http.server.sessions.shared",
     "OMITTED": "rpc.peer",
     "Omitted": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.features.sharing.letters import Answered
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions import peers
-from mcp_protogen.runtime.http.server.sessions.letters import Answered
 from mcp_protogen.runtime.storage.engine import GAP, Change, Letter
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (

@@ -247,11 +247,16 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {
             "core": ("clocks", "libraries", "quotas"),
+            "features.sharing": (
+                *("client_messages", "letters", "record", "relay", "shared", "shared_sessions"),
+                "worker_peers",
+            ),
             "http": ("headers", "server", "sse"),
             "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
         },
         (
+            ("features.sharing.shared", ("Shared",)),
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
             (
@@ -263,7 +268,6 @@ CONTENTS: Final = (
             ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            ("http.server.sessions.shared", ("Shared",)),
             ("storage.engine", ("EngineUnavailable",)),
             ("storage.memory", ("MemoryEngine",)),
         ),

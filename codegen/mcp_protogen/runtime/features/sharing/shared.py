@@ -1,10 +1,10 @@
-"""What the workers of an endpoint share, as the options of a server say it."""
+"""The options of what workers share."""
 
 from dataclasses import dataclass
 
-from ....storage.engine import DEFAULT_LEASE, Engine
+from ...http.server.sessions.servers import HttpServers
+from ...storage.engine import DEFAULT_LEASE, Engine
 from .relay import ChangeRelay
-from .servers import HttpServers
 from .shared_sessions import SharedSessions
 from .worker_peers import WorkerPeers
 

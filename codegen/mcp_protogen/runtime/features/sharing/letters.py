@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, TypeAdapter
 
-from ....core.json import JSONObject
-from .peers import Claimed, Taken
+from ...core.json import JSONObject
+from ...http.server.sessions.peers import Claimed, Taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,21 +15,21 @@ from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
 
-from ....core.errors import ProtocolError
-from ....core.http_request import Principal
-from ....core.json import JSONObject
-from ....core.throttle import Throttle
-from ....messages.jsonrpc import Batch, Parsed
-from ....rules.lifecycle import State
-from ....storage.engine import EngineUnavailable, Saved, StoredSession
-from ..asgi import HttpRefusal
+from ...core.errors import ProtocolError
+from ...core.http_request import Principal
+from ...core.json import JSONObject
+from ...core.throttle import Throttle
+from ...http.server.asgi import HttpRefusal
+from ...http.server.sessions.peers import Claimed, Taken, faults_in, key_of
+from ...http.server.sessions.registry import NewSession, SessionRegistry
+from ...http.server.sessions.servers import HttpServers
+from ...messages.jsonrpc import Batch, Parsed
+from ...rules.lifecycle import State
+from ...storage.engine import EngineUnavailable, Saved, StoredSession
 from .client_messages import ClientMessages
 from .letters import Changed, Ended
-from .peers import Claimed, Taken, faults_in, key_of
 from .record import SessionCopy, SessionRecord, SharedSession, read_record
-from .registry import NewSession, SessionRegistry
 from .relay import ChangeRelay
-from .servers import HttpServers
 from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)
@@ -204,7 +204,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 self._servers.tasks.start(self._renew(session))
 
     async def _renew(self, session: SharedSession, *, changed: bool = False) -> None:
-        """See whether a session goes on, and what its client said while this worker was late."""
+        """See whether a session goes on, and what its client said meanwhile."""
         copy = session.copy
         while self._found(copy.key) is session:
             try:

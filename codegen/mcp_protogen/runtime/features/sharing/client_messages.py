@@ -1,22 +1,22 @@
-"""What clients say that is for other workers: handed on to them, and taken in from them."""
+"""What clients say that is for other workers."""
 
 import re
 from collections.abc import Awaitable, Callable
 from logging import getLogger
 from typing import Final, TypeAlias
 
-from ....connection import CANCELLED, INITIALIZED, PROGRESS
-from ....core.errors import InvalidAnswer, RequestId
-from ....core.json import json_text
-from ....core.throttle import Throttle
-from ....messages import jsonrpc
-from ....messages.envelope import PROGRESS_TOKEN
-from ....messages.jsonrpc import Batch, Call, Malformed, Parsed
-from ....rules.lifecycle import State
-from ..asgi import HttpRefusal
+from ...connection import CANCELLED, INITIALIZED, PROGRESS
+from ...core.errors import InvalidAnswer, RequestId
+from ...core.json import json_text
+from ...core.throttle import Throttle
+from ...http.server.asgi import HttpRefusal
+from ...http.server.sessions.registry import CHOICES
+from ...messages import jsonrpc
+from ...messages.envelope import PROGRESS_TOKEN
+from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ...rules.lifecycle import State
 from .letters import Answered, Notified
 from .record import SharedSession
-from .registry import CHOICES
 from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)

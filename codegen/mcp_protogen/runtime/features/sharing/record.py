@@ -12,11 +12,11 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import TypeAdapter
 
-from ....core.json import JSONObject
-from ....core.subscriptions import Level
-from ....rules.lifecycle import State
-from ....server.context import SessionSwitches
-from .registry import HttpSession
+from ...core.json import JSONObject
+from ...core.subscriptions import Level
+from ...http.server.sessions.registry import HttpSession
+from ...rules.lifecycle import State
+from ...server.context import SessionSwitches
 
 
 class Choices(NamedTuple):

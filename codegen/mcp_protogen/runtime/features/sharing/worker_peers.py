@@ -23,12 +23,13 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ....core.json import JSONObject
-from ....core.tasks import Tasks
-from ....core.throttle import Throttle
-from ....storage.engine import GAP, Appended, Change, Delivery, Engine, EngineUnavailable
-from ....storage.engine import Event as StoredEvent
-from ....storage.engine import Letter as Delivered
+from ...core.json import JSONObject
+from ...core.tasks import Tasks
+from ...core.throttle import Throttle
+from ...http.server.sessions.peers import Claimed, Peers, Taken, faults_in
+from ...storage.engine import GAP, Appended, Change, Delivery, Engine, EngineUnavailable
+from ...storage.engine import Event as StoredEvent
+from ...storage.engine import Letter as Delivered
 from .letters import (
     Acknowledged,
     Answered,
@@ -40,7 +41,6 @@ from .letters import (
     Wake,
     envelopes,
 )
-from .peers import Claimed, Peers, Taken, faults_in
 
 _log: Final = getLogger(__name__)
 

@@ -12,13 +12,13 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ....core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
-from ....core.tasks import Tasks, call_in
-from ....core.throttle import Throttle
-from ....server.base import ServerBase, ServerRuntime
-from ....server.connection import ServerConnection
-from ....storage.engine import EngineUnavailable
-from .peers import faults_in
+from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
+from ...core.tasks import Tasks, call_in
+from ...core.throttle import Throttle
+from ...http.server.sessions.peers import faults_in
+from ...server.base import ServerBase, ServerRuntime
+from ...server.connection import ServerConnection
+from ...storage.engine import EngineUnavailable
 from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)
