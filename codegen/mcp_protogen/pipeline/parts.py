@@ -40,6 +40,7 @@ _SEVERAL: Final = "several"
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
+_ENGINES: Final = {"redis": "RedisEngine", "postgres": "PostgresEngine"}
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "app": ("App", "app"),
@@ -247,16 +248,11 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {
             "core": ("clocks", "libraries", "quotas"),
-            "features.sharing": (
-                *("client_messages", "letters", "record", "relay", "shared", "shared_sessions"),
-                "worker_peers",
-            ),
             "http": ("headers", "server", "sse"),
             "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
         },
         (
-            ("features.sharing.shared", ("Shared",)),
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
             (
@@ -474,23 +470,26 @@ CONTENTS: Final = (
             ("features.auth.server.replays", ("MemoryReplays", "SharedReplays")),
         ),
     ),
-    Contents(
-        frozenset({"redis"}),
-        {
-            "core": ("libraries",),
-            "features.sharing": ("lease", "redis"),
-            "storage": ("engine",),
-        },
-        (("features.sharing.redis.redis_engine", ("RedisEngine",)),),
+    *(
+        Contents(
+            frozenset({engine}),
+            {"core": ("libraries",), "features.sharing": ("lease", engine), "storage": ("engine",)},
+            ((f"features.sharing.{engine}.{engine}_engine", (name,)),),
+        )
+        for engine, name in _ENGINES.items()
     ),
-    Contents(
-        frozenset({"postgres"}),
-        {
-            "core": ("libraries",),
-            "features.sharing": ("lease", "postgres"),
-            "storage": ("engine",),
-        },
-        (("features.sharing.postgres.postgres_engine", ("PostgresEngine",)),),
+    *(
+        Contents(
+            frozenset({"http-server", engine}),
+            {
+                "features.sharing": (
+                    *("client_messages", "letters", "record", "relay", "shared"),
+                    *("shared_sessions", "worker_peers"),
+                )
+            },
+            (("features.sharing.shared", ("Shared",)),),
+        )
+        for engine in _ENGINES
     ),
 )
 
