@@ -71,7 +71,6 @@ class ClientMessages:
         return True
 
     async def _tell_of(self, session: SharedSession, notification: Call) -> None:
-        """Let the other workers know of a notification, if it can mean something to them."""
         copy, method = session.copy, notification.method
         connection = session.connection.endpoint.connection
         if method == INITIALIZED:
@@ -103,7 +102,6 @@ class ClientMessages:
         self._take_in(letter.session, letter.principal_id, message)
 
     def _take_in(self, key: str, principal_id: str | None, message: Parsed | Batch) -> None:
-        """Deal with what another worker was sent, and is no request."""
         session = self._found(key)
         is_request = isinstance(message, Call) and (
             message.id is not None or message.method == INITIALIZED

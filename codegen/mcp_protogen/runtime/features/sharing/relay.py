@@ -117,7 +117,6 @@ class ChangeRelay:
             self._sending = self._tasks.start(self._send())
 
     def _limit_waiting(self) -> None:
-        """Have a cue for everything wait alone, in place of too many changes."""
         too_many = len(self._waiting) > _MOST
         if too_many:
             self._log.warning("more than %d changes wait, and become one cue for all", _MOST)

@@ -204,7 +204,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 self._servers.tasks.start(self._renew(session))
 
     async def _renew(self, session: SharedSession, *, changed: bool = False) -> None:
-        """See whether a session goes on, and what its client said meanwhile."""
         copy = session.copy
         while self._found(copy.key) is session:
             try:
@@ -281,7 +280,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
             raise
 
     async def _end_again(self, key: str) -> None:
-        """End a session that may have ended, so that all who have a copy know."""
         while True:
             await sleep(min(self._peers.lease / 3, 1.0))
             try:

@@ -53,9 +53,7 @@ class HttpState(HttpServers):
         self.requests = quota_of(http, "max_requests")
         """The number of requests that are being worked on, without listen streams."""
         self.listening = 0
-        """The number of listen streams."""
         self.closing = False
-        """Whether no request is begun any more."""
         self.ended = Signal()
         """Rings for `close` when a request ends."""
 

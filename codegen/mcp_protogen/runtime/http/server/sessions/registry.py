@@ -192,7 +192,6 @@ class SessionRegistry(Generic[_S]):
         return False
 
     def _drop_idle(self, owner: str | None, _: int) -> bool:
-        """End the session that has been idle for longest, of an owner or of all, if any is."""
         for session in self:
             if not session.under_way and owner in (None, session.principal_id):
                 _log.info("a session that has been idle for longest makes room for a new one")

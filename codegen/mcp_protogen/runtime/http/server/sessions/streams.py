@@ -218,7 +218,6 @@ class StandaloneStream(StreamSink):
             self.on_owned(owned)
 
     async def _listen(self, listening: _Listening, before: StoredSession) -> None:
-        """Write what any worker appends, for as long as this one is the owner."""
         handed_over = False
         try:
             while self._listening is listening or not (handed_over or self._closed):
@@ -310,7 +309,6 @@ class StandaloneStream(StreamSink):
         return known
 
     async def detach(self, response: EventResponse) -> None:
-        """Let go of the response, if that is where the stream is."""
         if self._listening is not None and self._listening.response is response:
             await self._note_last(self._let_go())
 
@@ -349,7 +347,6 @@ class StandaloneStream(StreamSink):
         return listening
 
     async def close(self) -> None:
-        """Take in nothing more, and let go of the response."""
         self._closed = True
         if self._log is not None:
             self._log.closed = True
@@ -360,8 +357,6 @@ class StandaloneStream(StreamSink):
 
 @dataclass(eq=False, slots=True)
 class SessionStreams:
-    """The streams of one session at one worker."""
-
     standalone: StandaloneStream
     _context: StreamContext
     # Most sessions have none at a time.
@@ -429,7 +424,6 @@ class SessionStreams:
     async def detach(
         self, stream: StandaloneStream | LoggedStream | FollowedStream, response: EventResponse
     ) -> None:
-        """Let go of a response whose client has gone."""
         if isinstance(stream, StandaloneStream):
             await stream.detach(response)
             return
@@ -439,7 +433,6 @@ class SessionStreams:
                 del self._streams[name]
 
     async def taken(self, letter: Taken) -> None:
-        """Complete the response of a stream that its client reads at another worker."""
         stream = self._streams.get(letter.stream)
         if isinstance(stream, LoggedStream):
             await stream.taken(letter.taker)
