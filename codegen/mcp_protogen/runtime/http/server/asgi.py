@@ -89,7 +89,6 @@ class HttpRefusal(Exception):
 
     @staticmethod
     def because(error: RemoteError, status: int = 400) -> "HttpRefusal":
-        """Return the refusal of a message for the error that it has."""
         return HttpRefusal(status, error.message, code=error.code, id=error.id, data=error.data)
 
     @staticmethod

@@ -6,7 +6,7 @@ response become a stream (2025-11-25, basic/transports, "Sending Messages to the
 
 from asyncio import Future
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -84,8 +84,11 @@ class HttpResponse(StreamSink):
         """
         try:
             # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-            with nullcontext() if cancel is None else self.exchange.watching(cancel):
+            if cancel is None:
                 await work
+            else:
+                with self.exchange.watching(cancel):
+                    await work
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:

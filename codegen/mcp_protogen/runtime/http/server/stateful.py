@@ -17,7 +17,7 @@ from ...storage.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .response import HANDSHAKE, HttpResponse, single_request
 from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
@@ -69,7 +69,7 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        with self._state.place_in(self._state.streams, exchange):
+        with RequestPlace(self._state, self._state.streams, exchange):
             await self._stream(exchange, session)
 
     async def _stream(self, exchange: HttpExchange, session: HttpSession) -> None:
@@ -179,7 +179,7 @@ class StatefulHttp:
             return
         if endpoint.jobs.busy:
             raise _BUSY
-        with state.place_in(state.requests, exchange):
+        with RequestPlace(state, state.requests, exchange):
             check = None
             if state.scopes.asks(connection):
                 check = state.scopes.check(connection, [message], exchange, response)
@@ -205,7 +205,7 @@ class StatefulHttp:
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
         if asks and endpoint.jobs.busy:
             raise _BUSY
-        with state.place_in(state.requests, exchange) if takes_place else nullcontext():
+        with RequestPlace(state, state.requests, exchange) if takes_place else nullcontext():
             if state.scopes.asks(connection):
                 await state.scopes.check(connection, calls, exchange, response)
             # An engine may be asked before anything is handled.

@@ -21,7 +21,7 @@ from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .response import STATELESS, HttpResponse, single_request
 
 _METHOD: Final = headers.METHOD.encode()
@@ -64,7 +64,7 @@ class StatelessHttp:
         if message.method == _LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
-        with self._state.place_in(self._state.requests, exchange):
+        with RequestPlace(self._state, self._state.requests, exchange):
             response = HttpResponse(exchange, self._state, STATELESS)
             await self._answer(connection, message, response)
 
@@ -165,7 +165,7 @@ class StatelessHttp:
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state
-        with state.place_in(state.streams, exchange):
+        with RequestPlace(state, state.streams, exchange):
             # Such a request lasts long, so all that its message says has a limit of its own.
             problems = state.options.of_stream.problems("", {"the message": call.message})
             if problems:

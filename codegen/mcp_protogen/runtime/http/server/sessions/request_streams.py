@@ -296,7 +296,6 @@ class StreamQueue:
         self._writing = tasks.start(self.queue.run())
 
     def answer(self, message: bytes) -> None:
-        """Send the last message."""
         self.stream.note_answer(message)
         self.queue.put(message)
 
