@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         PostgresEngine as PostgresEngine,
     )
     from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine as RedisEngine
+    from mcp_protogen.runtime.features.sharing.shared import Shared as Shared
     from mcp_protogen.runtime.features.skills.entries import SkillFile as SkillFile
     from mcp_protogen.runtime.features.skills.entries import UnverifiedSkill as UnverifiedSkill
     from mcp_protogen.runtime.features.skills.entries import read_skill as read_skill
@@ -174,7 +175,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.stdio import run_stdio as run_stdio
     from mcp_protogen.runtime.server.stdio import serve_stdio as serve_stdio
     from mcp_protogen.runtime.storage.engine import EngineUnavailable as EngineUnavailable
-    from mcp_protogen.runtime.storage.engine import Shared as Shared
     from mcp_protogen.runtime.storage.memory import MemoryEngine as MemoryEngine
     from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore as MemoryTaskStore
     from mcp_protogen.runtime.storage.task_files import FileTaskStore as FileTaskStore
@@ -376,6 +376,7 @@ _MODULES = {
     "bridge_app": "features.bridge.bridge_app",
     "PostgresEngine": "features.sharing.postgres.postgres_engine",
     "RedisEngine": "features.sharing.redis.redis_engine",
+    "Shared": "features.sharing.shared",
     "SkillFile": "features.skills.entries",
     "UnverifiedSkill": "features.skills.entries",
     "read_skill": "features.skills.entries",
@@ -424,7 +425,6 @@ _MODULES = {
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "EngineUnavailable": "storage.engine",
-    "Shared": "storage.engine",
     "MemoryEngine": "storage.memory",
     "MemoryTaskStore": "storage.memory_tasks",
     "FileTaskStore": "storage.task_files",

@@ -41,6 +41,7 @@ _EXTENDED: Final = "extensions"
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
+_ENGINES: Final = {"redis": "RedisEngine", "postgres": "PostgresEngine"}
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "app": ("App", "app"),
@@ -260,7 +261,7 @@ CONTENTS: Final = (
             ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            ("storage.engine", ("EngineUnavailable", "Shared")),
+            ("storage.engine", ("EngineUnavailable",)),
             ("storage.memory", ("MemoryEngine",)),
         ),
     ),
@@ -457,23 +458,26 @@ CONTENTS: Final = (
             ("features.auth.server.replays", ("MemoryReplays", "SharedReplays")),
         ),
     ),
-    Contents(
-        frozenset({"redis"}),
-        {
-            "core": ("libraries",),
-            "features.sharing": ("lease", "redis"),
-            "storage": ("engine",),
-        },
-        (("features.sharing.redis.redis_engine", ("RedisEngine",)),),
+    *(
+        Contents(
+            frozenset({engine}),
+            {"core": ("libraries",), "features.sharing": ("lease", engine), "storage": ("engine",)},
+            ((f"features.sharing.{engine}.{engine}_engine", (name,)),),
+        )
+        for engine, name in _ENGINES.items()
     ),
-    Contents(
-        frozenset({"postgres"}),
-        {
-            "core": ("libraries",),
-            "features.sharing": ("lease", "postgres"),
-            "storage": ("engine",),
-        },
-        (("features.sharing.postgres.postgres_engine", ("PostgresEngine",)),),
+    *(
+        Contents(
+            frozenset({"http-server", engine}),
+            {
+                "features.sharing": (
+                    *("client_messages", "letters", "record", "relay", "shared"),
+                    *("shared_sessions", "worker_peers"),
+                )
+            },
+            (("features.sharing.shared", ("Shared",)),),
+        )
+        for engine in _ENGINES
     ),
 )
 

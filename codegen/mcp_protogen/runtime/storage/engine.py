@@ -9,7 +9,6 @@ a write was made is unknown then: each can be repeated, and finds out.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -278,16 +277,3 @@ class Engine(Protocol):
 
 DEFAULT_LEASE: Final = 10.0
 """In seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """What all workers of an endpoint share: sessions, their streams, and changes."""
-
-    engine: Engine
-    lease: float = DEFAULT_LEASE
-    """The seconds after which a worker that is not heard of counts as gone."""
-
-    def __post_init__(self) -> None:
-        if self.lease <= 0:
-            raise ValueError("lease has to be more than 0")

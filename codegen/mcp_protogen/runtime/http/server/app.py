@@ -92,7 +92,6 @@ def http_app(
 
 
 def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
-    """Raise `ValueError` for what wants a token, which nobody checks."""
     advice = "give HttpOptions(authentication=...)"
     for route in routes:
         if route.authenticated:
@@ -150,6 +149,8 @@ class HttpApp:
                 self._unchecked[path] = probe
         self._running: Running | None = None
         self._beginning: Task[None] | None = None
+        self.on_begun: Callable[[], None] | None = None
+        """Called when it has begun with the lifespan of the ASGI server."""
         self.failure: LifespanError | None = None
         """What has failed in the lifespan of the ASGI server, which only writes it to its log."""
 
@@ -179,6 +180,8 @@ class HttpApp:
                 work = self._begin() if self._has_to_begin else None
                 if not await self._answer("startup", work, send):
                     return
+                if self.on_begun is not None:
+                    self.on_begun()
             await self._answer("shutdown", self.close(), send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
@@ -217,7 +220,6 @@ class HttpApp:
         await _respond_to_probe(exchange, 200 if status == "ready" else 503, status)
 
     async def _has_begun(self) -> bool:
-        """Begin, and return at once whether that is done."""
         begun = self._beginning_task()
         await wait([begun], timeout=0)
         if not begun.done():
@@ -263,7 +265,11 @@ class HttpApp:
         running = self._new_running()
         state = running.state
         try:
-            await _connected(state)
+            try:
+                await state.begin()
+            except Exception as error:
+                why = f"what workers share cannot be used: {type(error).__name__}: {error}"
+                raise LifespanError(why) from error
             await running.held.enter_async_context(entered(state.shared_servers))
         except BaseException:
             await state.close()
@@ -271,7 +277,6 @@ class HttpApp:
         self._running = running
 
     def _new_running(self) -> "Running":
-        """Return what serves in the loop that runs."""
         state = HttpState(self._servers, self._revisions, self.options, self.http)
         return Running(state, StatelessHttp(state))
 
@@ -395,7 +400,6 @@ class OriginGuard:
 
 
 def _origin(text: str) -> str:
-    """Return an origin as browsers write it, without the usual port of its scheme."""
     origin = text.lower().rstrip("/")
     scheme = origin.partition("://")[0]
     return origin.removesuffix(_USUAL_PORTS.get(scheme, "/"))
@@ -404,14 +408,6 @@ def _origin(text: str) -> str:
 _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 
 _PROBING: Final = ("GET", "HEAD")
-
-
-async def _connected(state: HttpState) -> None:
-    try:
-        await state.begin()
-    except Exception as error:
-        why = f"what workers share cannot be used: {type(error).__name__}: {error}"
-        raise LifespanError(why) from error
 
 
 async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:

@@ -89,7 +89,6 @@ class HttpRefusal(Exception):
 
     @staticmethod
     def because(error: RemoteError, status: int = 400) -> "HttpRefusal":
-        """Return the refusal of a message for the error that it has."""
         return HttpRefusal(status, error.message, code=error.code, id=error.id, data=error.data)
 
     @staticmethod
@@ -199,7 +198,6 @@ class HttpExchange:
                 task.cancel()
 
     def add(self, fields: Iterable[Field]) -> None:
-        """Add header fields to the response, whatever that is."""
         more, send = tuple(fields), self._send
 
         def sending(message: Message) -> Awaitable[None]:
@@ -364,7 +362,6 @@ class Bodies:
         raise incoming.refusal or HttpRefusal(408, late)
 
     def refuse_incoming(self, refusal: HttpRefusal) -> None:
-        """Refuse all bodies of which more is to come."""
         now = get_running_loop().time()
         for incoming in self._incoming:
             incoming.refuse(refusal, now)

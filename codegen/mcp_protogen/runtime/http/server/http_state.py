@@ -5,10 +5,10 @@ if they took too long; then it closes all sessions, and completes the responses 
 """
 
 from asyncio import Task, gather, timeout
-from collections.abc import Collection, Generator
-from contextlib import contextmanager, suppress
-from logging import getLogger
-from typing import Final
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
 
 from ...core.connection_errors import Disconnected
 from ...core.options import Options
@@ -22,11 +22,8 @@ from .event_stream import KeepAlive
 from .options import HttpOptions, quota_of
 from .param_header_check import ToolHeaders
 from .scope_check import ScopeCheck
-from .sessions.registry import SessionRegistry
+from .sessions.registry import HttpSession, SessionRegistry
 from .sessions.servers import HttpServers
-from .sessions.shared import SharedSessions
-
-_log: Final = getLogger(__name__)
 
 SHUTTING_DOWN: Final = HttpRefusal.for_now("The server is shutting down")
 
@@ -47,7 +44,9 @@ class HttpState(HttpServers):
         """The number of open streams, without those of POST requests."""
         of_bodies = quota_of(http, "max_bodies", at_least=http.max_body)
         self.bodies = Bodies(http.max_body, of_bodies, http.body_timeout)
-        self.sessions = SessionRegistry(self) if http.shared is None else SharedSessions(self)
+        self.sessions: SessionRegistry[Any] = SessionRegistry(self, HttpSession)
+        if http.shared is not None:
+            self.sessions = http.shared.sessions(self)
         self.tool_headers = ToolHeaders(http.header_lifetime)
         self.scopes = ScopeCheck(http.authentication)
         self.connections: dict[ServerConnection, None] = {}
@@ -55,29 +54,13 @@ class HttpState(HttpServers):
         self.requests = quota_of(http, "max_requests")
         """The number of requests that are being worked on, without listen streams."""
         self.listening = 0
-        """The number of listen streams."""
         self.closing = False
-        """Whether no request is begun any more."""
         self.ended = Signal()
         """Rings for `close` when a request ends."""
 
     @property
     def working(self) -> int:
-        """The number of requests that are being worked on, listen streams included."""
         return self.requests.used + self.listening
-
-    @contextmanager
-    def place_in(self, quota: Quota, exchange: HttpExchange) -> Generator[None, None, None]:
-        """Take a place for a request until the block ends; raise `NoRoom` if there is none."""
-        owner = exchange.principal_id
-        quota.require(owner)
-        quota.take(owner)
-        try:
-            yield
-        finally:
-            quota.give_back(owner)
-            if self.closing:
-                self.ended.ring()
 
     def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all of its handlers have ended."""
@@ -96,18 +79,9 @@ class HttpState(HttpServers):
             handler.add_done_callback(ended)
 
     async def begin(self) -> None:
-        """Connect to what is shared with other workers; without `shared`, this does nothing."""
-        await self.peers.begin()
+        await self.sessions.connect()
         for server in self.views.handlers:
             server.__mcp_runtime__.begin(self.shared)
-        if self.relay is not None:
-            if self.offer.stateless and not self.options.state_keys:
-                _log.warning(
-                    "without Options(state_keys=...), which all workers have, a request that asks"
-                    " its client something can only go on in the process where it began"
-                )
-            for server in self.shared_servers:
-                self.relay.add(server)
 
     async def close(self) -> None:
         """End all streams and calls at once, and after `options.drain` seconds everything."""
@@ -124,7 +98,24 @@ class HttpState(HttpServers):
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)
-        if self.relay is not None:
-            await self.relay.close(self.options.drain)
-        await self.peers.close()
+        await self.sessions.disconnect()
         await self.tasks.cancel()
+
+
+@dataclass(eq=False, slots=True)
+class RequestPlace:
+    """A place until a block ends, or `NoRoom`; a generator would take three times as long."""
+
+    _state: HttpState
+    _quota: Quota
+    _exchange: HttpExchange
+
+    def __enter__(self) -> None:
+        owner = self._exchange.principal_id
+        self._quota.require(owner)
+        self._quota.take(owner)
+
+    def __exit__(self, *_: object) -> None:
+        self._quota.give_back(self._exchange.principal_id)
+        if self._state.closing:
+            self._state.ended.ring()

@@ -25,7 +25,7 @@ from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
@@ -48,7 +48,7 @@ class LegacySse:
     async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
-        with self._state.place_in(self._state.streams, exchange):
+        with RequestPlace(self._state, self._state.streams, exchange):
             await self._serve(exchange)
 
     async def _serve(self, exchange: HttpExchange) -> None:
@@ -90,7 +90,6 @@ class LegacySse:
     async def _check_scopes(
         self, transport: "_SseTransport", body: bytes, exchange: HttpExchange
     ) -> None:
-        """Raise `HttpRefusal` for what is posted without the scopes that it needs."""
         transport.authenticated(exchange.principal)
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
@@ -112,8 +111,6 @@ class LegacySse:
 
 
 class _SseTransport:
-    """The transport of one client, for `serve`."""
-
     network: Final = OVER_HTTP
 
     def __init__(

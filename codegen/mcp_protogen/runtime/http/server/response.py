@@ -6,7 +6,7 @@ response become a stream (2025-11-25, basic/transports, "Sending Messages to the
 
 from asyncio import Future
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -86,8 +86,11 @@ class HttpResponse(StreamSink):
         """
         try:
             # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-            with nullcontext() if cancel is None else self.exchange.watching(cancel):
+            if cancel is None:
                 await work
+            else:
+                with self.exchange.watching(cancel):
+                    await work
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:
@@ -127,8 +130,7 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered, session = True, self._session
-        is_saved = session is None or session.copy is None or not session.unsaved
-        if self._queue is None and is_saved:
+        if self._queue is None and (session is None or not session.unsaved):
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)

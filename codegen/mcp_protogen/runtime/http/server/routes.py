@@ -28,7 +28,7 @@ from .asgi import (
     length_of,
     too_large,
 )
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 
 _log: Final = getLogger(__name__)
 
@@ -166,7 +166,7 @@ class Route:
         try:
             body = await state.bodies.read(exchange)
             # Only now: a slow client takes no room from others.
-            with state.place_in(state.requests, exchange):
+            with RequestPlace(state, state.requests, exchange):
                 await self._answer(state, exchange, body)
         finally:
             state.bodies.done(exchange)

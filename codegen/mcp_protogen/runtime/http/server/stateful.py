@@ -18,10 +18,9 @@ from ...storage.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .response import HANDSHAKE, HttpResponse, single_request
-from .sessions.record import CHOICES
-from .sessions.registry import HttpSession, NewSession, new_id
+from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
 
 _log: Final = getLogger(__name__)
@@ -53,8 +52,8 @@ class StatefulHttp:
             raise InvalidRequest("the handshake was made already", id=initialize.id)
         session.under_way += 1
         is_open = session.connection.endpoint.connection.is_open
-        if call is not None and call.method in CHOICES and session.copy is not None:
-            session.copy.require_announcement()
+        if call is not None and call.method in CHOICES:
+            session.require_announcement()
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
@@ -71,7 +70,7 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        with self._state.place_in(self._state.streams, exchange):
+        with RequestPlace(self._state, self._state.streams, exchange):
             await self._stream(exchange, session)
 
     async def _stream(self, exchange: HttpExchange, session: HttpSession) -> None:
@@ -125,7 +124,7 @@ class StatefulHttp:
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
         try:
-            session = sessions.get(id) or await sessions.open(id)
+            session: HttpSession | None = sessions.get(id) or await sessions.open(id)
         except EngineUnavailable as error:
             raise _away(error) from None
         # Who is somebody else learns no more than who knows no session.
@@ -175,17 +174,13 @@ class StatefulHttp:
         response: HttpResponse,
         session: HttpSession | None = None,
     ) -> None:
-        """Answer a request, or a batch with one, or take in anything else.
-
-        Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
-        """
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         if not isinstance(message, Call) or message.id is None:
             await self._take_in(message, connection, response, session)
             return
         if endpoint.jobs.busy:
             raise _BUSY
-        with state.place_in(state.requests, exchange):
+        with RequestPlace(state, state.requests, exchange):
             check = None
             if state.scopes.asks(connection):
                 check = state.scopes.check(connection, [message], exchange, response)
@@ -198,7 +193,7 @@ class StatefulHttp:
         response: HttpResponse,
         session: HttpSession | None,
     ) -> None:
-        """Deal with what is no single request, here and where else it is for."""
+        """Deal with what is no single request; raise `RemoteError` for a batch that may not be."""
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         most = state.options.max_waiting
         if isinstance(message, Batch) and len(message.values) > most:
@@ -211,7 +206,7 @@ class StatefulHttp:
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
         if asks and endpoint.jobs.busy:
             raise _BUSY
-        with state.place_in(state.requests, exchange) if takes_place else nullcontext():
+        with RequestPlace(state, state.requests, exchange) if takes_place else nullcontext():
             if state.scopes.asks(connection):
                 await state.scopes.check(connection, calls, exchange, response)
             # An engine may be asked before anything is handled.

@@ -22,7 +22,7 @@ from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .response import STATELESS, HttpResponse, single_request
 
 _METHOD: Final = headers.METHOD.encode()
@@ -65,7 +65,7 @@ class StatelessHttp:
         if message.method == _LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
-        with self._state.place_in(self._state.requests, exchange):
+        with RequestPlace(self._state, self._state.requests, exchange):
             response = HttpResponse(exchange, self._state, STATELESS)
             await self._answer(connection, message, response)
 
@@ -165,9 +165,8 @@ class StatelessHttp:
         return HttpRefusal(400, text, code=HEADER_MISMATCH, id=id, data=data)
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
-        """Serve a listen stream, which hears by itself of what the server publishes."""
         state = self._state
-        with state.place_in(state.streams, exchange):
+        with RequestPlace(state, state.streams, exchange):
             # Such a request lasts long, so all that its message says has a limit of its own.
             problems = state.options.of_stream.problems("", {"the message": call.message})
             if problems:
