@@ -83,7 +83,7 @@ def without_surrogates(value: Any, what: str, error: PydanticSerializationError)
     replaced = _replace_surrogates(value, "", places)
     if not places:
         raise error
-    # Each name has entries of its own: the names are those of methods and tools.
+    # Each method and tool has entries of its own.
     named = what[:100].replace("%", "%%")
     _log.warning(f"{named} has half of a surrogate pair at %.200s, sent as U+FFFD", places[0])
     return replaced

@@ -73,7 +73,6 @@ def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = Fals
 
 
 def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool = False) -> bytes:
-    """Return a JSON object as text, as `body_text` does."""
     try:
         try:
             return _spliced(wire, meta)
@@ -87,7 +86,6 @@ def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool 
 
 def check_numbers(method: str, text: bytes, value: Any) -> None:
     """Raise `LocalError` if a text has null in place of a number that JSON does not have."""
-    # Most texts have no null at all.
     if b"null" in text:
         try:
             check_finite(as_python(value, by_alias=True))
@@ -106,7 +104,6 @@ def written(model: WireModel, members: bytes) -> bytes:
 
 
 def _spliced(wire: JSONObject, members: bytes | None) -> bytes:
-    """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
     if members is None:
         return json_text(wire)
     given = wire.get("_meta")

@@ -93,7 +93,7 @@ class WireModel(BaseModel):
             context = {"error": str(error)}
             line: InitErrorDetails = {"type": "json_invalid", "input": data, "ctx": context}
             raise ValidationError.from_exception_data(cls.__name__, [line], "json") from None
-        # As text again: a class may read some members differently from JSON text.
+        # A class may read members of JSON text differently.
         strict: Self = cls.__pydantic_validator__.validate_json(to_json(value))
         return strict
 
@@ -266,7 +266,6 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 
 def _namesakes(model: WireModel) -> set[str]:
-    """Return undeclared members with the Python name of a declared one."""
     return (model.__pydantic_extra__ or {}).keys() & type(model).__pydantic_fields__.keys()
 
 
@@ -276,7 +275,7 @@ def declared(model: object, name: str) -> Any:
 
 
 def required_members(cls: type[WireModel]) -> dict[str, Any]:
-    """Return the constants of members that are required on the wire, or `SUPPLIED`, by name."""
+    """Return the constants of members that are required on the wire, or `SUPPLIED`."""
     return {
         field.alias or name: field.default if is_constant(field) else SUPPLIED
         for name, field in cls.__pydantic_fields__.items()
@@ -334,7 +333,6 @@ class ToolResult(WireModel):
 
 
 def has_failed(result: object) -> bool:
-    """Return whether the tool has failed, by its result or the JSON of that."""
     return _member(result, "is_error", "isError") is True
 
 

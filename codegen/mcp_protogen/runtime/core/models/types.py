@@ -76,7 +76,6 @@ class UnknownContent(WireModel):
     """A content block of a kind that this revision does not know, with its members as extras."""
 
     type: str
-    """The kind of block."""
 
 
 class OpenUnion(NamedTuple):
