@@ -398,11 +398,11 @@ class Connection:
     def _check_claimed(self, request: Request[Any], result: Any) -> None:
         kind, method = getattr(result, "result_type", None), request.spec.method
         for extension in self.table.extensions:
-            kinds = tuple(one.load() for one in extension.claims if one.result_type == kind)
+            claimed = [claim for claim in extension.claims if claim.result_type == kind]
+            if not any(isinstance(result, claim.load()) for claim in claimed):
+                continue
             needed = Capability("client", (EXTENSIONS, extension.identifier))
-            if isinstance(result, kinds) and not needed.declared_in(
-                self._declared(request)["client"]
-            ):
+            if not needed.declared_in(self._declared(request)["client"]):
                 answer, lacking = type(result).__name__, f"declares no {extension.identifier}"
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 

@@ -54,27 +54,28 @@ def sendable_text(value: Any, what: str) -> bytes:
 
 def check_finite(value: Any) -> None:
     """Raise `Unsendable` for the first number in a value that is not finite."""
-    found = _odd_number(value)
-    if found is not None:
-        number, *steps = found
-        pointer = "".join(f"/{escaped(str(step))}" for step in reversed(steps))
-        raise Unsendable(pointer, f"{number} is not a number of JSON")
+    if not _has_odd_number(value):
+        return
+    pointer = ""
+    while value.__class__ is not float:
+        members = value.items() if value.__class__ is dict else enumerate(value)
+        step, value = next(pair for pair in members if _has_odd_number(pair[1]))
+        pointer += f"/{escaped(str(step))}"
+    raise Unsendable(pointer, f"{value} is not a number of JSON")
 
 
-def _odd_number(value: Any) -> list[Any] | None:
-    """Return a number that is not finite, and the steps to it, the last one first."""
+def _has_odd_number(value: Any) -> bool:
     kind = value.__class__
-    if kind is float:
-        return None if isfinite(value) else [value]
-    if kind is not dict and kind is not list and kind is not tuple:
-        return None
+    if kind is dict:
+        value = value.values()
+    elif kind is not list and kind is not tuple:
+        return kind is float and not isfinite(value)
     # Each value that is sent passes here, so most of them cost no call.
-    for step, member in value.items() if kind is dict else enumerate(value):
+    for member in value:
         kind = member.__class__
-        if kind is not str and kind is not int and (found := _odd_number(member)) is not None:
-            found.append(step)
-            return found
-    return None
+        if kind is not str and kind is not int and _has_odd_number(member):
+            return True
+    return False
 
 
 def without_surrogates(value: Any, what: str, error: PydanticSerializationError) -> Any:

@@ -70,7 +70,8 @@ def applies(conditions: Collection[Condition], params: object) -> bool:
         names = rules_of(type(params)).names
         for one in conditions:
             # Most messages have none of these members. What would be written counts, be it null.
-            if names.get(one.member, one.member) in params.__pydantic_fields_set__:
+            given = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
+            if names.get(one.member, one.member) in given:
                 members = params.to_wire()
                 break
     for one in conditions:

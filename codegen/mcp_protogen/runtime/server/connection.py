@@ -303,8 +303,9 @@ class ServerConnection:
         try:
             return await through(self.bound_server.middleware, answer, call)
         finally:
-            if context.reported is not None:
-                await context.reported.send_held()
+            if context.reports_so_far is not None:
+                await context.reports_so_far.send_held()
+            context.questions_so_far = context.reports_so_far = None
 
     def _call(
         self, message: Request[Any] | Notification[Any], context: RequestContext
@@ -326,8 +327,8 @@ class ServerConnection:
         if built_in and built_in.check:
             built_in.check(self, request)
         if handler is not None:
-            if context is None:
-                context = self.context(request, job.reply)
+            given = context
+            context = given or self.context(request, job.reply)
             strategy = self.strategies.get(method)
             try:
                 if strategy is None:
@@ -335,8 +336,11 @@ class ServerConnection:
                 else:
                     result = await strategy(handler, context, job)
             finally:
-                if context.reported is not None:
-                    await context.reported.send_held()
+                if context.reports_so_far is not None:
+                    await context.reports_so_far.send_held()
+                if given is None:
+                    # They refer to the context, and rings of references wait for the collector.
+                    context.questions_so_far = context.reports_so_far = None
         elif built_in is not None:
             result = await built_in.answer(self, request)
         else:

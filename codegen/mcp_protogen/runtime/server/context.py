@@ -252,8 +252,8 @@ class RequestContext:
     """
 
     __slots__ = (
-        *("_reply", "_request", "_waits", "asked", "connection", "handled_by"),
-        *("inputs", "meta", "raw", "reported"),
+        *("_reply", "_request", "_waits", "connection", "handled_by"),
+        *("inputs", "meta", "questions_so_far", "raw", "reports_so_far"),
     )
 
     def __init__(
@@ -272,8 +272,8 @@ class RequestContext:
         """The task of the handler, where its questions are sent in the results of the request."""
         self.inputs: Inputs | None = None
         # What most requests never need is not made for each of them.
-        self.asked: AskedQuestions | None = None
-        self.reported: Reports | None = None
+        self.questions_so_far: AskedQuestions | None = None
+        self.reports_so_far: Reports | None = None
         self._waits: ThreadWaits | None = None
 
     def session(self) -> Any:
@@ -281,15 +281,15 @@ class RequestContext:
 
     @property
     def reports(self) -> Reports:
-        if self.reported is None:
-            self.reported = Reports(self)
-        return self.reported
+        if self.reports_so_far is None:
+            self.reports_so_far = Reports(self)
+        return self.reports_so_far
 
     @property
     def questions(self) -> AskedQuestions:
-        if self.asked is None:
-            self.asked = AskedQuestions(self)
-        return self.asked
+        if self.questions_so_far is None:
+            self.questions_so_far = AskedQuestions(self)
+        return self.questions_so_far
 
     @property
     def thread_waits(self) -> "ThreadWaits":

@@ -21,7 +21,7 @@ URLS_FIRST: Final = -32042
 TOOL: Final = "tools/call"
 
 
-def asking(table: MethodTable) -> list[str]:
+def asking_methods(table: MethodTable) -> list[str]:
     """Return the methods whose handlers may ask in their results."""
     requests = table.requests.items()
     return [method for method, spec in requests if "may_require_input" in spec.traits]
@@ -42,7 +42,7 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
         return result
     state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
     # Go on as if the client had sent it back.
-    context.raw, context.asked = {**context.raw, "requestState": state}, None
+    context.raw, context.questions_so_far = {**context.raw, "requestState": state}, None
     params = job.request.params.model_copy(update={"request_state": state})
     return await _in_round(handler, context, job, job.request._replace(params=params))
 
@@ -68,8 +68,8 @@ async def _in_round(
     finally:
         # By the time of a late question, the task may be that of another request.
         context.handled_by = None
-        if context.asked is not None and context.asked.begun is not None:
-            context.asked.begun.once.cancel()
+        if context.questions_so_far is not None and context.questions_so_far.begun is not None:
+            context.questions_so_far.begun.once.cancel()
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
@@ -86,7 +86,7 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
 
 
 def _ended_at_question(context: RequestContext, error: BaseException | None) -> bool:
-    begun = None if context.asked is None else context.asked.begun
+    begun = None if context.questions_so_far is None else context.questions_so_far.begun
     return begun is not None and begun.end(error)
 
 

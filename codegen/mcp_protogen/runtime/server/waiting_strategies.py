@@ -16,7 +16,7 @@ from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from .context import RequestContext
 from .rounds import read_round
-from .strategies import TOOL, URLS_FIRST, Handler, Strategy, asking, in_words
+from .strategies import TOOL, URLS_FIRST, Handler, Strategy, asking_methods, in_words
 
 # A server that only wants to be asked again is asked at once, then less and less eagerly.
 _PAUSE: Final = 0.05
@@ -24,7 +24,7 @@ _PAUSE: Final = 0.05
 
 def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
     """Return how handlers of a server of `own` are run, by method; most need nothing."""
-    found = dict.fromkeys(asking(own), by_requests)
+    found = dict.fromkeys(asking_methods(own), by_requests)
     if URLS_FIRST in own.errors and URLS_FIRST not in table.wire.errors:
         found.setdefault(TOOL, in_text)
     return found

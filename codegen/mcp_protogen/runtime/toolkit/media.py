@@ -34,7 +34,7 @@ class _Bytes(Media):
     ) -> None:
         """Take `data`, or read the file at `path`; raise `OSError` if that fails.
 
-        The type is `mime_type`, or follows from `format`, such as `png`, or from the name.
+        The type is `mime_type`, or follows from `format`, such as `png`, or the name of the file.
         """
         if (path is None) == (data is None):
             raise TypeError(f"{type(self).__name__} takes a path or data, and not both")

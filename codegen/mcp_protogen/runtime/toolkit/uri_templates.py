@@ -34,6 +34,8 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
+    """A parsed template; `text` is its source."""
+
     text: str
     before: str
     variables: tuple[Variable, ...]

@@ -14,7 +14,7 @@ from ..core.errors import Untranslatable
 from ..core.form_fields import labels_beside, several_as_text
 from ..core.json import JSONObject, is_array, is_object, read_json
 from ..core.losses import What
-from ..translation.report import Place, Report, pointer_of
+from .report import Place, Report, pointer_of
 
 
 class Here(NamedTuple):

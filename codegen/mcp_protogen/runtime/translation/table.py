@@ -23,7 +23,7 @@ from ..messages.method_table import EXTENSIONS, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
-from ..translation.report import Place, Report
+from .report import Place, Report
 from .translator import Run, translator
 
 P = TypeVar("P")

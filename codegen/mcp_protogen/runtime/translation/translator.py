@@ -17,7 +17,6 @@ from ..core.losses import Loss, Translated
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
-from ..translation.report import Place, Report
 from .conversions import CONVERSIONS, Conversion, Here
 from .plans import (
     Apply,
@@ -34,6 +33,7 @@ from .plans import (
     When,
     Whole,
 )
+from .report import Place, Report
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
 """A function that translates one value."""

@@ -147,9 +147,9 @@ class TaskContext(RequestContext):
 
     @property
     def reports(self) -> Reports:
-        if self.reported is None:
-            self.reported = _TaskReports(self)
-        return self.reported
+        if self.reports_so_far is None:
+            self.reports_so_far = _TaskReports(self)
+        return self.reports_so_far
 
     def is_awaited(self) -> bool:
         origin = self.origin
