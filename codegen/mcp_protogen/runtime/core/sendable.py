@@ -53,7 +53,7 @@ def sendable_text(value: Any, what: str) -> bytes:
 
 
 def check_finite(value: Any) -> None:
-    """Raise `Unsendable` for the first number in a value that is not finite."""
+    """Raise `Unsendable` for a number in a value that is not finite."""
     if not _has_odd_number(value):
         return
     pointer = ""
