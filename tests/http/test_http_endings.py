@@ -214,6 +214,27 @@ class TestShutdown:
             held.go.set()
             await asyncio.gather(under_way, closing)
 
+    async def test_token_of_what_comes_is_not_verified(self) -> None:
+        held, verified = Held(), list[str]()
+
+        async def verify(token: str) -> Any:
+            verified.append(token)
+            return pkg.Principal("ada")
+
+        guard = pkg.Authentication(verify=verify)
+        headers = {"authorization": "Bearer x"}
+        async with serving(ours(held), authentication=guard) as site:
+            session = await site.initialize(headers=headers)
+            under_way = asyncio.create_task(session.call("held"))
+            await held.begun.wait()
+            closing = asyncio.create_task(site.app.close())
+            await asyncio.sleep(0)
+            verified.clear()
+            assert (await site.post(hello(), headers)).status_code == 503
+            assert verified == []
+            held.go.set()
+            await asyncio.gather(under_way, closing)
+
     async def test_a_body_that_still_comes_is_refused_at_once(self) -> None:
         app: Any = app_of(ours(Held()))
         async with booted(app, lifespan="off") as port:

@@ -66,6 +66,16 @@ class TestRequests:
             assert [text_in(await task) for task in calls] == ["wait"] * 2
             assert text_in(await adas[2].call("x")) == "x"
 
+    async def test_limit_of_a_principal_is_named_before_that_of_its_session(self) -> None:
+        waiting = Waiting()
+        async with serve(OLD, waiting, max_requests_per_principal=2, max_in_flight=2) as site:
+            session = await site.initialize(headers=ADA)
+            calls = [asyncio.create_task(session.call("wait", id)) for id in (1, 2)]
+            await waiting.all_wait(2)
+            check_refused(await session.call("x", 3), "max_requests_per_principal")
+            waiting.go.set()
+            assert [text_in(await task) for task in calls] == ["wait"] * 2
+
     async def test_principal_with_too_many_stateless_calls_is_refused_alone(self) -> None:
         waiting = Waiting()
         async with serve(STATELESS, waiting, max_requests=4, max_requests_per_principal=2) as site:

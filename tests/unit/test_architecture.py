@@ -137,6 +137,14 @@ def test_runtime_imports_by_name_in_three_functions() -> None:
     assert found == IMPORTS_BY_NAME.keys()
 
 
+def test_exception_is_made_where_it_is_raised() -> None:
+    # One that is raised again and again keeps the frames of each time.
+    for module in RUNS:
+        for node in ast.walk(trees()[OURS[module]]):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name):
+                assert not node.exc.id.isupper(), f"{module}: {node.exc.id}"
+
+
 def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
     # Targets are found by their entry points.
     found, left = set[str](), ["mcp_protogen.pipeline.generate", "mcp_protogen.targets.pydantic"]

@@ -72,9 +72,9 @@ class Telemetry:
     """Middleware that makes a span, and a measurement, of each message, and measures sessions.
 
     The span of what is sent goes along in the `_meta` of its params, and that of who handles it is
-    below it; a span around that, such as of an HTTP request, is linked. Without providers the
-    global ones count. `attributes` are added to all that is recorded; `arguments` and `results` of
-    tools, which may be secret, are recorded if they are asked for.
+    below it; a span around that, such as of an HTTP request, is linked ("Context propagation").
+    Without providers the global ones count. `attributes` are added to all that is recorded;
+    `arguments` and `results` of tools, which may be secret, are recorded if they are asked for.
 
     Raises `ImportError` where opentelemetry-api is not installed.
     """

@@ -40,7 +40,7 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
         if not spec.params_required:
             return None if meta is None else _joined(meta, _EMPTY)
         try:
-            # The wire needs them, but a caller may have nothing to say in them.
+            # A caller may have nothing to say in them.
             params = spec.params()
         except (TypeError, ValidationError):
             raise LocalError(f"{spec.method} needs params") from None

@@ -40,4 +40,7 @@ class Form(ABC, Generic[T_co]):
 
     @abstractmethod
     def read(self, result: WireModel) -> Answer[T_co]:
-        """Return what the user answered; raise `InvalidParams` if it does not fit."""
+        """Return what the user answered: an `ElicitResult`, or the payload of a task with one.
+
+        Raise `InvalidParams` if it does not fit the form or the type.
+        """

@@ -148,9 +148,9 @@ def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]
     ):
         return {}
     if not table.rules.server_requests:
-        from .strategies import asking, in_rounds
+        from .strategies import asking_methods, in_rounds
 
-        return dict.fromkeys(asking(table), in_rounds)
+        return dict.fromkeys(asking_methods(table), in_rounds)
     from .waiting_strategies import in_tasks
 
     return in_tasks(own, table)

@@ -62,7 +62,7 @@ async def _in_round(
                 return in_words(error, request)
         else:
             # Most requests ask nothing.
-            if not _ended_at_question(context, None):
+            if context.questions_so_far is None or not _ended_at_question(context, None):
                 return result
         return await _question(context, request)
     finally:

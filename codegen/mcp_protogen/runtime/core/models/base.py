@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, V
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
-from ..json import is_object, read_json
+from ..json import is_array, is_object, read_json
 from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
@@ -338,7 +338,7 @@ def has_failed(result: object) -> bool:
 
 def text_of(result: object) -> str:
     content = _member(result, "content")
-    blocks = content if isinstance(content, (list, tuple)) else ()
+    blocks = content if is_array(content) else []
     found = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
     return "\n".join(text for text in found if isinstance(text, str))
 

@@ -53,6 +53,7 @@ class DPoP:
 
     @property
     def algorithm(self) -> str:
+        """The algorithm of the signatures."""
         return self._key.algorithm
 
     @property
@@ -61,7 +62,10 @@ class DPoP:
         return self._key.public.thumbprint
 
     def proof(self, method: str, url: str, *, token: str | None = None) -> str:
-        """Return a new proof for one request, and for the access token that is sent with it."""
+        """Return a new proof for one request, the value of its header field `DPoP`.
+
+        `token` is the access token that is sent with it (RFC 9449, section 4.2).
+        """
         claims: dict[str, object] = {
             "jti": self._new_id(),
             "htm": method,

@@ -14,10 +14,10 @@ class InvalidMetadata(AuthorizationError):
 
 
 class OAuthError(AuthorizationError):
-    """The authorization server answered with an error.
+    """An endpoint of the authorization server, or the redirect from it, answered with an error.
 
-    `error` is its code, such as `invalid_grant` (RFC 6749, sections 4.1.2.1 and 5.2). `description`
-    is what the server said, for the log.
+    `error` is its code, such as `access_denied` or `invalid_grant` (RFC 6749, sections 4.1.2.1 and
+    5.2). `description` is what the server said, for the log.
     """
 
     def __init__(self, error: str, description: str | None = None) -> None:

@@ -41,11 +41,12 @@ async def resolved(host: str, port: int) -> list[str]:
 class Fetcher:
     """Makes the requests of flows and of verifiers; see `FetchPolicy` for what it refuses.
 
-    A GET follows redirects, each of which is checked; a POST follows none. Nothing is taken from
-    the environment but trusted certificates, and no cookie is kept.
+    A GET follows redirects, each of which is checked like the first URL; a POST follows none, and
+    its 3xx is returned. Nothing is taken from the environment but trusted certificates, and no
+    cookie is kept.
 
-    With `http` the requests go through a client of the user's. Such a client looks up addresses by
-    itself, so the addresses of names are not checked.
+    With `http` the requests go through a client of the user's, for its proxies or certificates.
+    Such a client looks up addresses by itself, so the addresses of names are not checked.
 
     Raise `ImportError` if httpx2 is not installed and there is no `http`.
     """

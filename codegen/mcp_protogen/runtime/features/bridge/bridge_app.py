@@ -55,7 +55,7 @@ _log: Final = getLogger(__name__)
 _USUAL: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
 
-_GONE: Final = Disconnected("the server is gone")
+_GONE: Final = "the server is gone"
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
 """A revision, the id of a principal, and what its client is called and declares."""
@@ -122,9 +122,9 @@ def bridge_app(
 
     `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
     `opener` is called for each session, and once for all requests of the stateless era with the
-    same principal, name and capabilities of their client. There are `http.max_sessions` of both, in
-    all and for each principal, and they end when nobody has used them for `http.session_lifetime`.
-    `tap` is shown each message.
+    same principal, name and capabilities of their client. There are `http.max_sessions` of both,
+    in all and for each principal, and they end when nobody has used them for
+    `http.session_lifetime`. `tap` is shown each message of the clients, and each one to them.
 
     Raise `ValueError` for options that share sessions between workers, or have none.
     """
@@ -395,4 +395,4 @@ class _BridgedStateless:
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:
-            alike.http.abort(_GONE)
+            alike.http.abort(Disconnected(_GONE))

@@ -33,7 +33,10 @@ or contents that are not what it says."""
 
 
 class UnverifiedSkill(Exception):
-    """A skill, or a file of one, is not what its entry says; it must not be used."""
+    """A skill, or a file of one, is not what its entry says; it must not be used.
+
+    To go on, get the entry again: any approval of the old one has ended ("Verification on Read").
+    """
 
     def __init__(self, reason: Reason, uri: str, message: str) -> None:
         super().__init__(f"{uri}: {message}")
@@ -165,12 +168,12 @@ async def read_skill(
 ) -> SkillFile:
     """Return a file of a skill, whose entry `skill` the client has got from the same server.
 
-    `file` is a path below the directory of the skill, or the URI of the file. A dynamic skill has
-    no digests: it is read only if `unverified` allows it.
+    `file` is a path below the directory of the skill, or the URI of the file. Size and digest are
+    those of the entry, and `SKILL.md` begins as the entry says. A dynamic skill has no digests: it
+    is read only if `unverified` allows it.
 
-    Raise `UnverifiedSkill` for what is not as the entry says, and `ImportError` without PyYAML.
-    That a file is what the server says does not make it safe: it is not from you, but from the
-    server.
+    Raise `UnverifiedSkill` for what is not so, and `ImportError` without PyYAML. That a file is
+    what the server says does not make it safe: it is not from you, but from the server.
     """
     entry = skill.to_wire()
     uri = wanted(entry, file)

@@ -204,8 +204,8 @@ def _below(directory: str, found: _Found) -> Iterator[str]:
 class ServesSkills:
     """A server of the skills in a folder: `class Docs(ServesSkills, SkillsServer, mcp.Server)`.
 
-    The list of resources has each `SKILL.md`, after those that the bases have; what is not a
-    skill's is read from the bases.
+    Each file of a skill is a resource. The list of resources has each `SKILL.md`, after those that
+    the bases have; what is not a skill's is read from the bases.
     """
 
     TABLE: ClassVar[MethodTable]

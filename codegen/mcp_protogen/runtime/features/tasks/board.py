@@ -32,7 +32,8 @@ from .watch import Watch
 class TaskOptions:
     """What keeps the tasks of a server or client, and their limits. Times are in seconds.
 
-    Raise `ValueError` for a limit that lets nothing through, or has no end.
+    Raise `ValueError` for a limit that lets nothing through, or has no end, and for a `ttl` beyond
+    `max_ttl`.
     """
 
     store: TaskStore | None = None

@@ -86,7 +86,7 @@ class Reconnection:
 
     The delay is what the server asks for (2025-11-25, basic/transports, "Sending Messages to the
     Server"), or one second. It doubles, up to 30 s, after each further connection in a row that
-    broke within 10 s without a message.
+    broke within 10 s without a message. An event with only an id is not a message.
     """
 
     min_wait: float = 0.1

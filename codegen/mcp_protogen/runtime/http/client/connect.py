@@ -45,11 +45,12 @@ def open_http(
 ) -> Opener:
     """Return an opener for `connect` of connections to the server at a URL, whatever its revision.
 
-    `http` is the client to use, with its proxies, pool and timeouts; it is not closed, and should
-    have no read timeout, because a stream may be silent for long. `headers` go with every request;
-    no request goes to another origin. `limit` is the size of the largest answer or event, in bytes;
-    `reconnection` is for broken streams. `auth` authorizes the requests, such as `OAuth`; the time
-    that a user takes to log in does not count for timeouts.
+    `http` is the client to use, with its authentication, proxies, pool and timeouts; it is not
+    closed. It should have no read timeout, because a stream may be silent for long. Without it,
+    each connection has a client of its own. `headers` go with every request; no request goes to
+    another origin. `limit` is the size of the largest answer or event, in bytes; `reconnection` is
+    for broken streams. `auth` authorizes the requests, such as `OAuth`; what it raises, a request
+    ends with, and the time that a user takes to log in does not count for timeouts.
 
     Raises `ImportError` if httpx2 is not installed, and `ValueError` if the URL is not one of HTTP,
     a header cannot be sent, or both `headers` and `auth` would authorize.

@@ -10,7 +10,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
-from ...core.errors import ParseError, RemoteError
+from ...core.errors import RemoteError
 from ...core.options import Options
 from ...core.quotas import NoRoom
 from ...core.revision import Revision
@@ -18,7 +18,7 @@ from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.method_table import HANDSHAKE_ERA
-from ...messages.reading import Batch, read_messages
+from ...messages.reading import Batch
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
@@ -300,13 +300,15 @@ class HttpApp:
         while running is None or running.loop is not get_running_loop():
             await self._begin_first()
             running = self._running
+        if running.state.closing:
+            raise HttpRefusal.for_now(SHUTTING_DOWN)
         handle = self._handler(exchange, running)
         # What verifies tokens may need what the lifespans have, and the end may begin meanwhile.
         if self.http.authentication is not None and not self._is_open(exchange):
             check = self.http.authentication.authenticate
             exchange.authenticated(await check(exchange, self.http.path))
         if running.state.closing:
-            raise SHUTTING_DOWN
+            raise HttpRefusal.for_now(SHUTTING_DOWN)
         await handle(exchange)
 
     def _handler(self, exchange: HttpExchange, running: "Running") -> "_Handler":
@@ -456,7 +458,7 @@ class Running:
         check_post(get(b"accept"), get(b"content-type", b""))
         bodies, offer = self.state.bodies, self.state.offer
         try:
-            message = _read_message(await bodies.read(exchange), self._log)
+            message = await bodies.read_message(exchange, self._log)
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:
@@ -473,18 +475,3 @@ def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) ->
     if isinstance(message, (Call, Malformed)) and PROTOCOL_VERSION in message.meta:
         return True
     return version is not None and version not in offer.handshake
-
-
-def _read_message(data: bytes, log: Throttle) -> Parsed | Batch:
-    """Return the only message in a text, as `read_messages` does.
-
-    Raise `ParseError` for a text that cannot be read, except for an answer.
-    """
-    messages = read_messages(data, log)
-    if len(messages) != 1:
-        raise ParseError(f"Parse error: {len(messages)} messages in place of one")
-    (message,) = messages
-    unread = message.error if type(message) is Malformed else None
-    if isinstance(unread, ParseError) and not unread.is_answer:
-        raise unread
-    return message

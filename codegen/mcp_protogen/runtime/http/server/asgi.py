@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
-from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
+from ...core.errors import INVALID_REQUEST, ParseError, RemoteError, RequestId
 from ...core.http_request import HttpRequest, Principal, id_of
 from ...core.oauth_scopes import NO_SCOPES
 from ...core.quotas import NoRoom, Quota
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
+from ...messages.jsonrpc import Malformed, Parsed
+from ...messages.reading import Batch, read_messages
 from ...rpc.jobs import Work
 from .. import headers
 
@@ -330,6 +332,20 @@ class Bodies:
         self.quota: Final = quota
         """The bytes taken for all bodies that count, until their requests are `done`."""
 
+    async def read_message(self, exchange: HttpExchange, log: Throttle) -> Parsed | Batch:
+        """Return the only message in a body, as `read_messages` does.
+
+        Raise as `read` does, and `ParseError` for a text that cannot be read, except for an answer.
+        """
+        messages = read_messages(await self.read(exchange), log)
+        if len(messages) != 1:
+            raise ParseError(f"Parse error: {len(messages)} messages in place of one")
+        (message,) = messages
+        unread = message.error if type(message) is Malformed else None
+        if isinstance(unread, ParseError) and not unread.is_answer:
+            raise unread
+        return message
+
     async def read(self, exchange: HttpExchange) -> bytes:
         """Return a whole body.
 
@@ -361,10 +377,10 @@ class Bodies:
         late = "The body of the request did not come in time"
         raise incoming.refusal or HttpRefusal(408, late)
 
-    def refuse_incoming(self, refusal: HttpRefusal) -> None:
+    def refuse_incoming(self, reason: str) -> None:
         now = get_running_loop().time()
         for incoming in self._incoming:
-            incoming.refuse(refusal, now)
+            incoming.refuse(HttpRefusal.for_now(reason), now)
 
     def _take(self, exchange: HttpExchange, size: int) -> None:
         more = size - exchange.taken

@@ -17,7 +17,7 @@ from ...core.revision import Revision
 from ...core.tasks import Signal
 from ...server.connection import ServerConnection
 from ...server.serve import Server
-from .asgi import Bodies, HttpExchange, HttpRefusal
+from .asgi import Bodies, HttpExchange
 from .event_stream import KeepAlive
 from .options import HttpOptions, quota_of
 from .param_header_check import ToolHeaders
@@ -25,7 +25,7 @@ from .scope_check import ScopeCheck
 from .sessions.registry import HttpSession, SessionRegistry
 from .sessions.servers import HttpServers
 
-SHUTTING_DOWN: Final = HttpRefusal.for_now("The server is shutting down")
+SHUTTING_DOWN: Final = "The server is shutting down"
 
 
 class HttpState(HttpServers):
@@ -54,6 +54,7 @@ class HttpState(HttpServers):
         self.requests = quota_of(http, "max_requests")
         """The number of requests that are being worked on, without listen streams."""
         self.listening = 0
+        """The number of listen streams."""
         self.closing = False
         self.ended = Signal()
         """Rings for `close` when a request ends."""
@@ -102,17 +103,20 @@ class HttpState(HttpServers):
         await self.tasks.cancel()
 
 
+# A generator in its place would take three times as long, for each request.
 @dataclass(eq=False, slots=True)
 class RequestPlace:
-    """A place until a block ends, or `NoRoom`; a generator would take three times as long."""
+    """A place in a quota for the length of a block; one that needs room may raise `NoRoom`."""
 
     _state: HttpState
     _quota: Quota
     _exchange: HttpExchange
+    _needs_room: bool = True
 
     def __enter__(self) -> None:
         owner = self._exchange.principal_id
-        self._quota.require(owner)
+        if self._needs_room:
+            self._quota.require(owner)
         self._quota.take(owner)
 
     def __exit__(self, *_: object) -> None:

@@ -36,7 +36,7 @@ from multiprocessing.connection import Connection
 from operator import attrgetter
 from pickle import dumps
 from secrets import token_bytes
-from signal import SIGINT, SIGTERM, getsignal, signal
+from signal import Signals, getsignal, signal
 from socket import AF_INET, AF_INET6, create_server, socket
 from threading import Thread, current_thread, main_thread
 from types import ModuleType
@@ -65,6 +65,13 @@ _USUAL: Final[Mapping[str, object]] = {
     "http": _USUAL_HTTP,
     "routes": (),
 }
+# Those that end uvicorn, of which Windows has one more.
+_SIGNALS: Final = {
+    Signals.__members__[name]
+    for name in ("SIGINT", "SIGTERM", "SIGBREAK")
+    if name in Signals.__members__
+}
+
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 # How long a worker leaves a new connection to the others, and one that failed, in seconds.
@@ -322,8 +329,8 @@ class _Ending:
         self._loop = get_running_loop()
         self._listener = self._listen()
         if current_thread() is main_thread():
-            for one in (SIGINT, SIGTERM):
-                signal(one, partial(self._signalled, getsignal(one)))
+            for ending in _SIGNALS:
+                signal(ending, partial(self._signalled, getsignal(ending)))
 
     def _signalled(self, of_uvicorn: Any, *received: Any) -> None:
         self.end(partial(of_uvicorn, *received))

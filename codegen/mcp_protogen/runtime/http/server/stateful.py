@@ -26,7 +26,7 @@ from .sessions.streams import NO_SESSION
 _log: Final = getLogger(__name__)
 
 _SESSION: Final = headers.SESSION_ID.encode()
-_BUSY: Final = HttpRefusal.for_now("Too many requests at once")
+_BUSY: Final = "Too many requests at once"
 _LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
 
 
@@ -178,9 +178,9 @@ class StatefulHttp:
         if not isinstance(message, Call) or message.id is None:
             await self._take_in(message, connection, response, session)
             return
-        if endpoint.jobs.busy:
-            raise _BUSY
         with RequestPlace(state, state.requests, exchange):
+            if endpoint.jobs.busy:
+                raise HttpRefusal.for_now(_BUSY)
             check = None
             if state.scopes.asks(connection):
                 check = state.scopes.check(connection, [message], exchange, response)
@@ -204,10 +204,12 @@ class StatefulHttp:
         # Answers and cancellations take no place: they are what others wait for.
         methods = [call.method for call in calls if call.method != CANCELLED]
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
-        if asks and endpoint.jobs.busy:
-            raise _BUSY
-        with RequestPlace(state, state.requests, exchange) if takes_place else nullcontext():
-            if state.scopes.asks(connection):
+        checks_scopes = state.scopes.asks(connection)
+        place = RequestPlace(state, state.requests, exchange, takes_place)
+        with place if takes_place or checks_scopes else nullcontext():
+            if asks and endpoint.jobs.busy:
+                raise HttpRefusal.for_now(_BUSY)
+            if checks_scopes:
                 await state.scopes.check(connection, calls, exchange, response)
             # An engine may be asked before anything is handled.
             if session is not None and await state.sessions.share(session, message):

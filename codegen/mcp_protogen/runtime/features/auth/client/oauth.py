@@ -31,9 +31,9 @@ _SEVERAL: Final = (
 class OAuth(OAuthSettings):
     """Authorizes the requests of a client: `connect_http(url, auth=OAuth())`.
 
-    By default the user logs in with the browser of this machine, and tokens are kept until the
-    process ends. It may be used for several servers and connections; each server has tokens of its
-    own.
+    By default the user logs in with the browser of this machine when a server asks for it, and
+    tokens are kept until the process ends. One object may be used for several servers and
+    connections; each server has tokens of its own.
 
     Requests end with `AuthorizationError` where no token can be had.
     """
@@ -50,8 +50,8 @@ class OAuth(OAuthSettings):
     def authorizer(self, url: str) -> ResourceAuthorizer:
         """Return what authorizes the requests to a server.
 
-        Raise `ValueError` for a URL to which no token may be sent, and for a second server where no
-        `issuer` says who may see the secret of the client.
+        Raise `ValueError` for a URL to which no token may be sent, because it is not of HTTPS, and
+        for a second server where no `issuer` says who may see the secret of the client.
         """
         found = self._authorizers.get(url)
         if found is None:
@@ -81,7 +81,10 @@ class OAuth(OAuthSettings):
             raise ValueError(_SEVERAL)
 
     def redirected(self, url: str) -> bool:
-        """Take the URL that a browser was redirected to; return whether it was waited for."""
+        """Take the URL that a browser was redirected to, with a `WebRedirect` as `user_agent`.
+
+        Return whether it was waited for; if not, the browser should get an error.
+        """
         agent = self.user_agent
         if not isinstance(agent, WebRedirect):
             raise TypeError("only a WebRedirect is told of redirects")

@@ -116,9 +116,9 @@ def client_metadata_document(
 ) -> dict[str, Any]:
     """Return the document to serve as JSON at `url`, which is the id of the client then.
 
-    Draft "OAuth Client ID Metadata Document". With `private_key_jwt`, `metadata.extra` needs `jwks`
-    or `jwks_uri`. Raise `ValueError` for a URL that is not https or has no path, and without
-    redirect URIs.
+    Draft "OAuth Client ID Metadata Document"; 2026-07-28, basic/authorization/client-registration.
+    With `private_key_jwt`, `metadata.extra` needs `jwks` or `jwks_uri`. Raises `ValueError` for a
+    URL that is not https or has no path, and if there are no redirect URIs.
     """
     if not is_metadata_document(url):
         raise ValueError("a client id metadata document has an https URL with a path")

@@ -47,8 +47,9 @@ class MemoryStorage:
 
 
 class FileStorage:
-    """Keeps everything in one file, which only its user can read, and several processes may share.
+    """Keeps everything in one file, which only its user can read.
 
+    Several processes may share the file: it is replaced as a whole, by one of them at a time.
     Methods raise `OSError`, and `ValueError` for a file that something else has written.
     """
 

@@ -89,8 +89,8 @@ def answers(url: str, request: AuthorizationRequest) -> bool:
 class WebRedirect:
     """Has the users of a web application log in, who are in a browser already.
 
-    `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`,
-    `redirected` has to be called with the whole URL.
+    `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`, the
+    application calls `redirected` with the whole URL.
     """
 
     def __init__(

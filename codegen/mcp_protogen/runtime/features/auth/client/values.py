@@ -24,7 +24,7 @@ class ClientInformation:
     """A client as an authorization server knows it (RFC 7591, section 3.2.1).
 
     `issuer` is the authorization server that knows it; None for one that the user names without it.
-    `private_key` is a key in PEM or a JWK as JSON.
+    `private_key` is a key in PEM or a JWK as JSON, with which assertions are signed.
     """
 
     client_id: str
@@ -45,8 +45,8 @@ class ClientInformation:
 class ClientMetadata:
     """What a client says about itself when it registers (RFC 7591, section 2).
 
-    `application_type` is `native` for a program of its user's machine, `web` for one on the web;
-    None for what its redirect URIs show.
+    `application_type` is `native` for a program of its user's machine, `web` for one on the web
+    (2026-07-28, basic/authorization/client-registration); None for what its redirect URIs show.
     """
 
     client_name: str = "MCP client"

@@ -30,12 +30,14 @@ class TokenCache:
     """What was found out about the tokens that were verified last. Times are in seconds.
 
     A token is verified again after `lifetime`, at the latest when it ends: for so long one goes on
-    that was revoked elsewhere. One that was refused is refused for `refused_lifetime`. With 0
-    nothing is kept. Of both there are at most `max_tokens`, so that wrong tokens do not make good
-    ones be verified anew.
+    that was revoked elsewhere, or whose key was withdrawn. One that was refused is refused for
+    `refused_lifetime`. With 0 nothing is kept. Of both there are at most `max_tokens`, apart from
+    each other, so that wrong tokens do not make good ones be verified anew.
 
-    Several verifiers may share a cache; what is revoked is so for all of them. `clock` gives the
-    seconds of the epoch.
+    Several verifiers may share a cache. Each has outcomes of its own, and what is revoked is so
+    for all of them.
+
+    `clock` gives the seconds of the epoch.
     """
 
     def __init__(
@@ -77,7 +79,10 @@ class TokenCache:
         return principal
 
     def revoke(self, token: str, until: float | None = None) -> None:
-        """Refuse a token from now on, in this process, until the time of the epoch when it ends."""
+        """Refuse a token from now on, in this process, also if nothing else is wrong with it.
+
+        `until` is when it ends, in seconds of the epoch; by default that is in a day.
+        """
         now = self._clock()
         # Verifiers let it go on for as long as clocks may differ.
         ends = (now + _DAY if until is None else until) + LONGEST_LEEWAY

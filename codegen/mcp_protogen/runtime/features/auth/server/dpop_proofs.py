@@ -77,7 +77,10 @@ class DPoPProofs:
         return None if self._seal is None else self._seal.seal(None, _BOUND)
 
     async def check(self, request: ProofRequest) -> None:
-        """Raise `TokenRefused` for a request without its proof, and `VerifierUnavailable`."""
+        """Raise `TokenRefused` for a request without a proof that fits it and its token.
+
+        Raise `VerifierUnavailable` while it is not known whether the proof was seen before.
+        """
         thumbprint = _bound_to(request.principal.claims)
         claims = self._signed(request.proofs, thumbprint)
         id = self._check_claims(claims, request)

@@ -40,9 +40,9 @@ _LONGEST: Final = 16 * 1024
 class Introspection(ClaimRules):
     """The `verify` of an `Authentication` for tokens that only their issuer can read.
 
-    The server asks as `client`, once about a token that several requests have. A token that is
-    revoked may be accepted as long as `cache` keeps it, by default for a minute. Verifying raises
-    `TokenRefused` and `VerifierUnavailable`, and needs httpx2.
+    The server asks as `client`. What it learns about a token is kept in `cache`, by default for a
+    minute: a token that is revoked may be accepted for so long. About a token that several requests
+    have, it asks once. Verifying raises `TokenRefused` and `VerifierUnavailable`, and needs httpx2.
 
     Raise `ValueError` for options that do not go together.
     """

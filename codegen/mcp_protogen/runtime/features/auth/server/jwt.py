@@ -18,13 +18,13 @@ _TYPE: Final = "application/"
 class JwtVerifier(ClaimRules):
     """The `verify` of an `Authentication` for JWTs of one issuer.
 
-    A token has to be signed with a key of the issuer by one of `algorithms`, be meant for
-    `audience`, not have ended, and say whose it is. The id of its principal is that of the issuer
+    A token is accepted that is signed with a key of the issuer by one of `algorithms`, is meant for
+    `audience`, has not ended, and says whose it is. The id of its principal is that of the issuer
     and its `sub`, or else its `client_id`. Verifying raises `TokenRefused` and
     `VerifierUnavailable`.
 
-    Raise `ValueError` for options that do not go together or are not safe, and `ImportError`
-    without joserfc, or httpx2 where it reads the keys by itself.
+    Raise `ValueError` for options that do not go together or are not safe, and `ImportError` if
+    joserfc is not installed, or httpx2 where it reads the keys by itself.
     """
 
     audience: str | Collection[str]

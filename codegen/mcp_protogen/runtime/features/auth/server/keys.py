@@ -92,7 +92,8 @@ class JwksUri:
     """The JWK set at a URL, which is read when it is first needed. Times are in seconds.
 
     After `lifetime` it is read again, and used as it is meanwhile; if that fails, for `max_stale`
-    in all. It is also read for a token with an unknown id of a key, but not within `min_interval`.
+    in all. It is also read for a token with the id of a key that is not there, since keys change,
+    but not within `min_interval`: whoever makes up ids causes no more requests than that.
 
     `fetch` makes the requests; it decides which hosts are allowed. `clock` never goes back.
     """

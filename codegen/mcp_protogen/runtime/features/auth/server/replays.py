@@ -28,8 +28,8 @@ class Replays(Protocol):
 class MemoryReplays:
     """What one process has seen: at most `max_proofs`, of which the oldest make room.
 
-    That one makes room before it has expired is logged: then it could be used once more. `clock`
-    gives seconds.
+    That a proof makes room for others before it has expired is logged: then it could be used once
+    more. `clock` gives seconds.
     """
 
     def __init__(self, max_proofs: int = 100_000, *, clock: Callable[[], float] = time) -> None:

@@ -173,8 +173,8 @@ def _caller(client: ClientBase) -> TaskCaller:
 class TaskCalls(ClientBase):
     """A mixin for clients whose calls may be tasks: `class Mine(TaskCalls, mcp.Client)`.
 
-    `call_tool` waits for the result of a task, and answers what it asks: `max_timeout` bounds the
-    whole, `timeout` only its first answer.
+    `call_tool` waits for the result of a task, and answers what it asks. The options of the call
+    bound that: `max_timeout` the whole, `timeout` only its first answer.
     """
 
     __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = TaskCaller
@@ -190,8 +190,8 @@ class TaskCalls(ClientBase):
         """Call a tool as a task, and return it as soon as the server has begun.
 
         In 2025-11-25 the client asks for a task, to be kept for `ttl` seconds; raise `LocalError`
-        for a tool that cannot be one. In the extension the server alone decides that; what is
-        answered at once is a handle with its result. Raise what `request` raises.
+        for a tool that cannot be one. In the extension the server alone decides that, and for how
+        long; what is answered at once is a handle with its result. Raise what `request` raises.
         """
         spec = self.TABLE.requests[CALL]
         given = {} if arguments is None else {"arguments": dict(arguments)}
@@ -201,8 +201,8 @@ class TaskCalls(ClientBase):
     async def listen_to_tasks(self, *handles: TaskHandle) -> None:
         """Let the server notify of changes of tasks, until the stream ends; cancel it to end it.
 
-        Raise `LocalError` where tasks have no listen streams: servers of 2025-11-25 notify without
-        being asked.
+        Their handles then ask less often. Raise `LocalError` where tasks have no listen streams:
+        servers of 2025-11-25 notify without being asked.
         """
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
         if spec is None or caller.wire.form != "extension":

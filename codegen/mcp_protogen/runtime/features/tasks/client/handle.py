@@ -99,7 +99,7 @@ class TaskHandle:
     """A call of a tool as a task: `await handle.result()`.
 
     It is made by `start_task`, and by `task` from what `to_json` has kept, in this process or
-    another.
+    another. Several may be awaited side by side.
     """
 
     def __init__(

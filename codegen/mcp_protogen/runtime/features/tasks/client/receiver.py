@@ -44,9 +44,10 @@ _current: Final[ContextVar[str | None]] = ContextVar("current task", default=Non
 class TaskReceiver(ClientBase):
     """A client that can work on requests as tasks: `class Host(TaskReceiver, mcp.Client)`.
 
-    It declares that for sampling and elicitation, as far as it handles them, and answers the
-    methods of tasks by itself. Tasks belong to the connection on which they were asked for, and are
-    cancelled at its end.
+    It declares that for sampling and elicitation, as far as it handles them, and answers
+    `tasks/get`, `tasks/list`, `tasks/cancel` and `tasks/result` by itself. Its handlers are the
+    same with and without tasks. Tasks belong to the connection on which they were asked for: no
+    other server finds them, and what still runs at its end is cancelled.
     """
 
     TASKS: ClassVar[TaskOptions] = TaskOptions()

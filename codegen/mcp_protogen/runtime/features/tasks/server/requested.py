@@ -19,8 +19,9 @@ _USUAL: Final = CallOptions()
 class RequestedTask(Generic[ResultT]):
     """A request that the client works on as a task, and the result of which is of type `result`.
 
-    A server makes it of what it gets where it asks with `task=…`: `await RequestedTask(session,
-    created, m.CreateMessageResult).result()`.
+    A server makes it of what it gets where it asks with `task=…`:
+    `await RequestedTask(session, created, m.CreateMessageResult).result()`. It has the methods of a
+    `TaskHandle`, which is that of a client.
     """
 
     def __init__(self, peer: Peer, created: Any, result: type[ResultT]) -> None:
