@@ -78,9 +78,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.auth.client.grants import (
         WorkloadIdentity as WorkloadIdentity,
     )
-    from mcp_protogen.runtime.features.auth.client.loopback import (
-        LoopbackReceiver as LoopbackReceiver,
-    )
     from mcp_protogen.runtime.features.auth.client.oauth import OAuth as OAuth
     from mcp_protogen.runtime.features.auth.client.registration import (
         client_metadata_document as client_metadata_document,
@@ -89,6 +86,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.auth.client.storage import KeyringStorage as KeyringStorage
     from mcp_protogen.runtime.features.auth.client.storage import MemoryStorage as MemoryStorage
     from mcp_protogen.runtime.features.auth.client.storage import TokenStorage as TokenStorage
+    from mcp_protogen.runtime.features.auth.client.user_agent import (
+        LoopbackReceiver as LoopbackReceiver,
+    )
     from mcp_protogen.runtime.features.auth.client.user_agent import WebRedirect as WebRedirect
     from mcp_protogen.runtime.features.auth.client.values import (
         ClientInformation as ClientInformation,
@@ -118,20 +118,21 @@ if TYPE_CHECKING:
         PostgresEngine as PostgresEngine,
     )
     from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine as RedisEngine
+    from mcp_protogen.runtime.features.sharing.shared import Shared as Shared
     from mcp_protogen.runtime.features.skills.entries import SkillFile as SkillFile
     from mcp_protogen.runtime.features.skills.entries import UnverifiedSkill as UnverifiedSkill
+    from mcp_protogen.runtime.features.skills.entries import read_skill as read_skill
     from mcp_protogen.runtime.features.skills.folder import InvalidSkill as InvalidSkill
+    from mcp_protogen.runtime.features.skills.folder import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.skills.folder import SkillFolder as SkillFolder
-    from mcp_protogen.runtime.features.skills.reading import read_skill as read_skill
-    from mcp_protogen.runtime.features.skills.serving import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled as TaskCancelled
     from mcp_protogen.runtime.features.tasks.at_peer import TaskState as TaskState
+    from mcp_protogen.runtime.features.tasks.board import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.client.calls import TaskCalls as TaskCalls
     from mcp_protogen.runtime.features.tasks.client.handle import TaskHandle as TaskHandle
     from mcp_protogen.runtime.features.tasks.client.receiver import TaskReceiver as TaskReceiver
-    from mcp_protogen.runtime.features.tasks.options import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.server.requested import RequestedTask as RequestedTask
-    from mcp_protogen.runtime.features.tasks.server.tool_tasks import (
+    from mcp_protogen.runtime.features.tasks.server.requests import (
         __mcp_tool_tasks__ as __mcp_tool_tasks__,
     )
     from mcp_protogen.runtime.features.telemetry import Telemetry as Telemetry
@@ -174,7 +175,6 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.server.stdio import run_stdio as run_stdio
     from mcp_protogen.runtime.server.stdio import serve_stdio as serve_stdio
     from mcp_protogen.runtime.storage.engine import EngineUnavailable as EngineUnavailable
-    from mcp_protogen.runtime.storage.engine import Shared as Shared
     from mcp_protogen.runtime.storage.memory import MemoryEngine as MemoryEngine
     from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore as MemoryTaskStore
     from mcp_protogen.runtime.storage.task_files import FileTaskStore as FileTaskStore
@@ -346,13 +346,13 @@ _MODULES = {
     "ClientCredentials": "features.auth.client.grants",
     "EnterpriseManaged": "features.auth.client.grants",
     "WorkloadIdentity": "features.auth.client.grants",
-    "LoopbackReceiver": "features.auth.client.loopback",
     "OAuth": "features.auth.client.oauth",
     "client_metadata_document": "features.auth.client.registration",
     "FileStorage": "features.auth.client.storage",
     "KeyringStorage": "features.auth.client.storage",
     "MemoryStorage": "features.auth.client.storage",
     "TokenStorage": "features.auth.client.storage",
+    "LoopbackReceiver": "features.auth.client.user_agent",
     "WebRedirect": "features.auth.client.user_agent",
     "ClientInformation": "features.auth.client.values",
     "ClientMetadata": "features.auth.client.values",
@@ -376,20 +376,21 @@ _MODULES = {
     "bridge_app": "features.bridge.bridge_app",
     "PostgresEngine": "features.sharing.postgres.postgres_engine",
     "RedisEngine": "features.sharing.redis.redis_engine",
+    "Shared": "features.sharing.shared",
     "SkillFile": "features.skills.entries",
     "UnverifiedSkill": "features.skills.entries",
+    "read_skill": "features.skills.entries",
     "InvalidSkill": "features.skills.folder",
+    "ServesSkills": "features.skills.folder",
     "SkillFolder": "features.skills.folder",
-    "read_skill": "features.skills.reading",
-    "ServesSkills": "features.skills.serving",
     "TaskCancelled": "features.tasks.at_peer",
     "TaskState": "features.tasks.at_peer",
+    "TaskOptions": "features.tasks.board",
     "TaskCalls": "features.tasks.client.calls",
     "TaskHandle": "features.tasks.client.handle",
     "TaskReceiver": "features.tasks.client.receiver",
-    "TaskOptions": "features.tasks.options",
     "RequestedTask": "features.tasks.server.requested",
-    "__mcp_tool_tasks__": "features.tasks.server.tool_tasks",
+    "__mcp_tool_tasks__": "features.tasks.server.requests",
     "Telemetry": "features.telemetry",
     "Reconnection": "http.client.client_state",
     "ConnectHttp": "http.client.connect",
@@ -424,7 +425,6 @@ _MODULES = {
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "EngineUnavailable": "storage.engine",
-    "Shared": "storage.engine",
     "MemoryEngine": "storage.memory",
     "MemoryTaskStore": "storage.memory_tasks",
     "FileTaskStore": "storage.task_files",

@@ -6,7 +6,7 @@ from random import Random
 from urllib.parse import quote
 
 import pytest
-from mcp_protogen.runtime.features.auth.client.authorization_code import (
+from mcp_protogen.runtime.features.auth.client.grants import (
     SentRequest,
     authorization_request,
     challenge,

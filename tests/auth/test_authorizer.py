@@ -47,7 +47,7 @@ class Site:
         self.fetched: Callable[[Fetch], Awaitable[None]] | None = None
         """Awaited before each answer to a request of a flow."""
         oauth = OAuth(user_agent=self, clock=lambda: self.now, **settings)
-        self.authorizer = ResourceAuthorizer(oauth, oauth, self._fetch, URL)
+        self.authorizer = ResourceAuthorizer(oauth, self._fetch, URL)
 
     @asynccontextmanager
     async def redirection(self, registered: Sequence[str]) -> AsyncGenerator["Site", None]:

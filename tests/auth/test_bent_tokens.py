@@ -11,8 +11,7 @@ from mcp_protogen.runtime.features.auth.server.cache import TokenCache
 from mcp_protogen.runtime.features.auth.server.dpop_proofs import DPoPProofs
 from mcp_protogen.runtime.features.auth.server.issuers import Issuers
 from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
-from mcp_protogen.runtime.features.auth.server.keys import StaticKeys, keys_of
-from mcp_protogen.runtime.features.auth.server.server_metadata import read_object
+from mcp_protogen.runtime.features.auth.server.keys import StaticKeys, keys_of, read_object
 from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import ProofRequest, TokenRefused
 from support import tables

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.features.auth.client.grants import (
-    SAML2,
     AuthorizationCode,
     ClientCredentials,
     EnterpriseManaged,
@@ -165,13 +164,15 @@ def test_the_login_at_an_identity_provider_is_exchanged_for_a_grant_and_that_for
 
 def test_each_of_the_two_servers_sees_its_own_credentials_only() -> None:
     login = ClientInformation(client_id="i", client_secret="other")
-    grant = replace(MANAGED, client=login, subject_token_type=SAML2)
+    grant = replace(
+        MANAGED, client=login, subject_token_type="urn:ietf:params:oauth:token-type:saml2"
+    )
     dpop = DPoP()
     bound = answered(token_type="DPoP")
     exchange, request = fetches(steps_of(grant, [document(ID_JAG), bound], dpop=dpop))
     assert (basic_of(exchange), basic_of(request)) == ("i:other", "c:s")
     assert ("dpop" in exchange.headers, "dpop" in request.headers) == (False, True)
-    assert form_sent(exchange)["subject_token_type"] == SAML2
+    assert form_sent(exchange)["subject_token_type"] == grant.subject_token_type
     assert "subject_token" not in form_sent(request)
 
 

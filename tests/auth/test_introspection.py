@@ -228,8 +228,8 @@ async def test_a_token_that_is_too_long_is_not_asked_about() -> None:
 def test_options_are_shown_without_the_secret_and_what_follows_from_them() -> None:
     assert SECRET not in repr(CLIENT)
     assert repr(introspection(Issuer())) == (
-        f"Introspection(issuer={ISSUER!r}, audience={RESOURCE!r}, client={CLIENT!r}, endpoint=None,"
-        " scope_claims=('scope', 'scp'), leeway=60.0, max_requests=32, timeout=10.0)"
+        f"Introspection(issuer={ISSUER!r}, scope_claims=('scope', 'scp'), leeway=60.0,"
+        f" audience={RESOURCE!r}, client={CLIENT!r}, endpoint=None, max_requests=32, timeout=10.0)"
     )
 
 

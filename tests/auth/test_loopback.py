@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from mcp_protogen.runtime.features.auth.client.loopback import LoopbackReceiver
-from mcp_protogen.runtime.features.auth.client.user_agent import WebRedirect
+from mcp_protogen.runtime.features.auth.client.user_agent import LoopbackReceiver, WebRedirect
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, UnsafeUrl
 from mcp_protogen.runtime.features.auth.steps import AuthorizationRequest, AuthorizationResponse
 from support.tables import case

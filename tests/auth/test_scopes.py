@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.features.auth.client.grants import ClientCredentials
-from mcp_protogen.runtime.features.auth.client.scopes import (
+from mcp_protogen.runtime.features.auth.client.flow import (
     challenged_scopes,
     count_step_up,
     forget_step_ups,
     is_for_scopes,
     scopes_to_ask_for,
 )
+from mcp_protogen.runtime.features.auth.client.grants import ClientCredentials
 from mcp_protogen.runtime.features.auth.client.settings import OAuthSettings
 from mcp_protogen.runtime.features.auth.client.values import (
     Authorization,

@@ -173,30 +173,34 @@ async def test_an_authorization_is_found_again_by_its_url(
 ) -> None:
     for storage in storages:
         with case(type(storage).__name__):
-            assert await stored.load(storage, SETTINGS, URL) == Authorization(url=URL)
-            await stored.save(storage, SETTINGS, replace(KNOWN, step_ups={"x": 1}))
-            assert await stored.load(storage, SETTINGS, URL) == KNOWN
+            assert await stored.load(replace(SETTINGS, storage=storage), URL) == Authorization(
+                url=URL
+            )
+            await stored.save(replace(SETTINGS, storage=storage), replace(KNOWN, step_ups={"x": 1}))
+            assert await stored.load(replace(SETTINGS, storage=storage), URL) == KNOWN
             nothing = Authorization(url=f"{URL}/")
-            assert await stored.load(storage, SETTINGS, f"{URL}/") == nothing
+            assert await stored.load(replace(SETTINGS, storage=storage), f"{URL}/") == nothing
             await stored.forget(storage, KNOWN)
-            assert await stored.load(storage, SETTINGS, URL) == Authorization(url=URL)
+            assert await stored.load(replace(SETTINGS, storage=storage), URL) == Authorization(
+                url=URL
+            )
 
 
 async def test_what_a_workload_has_is_kept_without_a_client() -> None:
     storage = MemoryStorage()
     known = replace(KNOWN, client=None, resource=None, resource_metadata=None)
-    await stored.save(storage, SETTINGS, known)
-    assert await stored.load(storage, SETTINGS, URL) == known
+    await stored.save(replace(SETTINGS, storage=storage), known)
+    assert await stored.load(replace(SETTINGS, storage=storage), URL) == known
 
 
 @pytest.mark.shows("RE-15", "RE-17", "TK-06")
 async def test_nothing_of_one_authorization_server_is_found_for_another(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     storage = FileStorage(path)
-    await stored.save(storage, SETTINGS, KNOWN)
+    await stored.save(replace(SETTINGS, storage=storage), KNOWN)
     assert KNOWN.server is not None
     moved = replace(KNOWN, server=replace(KNOWN.server, issuer="https://other.example"))
-    await stored.save(storage, SETTINGS, replace(moved, tokens=None))
+    await stored.save(replace(SETTINGS, storage=storage), replace(moved, tokens=None))
     keys = [json.loads(key) for key in json.loads(path.read_text())]
     assert sorted(keys) == [
         ["client", ISSUER, "registered"],
@@ -204,7 +208,7 @@ async def test_nothing_of_one_authorization_server_is_found_for_another(tmp_path
         ["server", URL],
         ["tokens", ISSUER, "https://mcp.example", "registered"],
     ]
-    assert (await stored.load(storage, SETTINGS, URL)).tokens is None
+    assert (await stored.load(replace(SETTINGS, storage=storage), URL)).tokens is None
 
 
 @pytest.mark.shows("TK-07")
@@ -214,20 +218,20 @@ async def test_the_secret_of_a_client_of_the_settings_is_not_kept(tmp_path: Path
     given = replace(CLIENT, issuer=None, private_key="its key")
     settings = OAuthSettings(client=given)
     known = replace(KNOWN, client=replace(given, issuer=ISSUER))
-    await stored.save(storage, settings, known)
+    await stored.save(replace(settings, storage=storage), known)
     assert "its secret" not in path.read_text()
     assert "its key" not in path.read_text()
-    assert await stored.load(storage, settings, URL) == known
+    assert await stored.load(replace(settings, storage=storage), URL) == known
     # Of another client, nothing counts.
     other = OAuthSettings(client=replace(given, client_id="other"))
-    assert await stored.load(storage, other, URL) == Authorization(url=URL)
+    assert await stored.load(replace(other, storage=storage), URL) == Authorization(url=URL)
 
 
 @pytest.mark.shows("RE-15", "RE-16")
 async def test_a_client_that_names_its_server_by_now_is_not_shown_to_an_earlier_one() -> None:
     storage = MemoryStorage()
     given = replace(CLIENT, issuer=None)
-    await stored.save(storage, OAuthSettings(client=given), KNOWN)
+    await stored.save(OAuthSettings(client=given, storage=storage), KNOWN)
     for issuer, slash, is_kept in (
         (None, False, True),
         (ISSUER, False, True),
@@ -237,7 +241,7 @@ async def test_a_client_that_names_its_server_by_now_is_not_shown_to_an_earlier_
     ):
         settings = OAuthSettings(client=replace(given, issuer=issuer), trailing_slash=slash)
         with case((issuer, slash)):
-            found = await stored.load(storage, settings, URL)
+            found = await stored.load(replace(settings, storage=storage), URL)
             assert found == (KNOWN if is_kept else Authorization(url=URL))
 
 
@@ -246,10 +250,10 @@ async def test_tokens_that_are_bound_to_another_key_are_not_used() -> None:
     assert KNOWN.tokens is not None
     bound = replace(KNOWN, tokens=replace(KNOWN.tokens, token_type="DPoP"))
     settings = OAuthSettings(dpop=DPoP())
-    await stored.save(storage, settings, bound)
-    assert await stored.load(storage, settings, URL) == bound
+    await stored.save(replace(settings, storage=storage), bound)
+    assert await stored.load(replace(settings, storage=storage), URL) == bound
     for others in (SETTINGS, OAuthSettings(dpop=DPoP())):
-        found = await stored.load(storage, others, URL)
+        found = await stored.load(replace(others, storage=storage), URL)
         assert found == replace(bound, tokens=None)
 
 
@@ -258,12 +262,14 @@ async def test_what_is_kept_and_makes_no_sense_is_not_used_and_not_shown(
 ) -> None:
     for text in ("no JSON: secret", "[]", '{"tokens": {"access_token": ["secret"]}}'):
         storage = MemoryStorage()
-        await stored.save(storage, SETTINGS, KNOWN)
+        await stored.save(replace(SETTINGS, storage=storage), KNOWN)
         key = json.dumps(["tokens", ISSUER, "https://mcp.example", "registered"])
         assert await storage.get(key) is not None
         await storage.set(key, text)
         with case(text):
-            assert await stored.load(storage, SETTINGS, URL) == replace(KNOWN, tokens=None)
+            assert await stored.load(replace(SETTINGS, storage=storage), URL) == replace(
+                KNOWN, tokens=None
+            )
             assert "not usable" in caplog.text
             assert "secret" not in caplog.text
 
@@ -271,6 +277,6 @@ async def test_what_is_kept_and_makes_no_sense_is_not_used_and_not_shown(
 async def test_the_query_of_a_url_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     storage, url = MemoryStorage(), f"{URL}?key=secret"
     await storage.set(json.dumps(["server", url]), "[]")
-    assert await stored.load(storage, SETTINGS, url) == Authorization(url=url)
+    assert await stored.load(replace(SETTINGS, storage=storage), url) == Authorization(url=url)
     assert URL in caplog.text
     assert "secret" not in caplog.text

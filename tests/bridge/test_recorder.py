@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.core.spec import Role
-from mcp_protogen.runtime.features.bridge.tapping import tapping
+from mcp_protogen.runtime.features.bridge.bridge_app import tapping
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from mcp_protogen.servers.bridge.process import Address, address
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
@@ -122,7 +122,7 @@ def test_events_that_are_no_messages_are_not_shown() -> None:
         shown.append((role, data))
 
     async def answer() -> None:
-        show = tapping({"method": "GET"}, ignore, ignore, tap).send
+        _, show = tapping({"method": "GET"}, ignore, ignore, tap)
         headers = [(b"content-type", b"text/event-stream")]
         await show({"type": "http.response.start", "headers": headers})
         for said in ("event: endpoint\ndata: /messages", 'data: {"id": 1}', "id: 1\ndata:"):

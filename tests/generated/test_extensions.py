@@ -190,7 +190,7 @@ def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
 ) -> None:
     _, mcp, ext = extended
     runtime = import_module("with_extension._runtime.connection")
-    jsonrpc = import_module("with_extension._runtime.messages.jsonrpc")
+    reading = import_module("with_extension._runtime.messages.reading")
 
     async def on_get_task(self: Any, session: Any, params: Any) -> Any:
         raise AssertionError
@@ -210,7 +210,7 @@ def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
             "method": "tasks/get",
             "params": {"taskId": "7", "_meta": meta},
         }
-        event = connection.take(jsonrpc.read(json.dumps(call).encode()))
+        event = connection.take(reading.read(json.dumps(call).encode()))
         assert isinstance(event, runtime.Refusal) is refused
         if refused:
             assert event.error.CODE == -32021

@@ -29,7 +29,7 @@ LISTS = {
 
 
 def _required(cls: Any) -> set[str]:
-    names: list[str] = required_members(cls)
+    names = list(required_members(cls))
     return set(names)
 
 

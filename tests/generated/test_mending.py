@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import validator_of
+from mcp_protogen.runtime.messages.codec import Request
 from mcp_protogen.runtime.messages.forgiving import reinterpret
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
 from mcp_protogen.runtime.messages.mending import mend
-from mcp_protogen.runtime.messages.method_table import MethodTable, Request
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS, load
@@ -91,9 +92,9 @@ def test_null_of_optional_member_counts_as_absent_at_any_depth(revision: str) ->
             changed, bare = Edit(path, None).of(value), Edit(path, DROP).of(value)
             if accepts(bare) and not accepts(changed):
                 tried += 1
-                mended = mend(changed, check, "")
-                assert mended.value == bare
-                assert [loss.harmless for loss in mended.losses] == [True]
+                mended, losses = mend(changed, check, "")
+                assert mended == bare
+                assert [loss.harmless for loss in losses] == [True]
 
     try_results(revision, attempt)
     assert tried > 100
@@ -110,10 +111,10 @@ def test_broken_entry_of_list_is_left_out(revision: str) -> None:
             changed = Edit(path, random.choice(WRONG)).of(value)
             if not accepts(changed):
                 tried += 1
-                mended = mend(changed, check, "")
-                left = without(changed, [loss.pointer for loss in mended.losses])
-                assert mended.value == left and accepts(left)
-                assert len(mended.losses) == 1
+                mended, losses = mend(changed, check, "")
+                left = without(changed, [loss.pointer for loss in losses])
+                assert mended == left and accepts(left)
+                assert len(losses) == 1
 
     try_results(revision, attempt)
     assert tried > 20
@@ -130,15 +131,15 @@ def test_mended_result_fits_schema_and_lacks_only_what_was_reported(revision: st
         for _ in range(3):
             broken = random.choice(list(edits(broken, depth=4))).of(broken)
         before = deepcopy(broken)
-        mended = mend(broken, check, "")
+        mended, losses = mend(broken, check, "")
         assert broken == before
-        assert accepts(mended.value) is (accepts(broken) or bool(mended.losses))
-        dropped = [loss.pointer for loss in mended.losses if loss.what == "dropped"]
+        assert accepts(mended) is (accepts(broken) or bool(losses))
+        dropped = [loss.pointer for loss in losses if loss.what == "dropped"]
         # Of entries that are too many, only the first is named.
-        shortened = any("allows" in loss.why for loss in mended.losses)
-        if dropped and len(dropped) == len(mended.losses) and not shortened:
+        shortened = any("allows" in loss.why for loss in losses)
+        if dropped and len(dropped) == len(losses) and not shortened:
             mended_ones += 1
-            assert mended.value == without(broken, dropped)
+            assert mended == without(broken, dropped)
 
     try_results(revision, attempt)
     assert mended_ones > 10

@@ -169,7 +169,7 @@ def test_nothing_goes_to_a_client_that_has_not_declared_the_extension(own: Own) 
 def answer_to(own: Own, declared: dict[str, Any], method: str) -> Any:
     """What comes of a request of a client that declares some extensions."""
     runtime = import_module(f"{own.package.__name__}._runtime.connection")
-    jsonrpc = import_module(f"{own.package.__name__}._runtime.messages.jsonrpc")
+    reading = import_module(f"{own.package.__name__}._runtime.messages.reading")
     server = own.server()
     meta = {
         "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -179,7 +179,7 @@ def answer_to(own: Own, declared: dict[str, Any], method: str) -> Any:
     sides: dict[str, Any] = {"client": {}, "server": server.__mcp_runtime__.declaration()}
     connection = runtime.Connection(server.TABLE, "server", sides)
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return connection.take(jsonrpc.read(json.dumps(call).encode()))
+    return connection.take(reading.read(json.dumps(call).encode()))
 
 
 def test_each_request_is_judged_by_what_it_declares(stateless: Own) -> None:

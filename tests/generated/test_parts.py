@@ -64,6 +64,11 @@ def generated_of(selection: PartSelection) -> dict[Path, str]:
     own = ((copied_package() / FOLDER / module).with_suffix(".py") for module in selection.modules)
     models = (copied_package() / FOLDER / "models").glob("*.py")
     found = {path: path.read_text() for path in (*own, *models) if path.is_file()}
+    if not {"client", "server"} & selection.modules:
+        bare = made_once.generated_once(GenerationOptions((REVISION,), parts=SETS["none"]))
+        of_messages = f"{FOLDER}/methods.py"
+        (text,) = (file.content.decode() for file in bare.files if file.path == of_messages)
+        found[copied_package() / of_messages] = text
     renderer = Renderer(templates_folder())
     apps = [one for one in package_modules((LISTED,), selection, renderer) if one.path == "app.py"]
     for module in (*apps, *shared_modules((), selection, renderer)):
@@ -124,7 +129,11 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
             halves = {"client": "host", "app": "items"}
             expected = {halves[one] for one in selection.modules & halves.keys()}
             modules = {"__init__", "constants", *expected} if expected else set[str]()
-            assert found - TOP == {f"features/ui/{module}.py" for module in modules}
+            of_extensions = {"core/extensions.py"} - {
+                path.relative_to(copied_package() / "_runtime").as_posix()
+                for path in runtime_of(SELECTIONS[name, False])
+            }
+            assert found - TOP - of_extensions == {f"features/ui/{module}.py" for module in modules}
             there = {*runtime_of(selection), *generated_of(selection)}
             for path in more:
                 assert imported(path) <= there, path

@@ -10,7 +10,7 @@ import pytest
 from mcp_protogen.runtime.http.server.sessions import registry
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.fire import settled
+from support.http.fire import settled, until
 from support.http.serving import (
     POSTED,
     Session,
@@ -213,6 +213,54 @@ class TestShutdown:
             assert (await site.post(hello())).headers["retry-after"] == "1"
             held.go.set()
             await asyncio.gather(under_way, closing)
+
+    async def test_token_of_what_comes_is_not_verified(self) -> None:
+        held, verified = Held(), list[str]()
+
+        async def verify(token: str) -> Any:
+            verified.append(token)
+            return pkg.Principal("ada")
+
+        guard = pkg.Authentication(verify=verify)
+        headers = {"authorization": "Bearer x"}
+        async with serving(ours(held), authentication=guard) as site:
+            session = await site.initialize(headers=headers)
+            under_way = asyncio.create_task(session.call("held"))
+            await held.begun.wait()
+            closing = asyncio.create_task(site.app.close())
+            await asyncio.sleep(0)
+            verified.clear()
+            assert (await site.post(hello(), headers)).status_code == 503
+            assert verified == []
+            held.go.set()
+            await asyncio.gather(under_way, closing)
+
+    async def test_a_body_that_still_comes_is_refused_at_once(self) -> None:
+        app: Any = app_of(ours(Held()))
+        async with booted(app, lifespan="off") as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            host = b"host: localhost\r\ncontent-type: application/json\r\n"
+            writer.write(b"POST /mcp HTTP/1.1\r\n%bcontent-length: 100\r\n\r\n{" % host)
+            await until(lambda: app._running is not None)
+            await app.close()
+            assert b" 503 " in await asyncio.wait_for(reader.readline(), 10)
+            writer.close()
+
+    async def test_nothing_begins_whose_sender_is_known_only_then(self) -> None:
+        asks, known = asyncio.Event(), asyncio.Event()
+
+        async def verify(_: str) -> pkg.Principal:
+            asks.set()
+            await known.wait()
+            return pkg.Principal("ada")
+
+        guard = pkg.Authentication(verify=verify)
+        async with serving(ours(Held()), authentication=guard) as site:
+            posting = asyncio.create_task(site.post(hello(), {"authorization": "Bearer t"}))
+            await asks.wait()
+            await site.app.close()
+            known.set()
+            assert (await posting).status_code == 503
 
 
 class Clock:

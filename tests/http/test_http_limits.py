@@ -6,7 +6,7 @@ from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.quotas import Quota
@@ -15,8 +15,8 @@ from mcp_protogen.runtime.http.server import asgi, legacy_sse
 from mcp_protogen.runtime.http.server.event_stream import EventResponse, KeepAlive
 from mcp_protogen.runtime.http.server.param_header_check import ToolHeaders
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
-from mcp_protogen.runtime.rpc.jobs import Job
 from mcp_protogen.runtime.server.connection import ServerConnection
+from mcp_revisions import v2025_11_25 as mcp
 from support.folders import ROOT
 from support.http.exchanges import exchange_of
 from support.http.fire import run
@@ -145,9 +145,12 @@ class Listing(ServerConnection):
         connection: Any = SimpleNamespace(table=table)
         self.bound_server: Any = SimpleNamespace(changes={})
         self.endpoint: Any = SimpleNamespace(options=pkg.Options(), connection=connection)
+        self.server: Any = SimpleNamespace(TABLE=mcp.methods.TABLE, SESSION=mcp.Session)
+        self.handlers: Any = {"tools/list": self.list_tools}
 
-    async def listed(self, method: str, cursor: str | None, call: object) -> Any:
-        return {"tools": [{"name": "x"}]}
+    async def list_tools(self, session: object, params: object) -> mcp.models.ListToolsResult:
+        tool = mcp.models.Tool(name="x", input_schema={"type": "object"})
+        return mcp.models.ListToolsResult(tools=[tool])
 
 
 class Keeping(ToolHeaders):
@@ -156,9 +159,10 @@ class Keeping(ToolHeaders):
     async def asks(self, principal: str, capabilities: object) -> bool:
         """Whether it has to ask for the list that a principal gets, as it then does."""
         request = SimpleNamespace(id=1, raw={}, meta={CLIENT_CAPABILITIES: capabilities})
+        job: Any = SimpleNamespace(request=request, reply=None)
         exchange = exchange_of()
         exchange.authenticated(pkg.Principal(principal))
-        work = self.check(Listing(), cast(Job, SimpleNamespace(request=request)), exchange)
+        work = self.check(Listing(), job, exchange)
         if work is not None:
             await work
         return work is not None

@@ -557,3 +557,35 @@ def test_a_worker_is_replaced_however_often_it_dies(monkeypatch: pytest.MonkeyPa
     assert DyingProcess.left == 0
     # Until it has begun, nobody leaves a connection to it.
     assert {number for (number,) in numbers} == {2**31 - 1}
+
+
+ENDING = """
+import sys
+from contextlib import asynccontextmanager
+from mcp_revisions import run_http
+from support.http.worker import TOLD, on_call_tool
+from support.revisions import STATELESS
+from support.sessions.talking import server
+
+@asynccontextmanager
+async def lifespan(self):
+    yield
+    raise ValueError("it cannot end")
+
+ours = server(STATELESS, lifespan=lifespan, on_call_tool=on_call_tool, SENDS=TOLD)
+run_http(ours, port=int(sys.argv[1]))
+"""
+
+
+async def test_a_server_says_that_it_ends_and_what_fails_then(tmp_path: Path) -> None:
+    program = tmp_path / "ending.py"
+    program.write_text(ENDING)
+    async with started(str(program), "PORT") as process:
+        async with calling(process.port) as site, working(site, "waits"):
+            process.process.terminate()
+            while (answer := await site.http.get("/ready")).status_code == 200:
+                await asyncio.sleep(0.01)
+            assert (answer.status_code, answer.json()["status"]) == (503, "closing")
+        code, said = await process.stopped()
+    assert code == 1
+    assert "LifespanError" in said and "it cannot end" in said

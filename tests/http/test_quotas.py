@@ -5,7 +5,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx2
-from mcp_protogen.runtime.core.quotas import Quota
+import pytest
+from mcp_protogen.runtime.core.quotas import NoRoom, Quota
 from mcp_protogen.runtime.http.server.options import quota_of
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
@@ -64,6 +65,16 @@ class TestRequests:
             waiting.go.set()
             assert [text_in(await task) for task in calls] == ["wait"] * 2
             assert text_in(await adas[2].call("x")) == "x"
+
+    async def test_limit_of_a_principal_is_named_before_that_of_its_session(self) -> None:
+        waiting = Waiting()
+        async with serve(OLD, waiting, max_requests_per_principal=2, max_in_flight=2) as site:
+            session = await site.initialize(headers=ADA)
+            calls = [asyncio.create_task(session.call("wait", id)) for id in (1, 2)]
+            await waiting.all_wait(2)
+            check_refused(await session.call("x", 3), "max_requests_per_principal")
+            waiting.go.set()
+            assert [text_in(await task) for task in calls] == ["wait"] * 2
 
     async def test_principal_with_too_many_stateless_calls_is_refused_alone(self) -> None:
         waiting = Waiting()
@@ -380,6 +391,23 @@ class TestQuota:
         quota.give_back("ada", 5)
         quota.give_back(None, 4)
         assert (quota.used, quota._used_by) == (0, {})  # pyright: ignore[reportPrivateUsage]
+
+    def test_what_has_no_room_is_refused_unless_room_is_made(self) -> None:
+        quota, lacking = Quota(10, 6, name="max_streams"), list[tuple[str | None, int]]()
+        quota.take("ada", 6)
+        with pytest.raises(NoRoom) as refused:
+            quota.require("ada")
+        assert (refused.value.quota, refused.value.owner) == ("max_streams", "ada")
+
+        def free(owner: str | None, amount: int) -> bool:
+            lacking.append((owner, amount))
+            return owner is not None
+
+        quota.require("ada", 2, free)
+        with pytest.raises(NoRoom) as refused:
+            quota.require("ada", 5, free)
+        assert refused.value.owner is None
+        assert lacking == [("ada", 2), ("ada", 5), (None, 1)]
 
 
 def test_usual_options_leave_room_for_others() -> None:

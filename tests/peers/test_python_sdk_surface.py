@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 import pytest
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.vectors.vector import Vector
-from mcp_protogen.pipeline.commands import prepare
 from mcp_protogen.pipeline.config import Docstrings, GivenPatches
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.selection import prepare
 from mcp_protogen.pipeline.settings import Settings, load_settings
 from support import tables
 from support.folders import ROOT

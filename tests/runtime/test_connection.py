@@ -13,13 +13,8 @@ from mcp_protogen.runtime.core.errors import (
     MethodNotFound,
 )
 from mcp_protogen.runtime.core.spec import Role, Rules
-from mcp_protogen.runtime.messages.method_table import (
-    Error,
-    MethodTable,
-    Notification,
-    Request,
-    Result,
-)
+from mcp_protogen.runtime.messages.codec import Error, Notification, Request, Result
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from support.json_types import Json, JsonObject
 from support.runtime.mini import methods
 from support.runtime.mini import models as m

@@ -3,8 +3,9 @@
 import json
 
 from mcp_protogen.runtime.core.json import JSONObject
-from mcp_protogen.runtime.core.losses import Loss, LossReport, Report
+from mcp_protogen.runtime.core.losses import Loss, LossReport
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS, Here
+from mcp_protogen.runtime.translation.report import Report
 from support import tables
 from support.json_types import Json
 

@@ -12,6 +12,7 @@ from mcp_protogen.runtime.core.spec import (
     Role,
 )
 from mcp_protogen.runtime.rules import capabilities as gate
+from mcp_protogen.runtime.rules.lifecycle import check
 from support.json_types import Json, JsonObject
 from support.runtime.mini import capabilities as c
 from support.runtime.mini import methods
@@ -31,7 +32,7 @@ def client(**capabilities: Any) -> dict[Role, JsonObject]:
 
 def missing(spec: Any, sender: Role, params: object, declared: Any) -> str | None:
     try:
-        gate.check(spec, sender, params, declared)
+        check(spec, sender, params, declared)
     except MissingCapability as error:
         return error.path
     return None
@@ -143,7 +144,7 @@ class TestCheck:
 
     def test_the_error_names_capability_and_condition(self) -> None:
         with pytest.raises(MissingCapability) as caught:
-            gate.check(methods.CREATE_MESSAGE, "server", WITH_TOOLS, client(sampling={}))
+            check(methods.CREATE_MESSAGE, "server", WITH_TOOLS, client(sampling={}))
         assert caught.value.path == "client.sampling.tools"
         assert caught.value.condition == "params.tools is present or params.toolChoice is present"
         assert "sampling/createMessage needs the capability client.sampling.tools" in str(
@@ -153,7 +154,7 @@ class TestCheck:
 
     def test_a_side_does_not_send_what_is_the_others(self) -> None:
         with pytest.raises(LocalError, match="a server does not send tools/call"):
-            gate.check(methods.CALL_TOOL, "server", m.CallToolRequestParams(name="x"), NOTHING)
+            check(methods.CALL_TOOL, "server", m.CallToolRequestParams(name="x"), NOTHING)
 
 
 class TestDeclare:

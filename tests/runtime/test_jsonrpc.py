@@ -4,8 +4,9 @@ import json
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError
-from mcp_protogen.runtime.messages import jsonrpc
-from mcp_protogen.runtime.messages.jsonrpc import Batch, Call, Malformed, Response, message_of
+from mcp_protogen.runtime.messages import jsonrpc, reading
+from mcp_protogen.runtime.messages.jsonrpc import Call, Malformed, Response, message_of
+from mcp_protogen.runtime.messages.reading import Batch
 from support.json_types import Json, JsonObject
 from support.tables import case
 
@@ -113,7 +114,7 @@ def test_params_and_meta_are_objects_whatever_came() -> None:
 
 
 def test_a_batch_is_parsed_once_and_not_before_it_is_asked_for() -> None:
-    batch = jsonrpc.read(json.dumps([CALL, 7]))
+    batch = reading.read(json.dumps([CALL, 7]))
     assert isinstance(batch, Batch)
     assert batch.values == [CALL, 7]
     assert [type(member) for member in batch.members] == [Call, Malformed]

@@ -15,14 +15,9 @@ from mcp_protogen.runtime.core.errors import (
     RequestId,
 )
 from mcp_protogen.runtime.core.spec import AnyRequest, RequestSpec, Role, Rules
-from mcp_protogen.runtime.messages import jsonrpc
-from mcp_protogen.runtime.messages.method_table import (
-    Error,
-    MethodTable,
-    Notification,
-    Request,
-    Result,
-)
+from mcp_protogen.runtime.messages import jsonrpc, reading
+from mcp_protogen.runtime.messages.codec import Error, Notification, Request, Result
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from support.json_types import Json
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
@@ -208,7 +203,7 @@ class TestOutcomes:
 
     def test_understood_unknown_and_unfit_are_three_things(self) -> None:
         def outcome(method: str, params: object) -> object:
-            call = jsonrpc.read(request(method, params))
+            call = reading.read(request(method, params))
             assert isinstance(call, jsonrpc.Call)
             return TABLE.interpret(call, "client")
 
@@ -247,18 +242,18 @@ class TestBatches:
 
     def test_are_refused_where_the_revision_has_none(self) -> None:
         with pytest.raises(InvalidRequest, match="has no batches"):
-            Connection(TABLE, "server", {}).check_batch(jsonrpc.Batch([1]))
+            Connection(TABLE, "server", {}).check_batch(reading.Batch([1]))
 
     def test_are_taken_where_it_has_unless_they_are_empty(self) -> None:
         connection = Connection(self.BATCHING, "server", {})
-        connection.check_batch(jsonrpc.Batch([1, "x"]))
+        connection.check_batch(reading.Batch([1, "x"]))
         with pytest.raises(InvalidRequest, match="empty"):
-            connection.check_batch(jsonrpc.Batch([]))
+            connection.check_batch(reading.Batch([]))
 
     def test_cannot_hold_what_opens_the_connection(self) -> None:
         opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
         with pytest.raises(InvalidRequest, match="initialize cannot be part of a batch"):
-            Connection(self.BATCHING, "server", {}).check_batch(jsonrpc.Batch([1, opening]))
+            Connection(self.BATCHING, "server", {}).check_batch(reading.Batch([1, opening]))
 
     def test_are_not_single_messages_anywhere(self) -> None:
         for table in (TABLE, self.BATCHING):

@@ -13,11 +13,11 @@ from mcp_protogen.runtime.connection import Connection
 from mcp_protogen.runtime.core.errors import ProtocolError
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.messages.codec import Request
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
-from mcp_protogen.runtime.messages.method_table import Request
 from mcp_protogen.runtime.rpc.endpoint import Endpoint
 from mcp_protogen.runtime.rpc.jobs import Job
-from mcp_protogen.runtime.rpc.send_queue import NullSink
+from mcp_protogen.runtime.rpc.null_sink import NullSink
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
 

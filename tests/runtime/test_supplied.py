@@ -25,7 +25,7 @@ def test_values_and_objects_are_filled_in_and_written() -> None:
 
 
 def test_the_wire_requires_them_all() -> None:
-    assert required_members(s.ListResult) == ["resultType", "cacheScope", "items", "ttlMs"]
+    assert list(required_members(s.ListResult)) == ["resultType", "cacheScope", "items", "ttlMs"]
     with pytest.raises(ValidationError, match="_meta\n  Field required"):
         s.NameParams.from_wire({"name": "x"})
     with pytest.raises(ValidationError, match="version\n  Field required"):

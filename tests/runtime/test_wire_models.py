@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 import pytest
 from mcp_protogen.runtime.core.models import OpenUnion, UnknownContent, WireModel, validator_of
+from mcp_protogen.runtime.core.models.base import has_failed, text_of
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from support.json_types import Json, JsonObject
 from support.runtime.mini import models as m
@@ -430,3 +431,12 @@ def test_the_first_of_a_long_line_of_classes_can_be_used(monkeypatch: pytest.Mon
                 exec(source, vars(module))
             last: type[WireModel] = vars(sys.modules[[*sources][-1]])["Link149"]
             assert last.from_wire(wire).to_wire() == wire
+
+
+def test_a_result_of_a_tool_and_its_json_say_the_same() -> None:
+    image = {"type": "image", "data": "", "mimeType": "image/png"}
+    for failed in (True, False):
+        wire: JsonObject = {"content": [TEXT, image, TEXT], "isError": failed}
+        for result in (wire, m.CallToolResult.from_wire(wire)):
+            assert (has_failed(result), text_of(result)) == (failed, "a\na")
+    assert (has_failed({}), text_of({})) == (False, "")

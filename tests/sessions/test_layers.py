@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import JSONObject
-from mcp_protogen.runtime.messages.method_table import MethodTable, Request
+from mcp_protogen.runtime.features.bridge.proxies import runtime_of
+from mcp_protogen.runtime.messages.codec import Request
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.rpc.jobs import Job
-from mcp_protogen.runtime.rules.handlers import runtime_of
 from mcp_protogen.runtime.server.base import ServerRuntime
 from mcp_protogen.runtime.server.layers import Following, Layer
 from mcp_revisions.v2025_11_25 import Session

@@ -18,7 +18,7 @@ from mcp_protogen.runtime.connection import (
 from mcp_protogen.runtime.core.errors import McpError
 from mcp_protogen.runtime.core.options import Patience
 from mcp_protogen.runtime.core.spec import Role
-from mcp_protogen.runtime.messages.method_table import Error, Notification, Request, Result
+from mcp_protogen.runtime.messages.codec import Error, Notification, Request, Result
 from support.json_types import JsonObject
 from support.runtime.receiving import received
 from support.sessions.talking import models, pkg

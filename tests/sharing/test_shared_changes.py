@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from mcp_protogen.runtime.http.server.sessions.record import Choices
+from mcp_protogen.runtime.features.sharing.record import Choices
 from mcp_protogen.runtime.storage.engine import Change
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.features.sharing.letters import Answered
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions import peers
 from mcp_protogen.runtime.storage.engine import GAP, Change, Letter
@@ -373,7 +374,7 @@ class TestAnswers:
             key, name = peers.key_of(first.id), engine.workers[0].name
             forged = (key, "eve"), ("x" * 43, None)
             for number, (session, id) in enumerate(forged):
-                letter = peers.Answered(session=session, principal_id=id, message=text)
+                letter = Answered(session=session, principal_id=id, message=text)
                 content = json.dumps({"sender": "seve", "letter": asdict(letter), "number": number})
                 await engine.workers[0].mail.send([(name, content.encode())])
             assert await posted(first, answered(question, "yes")) == 202

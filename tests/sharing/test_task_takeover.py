@@ -3,12 +3,12 @@
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mcp_protogen.runtime.features.tasks.board import TaskBoard, UnknownTask
-from mcp_protogen.runtime.features.tasks.lifecycle import completed, said
-from mcp_protogen.runtime.features.tasks.options import TaskOptions
+from mcp_protogen.runtime.features.tasks.board import TaskBoard, TaskOptions, UnknownTask
+from mcp_protogen.runtime.features.tasks.lifecycle import completed
 from mcp_protogen.runtime.features.tasks.task import Status
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines
@@ -21,8 +21,7 @@ LEASE = 0.6
 
 HOLDER = """
 import asyncio, sys
-from mcp_protogen.runtime.features.tasks.board import TaskBoard
-from mcp_protogen.runtime.features.tasks.options import TaskOptions
+from mcp_protogen.runtime.features.tasks.board import TaskBoard, TaskOptions
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 
 async def main():
@@ -80,7 +79,7 @@ def test_a_writer_that_is_killed_leaves_the_task_of_before_or_after(
         board = board_in(folder)
         if not before:
             await create(folder)
-        await board.change("task", lambda one: said(one, "changed", board.clock()))
+        await board.change("task", lambda one: replace(one, status_message="changed"))
 
     async def look(folder: Path) -> None:
         board = board_in(folder)
@@ -92,7 +91,7 @@ def test_a_writer_that_is_killed_leaves_the_task_of_before_or_after(
         else:
             assert found.status_message in (None, "changed")
         # The lock went with the process.
-        await board.change("task", lambda one: said(one, "again", board.clock()))
+        await board.change("task", lambda one: replace(one, status_message="again"))
         assert (await board.find("task")).status_message == "again"
 
     step, killed = 0, True

@@ -8,12 +8,11 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import recursion
-from mcp_protogen.pipeline.derive.renaming import renamed
+from mcp_protogen.pipeline.derive.renaming import names_for, renamed
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.inputs.own_names import names_for
 from mcp_protogen.pipeline.inputs.pins import load_extension_pins
 from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
 from support.tables import case

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.features.tasks import core_form, lifecycle
 from mcp_protogen.runtime.features.tasks.board import TaskBoard
-from mcp_protogen.runtime.features.tasks.outcome import Outcome, error_object
+from mcp_protogen.runtime.features.tasks.lifecycle import Outcome, error_object
+from mcp_protogen.runtime.features.tasks.on_wire import wire_task
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_revisions import InvalidParams, McpError, MemoryTaskStore, TaskOptions
 from mcp_revisions.v2025_11_25 import models as m
@@ -43,8 +44,8 @@ def board(clock: Clock, **limits: Any) -> TaskBoard:
 
 @pytest.mark.shows("TC-05", "TC-11")
 def test_a_task_has_dates_in_iso_8601_and_durations_in_milliseconds() -> None:
-    task = lifecycle.said(replace(TASK, ttl=None), "Half of it", NOW + 600.5)
-    assert core_form.members(task) == {
+    task = replace(TASK, ttl=None, status_message="Half of it", updated_at=NOW + 600.5)
+    assert wire_task(task) == {
         "taskId": "t-1",
         "status": "working",
         "statusMessage": "Half of it",
@@ -53,15 +54,15 @@ def test_a_task_has_dates_in_iso_8601_and_durations_in_milliseconds() -> None:
         "ttl": None,
         "pollInterval": 250,
     }
-    assert "statusMessage" not in core_form.members(TASK)
+    assert "statusMessage" not in wire_task(TASK)
     for kind in (m.GetTaskResult, m.CancelTaskResult, m.TaskStatusNotificationParams, m.Task):
-        assert kind.from_wire(core_form.members(task)).to_wire() == core_form.members(task)
+        assert kind.from_wire(wire_task(task)).to_wire() == wire_task(task)
 
 
 @pytest.mark.shows("TC-05", "TC-13", "TC-22")
 def test_a_new_task_is_nested_and_may_say_something_to_the_model() -> None:
     plain, told = core_form.created(TASK), core_form.created(TASK, "Counting.")
-    assert plain == {"task": core_form.members(TASK), "_meta": RELATED}
+    assert plain == {"task": wire_task(TASK), "_meta": RELATED}
     assert told["_meta"] == {
         **RELATED,
         "io.modelcontextprotocol/model-immediate-response": "Counting.",

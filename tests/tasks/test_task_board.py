@@ -10,6 +10,7 @@ from asyncio import create_task, get_running_loop, sleep
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -18,8 +19,10 @@ import pytest
 from mcp_protogen.runtime.core import clocks
 from mcp_protogen.runtime.core.clocks import steady_time
 from mcp_protogen.runtime.core.errors import InvalidParams
+from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.features.tasks.board import (
     TaskBoard,
+    TaskOptions,
     TooManyTasks,
     UnknownTask,
     new_task_id,
@@ -33,12 +36,9 @@ from mcp_protogen.runtime.features.tasks.lifecycle import (
     cancelled,
     completed,
     held,
-    said,
 )
-from mcp_protogen.runtime.features.tasks.options import TaskOptions
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
-from mcp_protogen.runtime.features.tasks.timers import Timers
-from mcp_protogen.runtime.features.tasks.watch import Watch
+from mcp_protogen.runtime.features.tasks.watch import Timers, Watch
 from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
@@ -102,7 +102,7 @@ def test_a_waiter_hears_at_once_what_its_own_process_changes() -> None:
         waiters = [create_task(board.changed(task)) for _ in range(100)]
         await sleep(0)
         before = now()
-        changed = await board.change("task", lambda one: said(one, "half", now()))
+        changed = await board.change("task", lambda one: replace(one, status_message="half"))
         assert await asyncio.gather(*waiters) == [changed] * 100
         assert now() == before
         assert await board.changed(task) == changed
@@ -409,13 +409,20 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
         store = Store()
         jump = [0.0]
         board, jumping = board_of(store), board_of(store, lambda: now() + jump[0])
+
+        def key() -> dict[str, JSONObject]:
+            return {str(jump[0]): {}}
+
         await board.create(a_task(ttl=3600.0))
         async with board.holding("task", "worker") as holding:
             for jump[0] in (1e6, -1e6):
                 assert [task async for task in jumping.orphans()] == []
                 assert (await jumping.find("task")).status is Status.WORKING
                 before = await board.find("task")
-                changed = await jumping.change("task", lambda one: said(one, "", jumping.clock()))
+                await jumping.change("task", lambda one: asked(one, key(), jumping.clock()))
+                changed = await jumping.change(
+                    "task", lambda one: answered(one, key(), jumping.clock())
+                )
                 assert changed.updated_at >= before.updated_at
                 await sleep(LEASE)
             assert not holding.over.is_set()

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from mcp_protogen.runtime.core.base64url import base64url
 from mcp_protogen.runtime.features.tasks import lifecycle
-from mcp_protogen.runtime.features.tasks.board import TaskBoard, TooManyTasks, UnknownTask
+from mcp_protogen.runtime.features.tasks.board import (
+    TaskBoard,
+    TaskOptions,
+    TooManyTasks,
+    UnknownTask,
+)
 from mcp_protogen.runtime.features.tasks.holding import Holding, LeaseLost, Step
-from mcp_protogen.runtime.features.tasks.options import TaskOptions
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Task
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from support.coroutines import run
@@ -247,11 +251,6 @@ class Tasks(RuleBasedStateMachine):
             assert task.live and task.holder == worker
             task.status, task.asked = end, set()
             self.written()
-
-    @rule(data=st.data())
-    def say(self, data: st.DataObject) -> None:
-        if (task := self.choose(data)) is not None:
-            self.take(data, lambda one: lifecycle.said(one, "", self.clock(1)), task.live)
 
     def clock(self, which: int) -> float:
         return self.boards[which].clock()

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.client.base import ClientRuntime
+from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.features.tasks.on_wire import ClientsTasks
-from mcp_protogen.runtime.rules.handlers import runtime_of
 from mcp_revisions.v2026_07_28.ext.tasks.models import CreateTaskResult
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS

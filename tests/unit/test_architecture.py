@@ -137,6 +137,14 @@ def test_runtime_imports_by_name_in_three_functions() -> None:
     assert found == IMPORTS_BY_NAME.keys()
 
 
+def test_exception_is_made_where_it_is_raised() -> None:
+    # One that is raised again and again keeps the frames of each time.
+    for module in RUNS:
+        for node in ast.walk(trees()[OURS[module]]):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name):
+                assert not node.exc.id.isupper(), f"{module}: {node.exc.id}"
+
+
 def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
     # Targets are found by their entry points.
     found, left = set[str](), ["mcp_protogen.pipeline.generate", "mcp_protogen.targets.pydantic"]
@@ -203,7 +211,7 @@ def test_there_is_one_word_for_each_way_to_end() -> None:
 
 
 def test_the_eras_are_told_apart_in_one_place() -> None:
-    # What differs is a field of `spec.Era`; the names of the eras are for users and records.
+    # What differs is a field of `Era`; the names of the eras are for users and records.
     eras = {"handshake", "stateless"}
     telling: list[str] = []
     for path in RUNTIME_MODULES:

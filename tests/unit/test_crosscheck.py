@@ -7,6 +7,7 @@ import pytest
 from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.pipeline.derive.crosscheck import compare, without
+from mcp_protogen.pipeline.derive.skeleton import skeleton_of
 from mcp_protogen.pipeline.inputs.facts import Facts
 from support import tables
 from support.unit import schemas
@@ -18,10 +19,10 @@ SAY = "/methods/echo~1say"
 
 def found(mutate: Mutation, *, own: bool = True) -> list[Problem]:
     stated = schemas.facts()
-    definitions = schemas.derive(schemas.schema()).schema["$defs"]
+    shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     mutate(stated)
     basis = schemas.REVISION if own else "2029-01-01"
-    return list(compare(definitions, Facts(schemas.REVISION, stated, basis), "facts.json"))
+    return list(compare(shown, Facts(schemas.REVISION, stated, basis), "facts.json"))
 
 
 def say(**members: Any) -> Mutation:
@@ -205,12 +206,12 @@ def test_with_inherited_facts_it_is_news_and_no_error() -> None:
 
 
 def test_inherited_facts_that_disagree_are_left_out_and_nothing_else_is() -> None:
-    definitions = schemas.derive(schemas.schema()).schema["$defs"]
+    shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     for mutate, _, pointer in DISAGREEMENTS.values():
         stated = schemas.facts()
         mutate(stated)
         inherited = Facts(schemas.REVISION, stated, "2029-01-01")
-        problems = compare(definitions, inherited, "facts.json")
+        problems = compare(shown, inherited, "facts.json")
         left = dict(walk(without(inherited, problems).document))
         about = tuple(problem.pointer for problem in problems)
         gone = [one for one, _ in walk(stated) if one not in left]
@@ -222,18 +223,18 @@ def test_items_of_a_list_are_left_out_by_their_own_index() -> None:
     arms = [f"Gone{number}" for number in range(12)]
     arms[1:1] = ["TextBlock"]
     stated = schemas.facts() | {"unions": {"Block": {"arms": arms, "source": PAGE}}}
-    definitions = schemas.derive(schemas.schema()).schema["$defs"]
+    shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     facts = Facts(schemas.REVISION, stated, "2029-01-01")
-    left = without(facts, compare(definitions, facts, "facts.json"))
+    left = without(facts, compare(shown, facts, "facts.json"))
     assert left.unions == {"Block": ("TextBlock",)}
     assert facts.unions["Block"] == tuple(arms)
 
 
 def test_facts_that_open_sessions_otherwise_than_the_schema_are_found() -> None:
-    definitions = schemas.derive(schemas.schema()).schema["$defs"]
-    definitions["OpenRequest"] = schemas.message("server/discover")
+    shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
+    shown.definitions["OpenRequest"] = schemas.message("server/discover")
     facts = Facts(schemas.REVISION, schemas.facts(), schemas.REVISION)
-    codes = {(one.code, one.pointer) for one in compare(definitions, facts, "facts.json")}
+    codes = {(one.code, one.pointer) for one in compare(shown, facts, "facts.json")}
     assert ("facts-disagree", "/lifecycle/era") in codes
 
 

@@ -1,7 +1,6 @@
 """Inline objects get the names of their places."""
 
-from mcp_protogen.pipeline.normalise.lift import lifted
-from mcp_protogen.pipeline.normalise.metadata import shared
+from mcp_protogen.pipeline.normalise.lift import lifted, shared
 from support import tables
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 

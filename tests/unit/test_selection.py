@@ -1,18 +1,20 @@
 """Which revisions a run makes, and which it keeps."""
 
 import pytest
+from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.options import OPTIONS
 from mcp_protogen.pipeline.output.lock import Lock, lock_of
 from mcp_protogen.pipeline.package import GenerationInputs
 from mcp_protogen.pipeline.parts import PARTS
-from mcp_protogen.pipeline.selection.merged_settings import with_locked
-from mcp_protogen.pipeline.selection.selected_revisions import (
+from mcp_protogen.pipeline.selection import (
     refuse_unmakeable,
     refuse_unused,
     revision_names,
     select,
+    with_locked,
 )
 from mcp_protogen.pipeline.settings import Settings
 from support import tables
@@ -183,3 +185,24 @@ def test_a_file_for_a_revision_that_is_not_made_is_refused() -> None:
     found = [(problem.code, problem.place) for problem in caught.value.problems]
     assert found == [("unused-file", "draft.json"), ("unused-file", "x.json")]
     refuse_unused(options, {"2025-11-25": DRAFT}, patches[:1])
+
+
+def test_rules_of_options_name_options_that_there_are() -> None:
+    spelled = {one.spelled for one in OPTIONS}
+    rules = [one.rule for one in OPTIONS if one.rule]
+    assert [rule for rule in rules if not spelled.issuperset((rule.option, *rule.needs))] == []
+
+
+def test_every_rule_that_options_break_is_told_with_its_reason() -> None:
+    rules = (
+        OptionRule("--a", needs=("--b", "--c"), why="it is odd", hint="leave it out"),
+        OptionRule("--file", excludes=("--d", "--e"), is_file=True),
+    )
+    refuse_conflicts({"--a": 1, "--c": 1, "--d": 1}, rules)
+    for given, line in (
+        ({"--a": 1, "--d": 1}, "--a needs --b or --c: it is odd"),
+        ({"--file": "x.json", "--d": 1}, "x.json: --file and --d exclude each other"),
+    ):
+        with tables.case(line), pytest.raises(ProblemError) as caught:
+            refuse_conflicts(given, rules)
+        assert line in str(caught.value)

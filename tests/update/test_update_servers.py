@@ -187,9 +187,8 @@ DAMAGES: Sequence[Callable[[bytes], bytes]] = (
     lambda kept: b"\xff" + kept,
     lambda kept: kept.replace(b"Tool", b"Fool", 1),
     lambda kept: b"[]\n" + kept.partition(b"\n")[2],
-    lambda kept: kept.replace(b'"etag": "', b'"etag": 7, "x": "', 1),
-    lambda kept: kept.replace(b'"etag": "', b'"etag": "\\r\\nX: y', 1),
-    lambda kept: kept.replace(b"/mirror/", b"/mirrot/", 1),
+    lambda kept: kept.replace(b'\n"', b'\n"\r\nX: y', 1),
+    lambda kept: kept.partition(b"\n")[0] + b"\n",
 )
 
 

@@ -48,9 +48,7 @@ def read_entry(name: str, shelf: str = "") -> bytes | None:
     A shelf is a folder in the cache, with a number of entries of its own.
     """
     folder = user_cache()
-    sealed = None if folder is None else read_private(folder / shelf / name, used=True)
-    said, _, content = (sealed or b"").partition(b"\n")
-    return content if said == _seal(name, content) else None
+    return None if folder is None else read_sealed(folder / shelf / name, used=True)
 
 
 def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
@@ -62,14 +60,22 @@ def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
     with suppress(OSError, ProblemError):
         for private in (cache, folder):
             private.mkdir(parents=True, exist_ok=True, mode=0o700)
-        files = {folder / name: _seal(name, content) + b"\n" + content}
-        write_files(files, folder / "entries", mode=0o600, durable=False)
+        write_files(
+            {folder / name: seal(name, content)}, folder / "entries", mode=0o600, durable=False
+        )
         ours = (file for file in folder.iterdir() if _OURS.fullmatch(file.name))
         for file in sorted(ours, key=lambda file: file.lstat().st_mtime)[:-_LIMIT]:
             with suppress(OSError):  # another run has removed it, or it is nothing of ours
                 file.unlink()
 
 
-def _seal(name: str, content: bytes) -> bytes:
-    """Return the digest by which an entry is known to be the one of its name."""
-    return sha256(name.encode() + b"\n" + content).encode()
+def seal(name: str, content: bytes) -> bytes:
+    """Return what is written for an entry: a digest of its name and content, and the content."""
+    return sha256(name.encode() + b"\n" + content).encode() + b"\n" + content
+
+
+def read_sealed(entry: Path, *, used: bool = False) -> bytes | None:
+    """Return the content of an entry in any folder; with `used`, it counts as used now."""
+    whole = read_private(entry, used=used) or b""
+    content = whole.partition(b"\n")[2]
+    return content if whole == seal(entry.name, content) else None

@@ -77,6 +77,19 @@ def raising(check: Callable[P, Iterable[Problem]]) -> Callable[P, None]:
     return refuse
 
 
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a hint with the known names nearest to `name`.
+
+    If none is near, return `otherwise`, or a list of all.
+    """
+    from difflib import get_close_matches  # only needed on the way to an error
+
+    names = sorted(known)
+    if near := get_close_matches(name, names, n=2, cutoff=0.5):
+        return f"did you mean {' or '.join(near)}?"
+    return otherwise or (f"known: {', '.join(names)}" if names else "")
+
+
 def summed_up(
     problems: Iterable[Problem], together: Container[Level]
 ) -> Iterator[tuple[Level, tuple[str, ...]]]:

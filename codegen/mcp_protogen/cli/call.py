@@ -115,8 +115,6 @@ def _waiting(limit: "CallTimeout", screen: "Terminal") -> Generator[None, None, 
 
 @dataclass(frozen=True, slots=True)
 class _Calling:
-    """A call, from the connection to its result."""
-
     tool: str
     words: Sequence[str]
     stdin: str

@@ -12,9 +12,8 @@ from pathlib import Path
 from textwrap import fill, shorten
 
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.reports.severities import SeverityRow
 
 _TEXTS = Path(__file__).with_name("explanations.md")

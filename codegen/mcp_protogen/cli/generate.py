@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from mcp_protogen.base.option_rules import refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.options import COMPARED, Debug, Force, NoCache, Quiet, RevisionWords
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.setting_options import with_settings
 from mcp_protogen.cli.usage import HelpWanted
+from mcp_protogen.pipeline.options import MODE_RULES, MODES
 from mcp_protogen.pipeline.settings import Settings, load_settings
-
-_MODES = ("check", "diff", "dry-run")
 
 
 @with_settings()
@@ -67,8 +67,10 @@ def generate(
     `generate` may be left out.
     """
     flags = flags._replace(revisions=(*(words or ()), *(flags.revisions or ())) or None)
-    modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
-    mode = _mode(modes, regenerate=regenerate)
+    modes = [name for name, on in zip(MODES, (check, diff, dry_run), strict=True) if on]
+    given = [*modes, "regenerate"] if regenerate else modes
+    refuse_conflicts({f"--{name}": True for name in given}, MODE_RULES)
+    mode = (given or ["generate"])[-1]
     _refuse_commands(context, words or ())
     if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
         raise HelpWanted(context.find_root().get_help())
@@ -78,17 +80,5 @@ def generate(
 def _refuse_commands(context: typer.Context, words: Iterable[str]) -> None:
     root: Any = context.find_root()
     for word in {*words} & {*root.command.list_commands(root)}:
-        raise _conflict(f"{word} is a command: it is the first word, before all options")
-
-
-def _mode(modes: list[str], *, regenerate: bool) -> str:
-    """Return what a command line does, by the options that say it."""
-    if len(modes) > 1:
-        raise _conflict(f"--{' and --'.join(modes)} exclude each other")
-    if regenerate and modes != ["check"]:
-        raise _conflict("--regenerate needs --check")
-    return "regenerate" if regenerate else modes[0] if modes else "generate"
-
-
-def _conflict(message: str) -> ProblemError:
-    return ProblemError(Problem("conflicting-options", message))
+        message = f"{word} is a command: it is the first word, before all options"
+        raise ProblemError(Problem("conflicting-options", message))

@@ -51,8 +51,7 @@ def new(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the project.", show_default="NAME"),
+        Path | None, typer.Option(metavar="DIR", help="Folder of the project.", show_default="NAME")
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")
@@ -69,18 +68,6 @@ def new(
 
     revisions = tuple(revision) if revision else None
     options = NewOptions(
-        name,
-        kind,
-        transport,
-        revisions,
-        shared,
-        tuple(extension or ()),
-        out,
-        cached=not no_cache,
+        name, kind, transport, revisions, shared, tuple(extension or ()), out, cached=not no_cache
     )
-    finish(
-        lambda: start(options, None if yes else asker()),
-        "new",
-        format,
-        doing="generating",
-    )
+    finish(lambda: start(options, None if yes else asker()), "new", format, doing="generating")

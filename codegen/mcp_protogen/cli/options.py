@@ -49,8 +49,7 @@ RevisionWords = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were edited by hand.")]
 NoCache = Annotated[
-    bool,
-    typer.Option("--no-cache", help="Neither use packages of earlier runs nor keep this one."),
+    bool, typer.Option("--no-cache", help="Neither use packages of earlier runs nor keep this one.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal fault.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")]

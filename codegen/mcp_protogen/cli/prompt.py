@@ -29,9 +29,7 @@ def prompt(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ARGUMENT",
-            help="name=value",
-            autocompletion=server_completion.prompt_argument,
+            metavar="ARGUMENT", help="name=value", autocompletion=server_completion.prompt_argument
         ),
     ] = None,
     *,

@@ -70,7 +70,6 @@ def _parameter(one: Option) -> Parameter:
 
 
 def _settings(said: dict[str, Any]) -> Settings:
-    """Return what was said on the command line, as settings."""
     values = {field: _plain(value) for field, value in said.items() if value not in (None, [])}
     if "patches" in values:
         values["patches"] = tuple(map(revision_and_file, values["patches"]))

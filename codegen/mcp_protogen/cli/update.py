@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, SchemaFolder
@@ -43,8 +43,7 @@ def update(
     ref: Annotated[
         str | None,
         typer.Option(
-            metavar="REF",
-            help="Branch, tag or commit of a clone or repository; HEAD if left out.",
+            metavar="REF", help="Branch, tag or commit of a clone or repository; HEAD if left out."
         ),
     ] = None,
     ignore: Annotated[
@@ -86,6 +85,9 @@ def update(
     from mcp_protogen.instep.update.update_page import update_page
     from mcp_protogen.instep.update.updating import UpdateOptions
 
+    flags = {"REVISION": revision, "--extension": extension, "--ignore": ignore}
+    flags |= {"--note": note, "--accept": accept}
+    refuse_conflicts({name: value for name, value in flags.items() if value}, _RULES)
     wanted = _wanted(revision, extension, ignore)
     options = UpdateOptions(
         wanted=wanted,
@@ -101,6 +103,12 @@ def update(
     show(lambda view: update_page(options, view), "update", place, failed=render_failure)
 
 
+_RULES = (
+    OptionRule("--extension", excludes=("REVISION", "--ignore"), why="it is looked at by itself"),
+    OptionRule("--note", ("--accept",), hint="the note is kept with the pin that --accept moves"),
+)
+
+
 def _wanted(
     revisions: list[str] | None, extension: str | None, ignored: list[str] | None
 ) -> "Wanted":
@@ -109,7 +117,4 @@ def _wanted(
 
     if extension is None:
         return Wanted(tuple(revisions or ()), tuple(ignored or ()))
-    if revisions or ignored:
-        message = "--extension is looked at by itself, without revisions and --ignore"
-        raise ProblemError(Problem("conflicting-options", message))
     return Wanted((extension,), kind=EXTENSION)

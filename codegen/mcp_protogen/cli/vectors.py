@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
@@ -61,8 +62,7 @@ def vectors(
         bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
     ] = False,
     run: Annotated[
-        str | None,
-        typer.Option(metavar="TARGET", help="Try a Python package, module or folder."),
+        str | None, typer.Option(metavar="TARGET", help="Try a Python package, module or folder.")
     ] = None,
     run_command: Annotated[
         str | None,
@@ -103,11 +103,7 @@ def vectors(
     it did something wrong.
     """
     from mcp_protogen.instep.audit.trial import TriedProgram, trial_page
-    from mcp_protogen.instep.vectors.named_vectors import (
-        NamedVectors,
-        folder_report,
-        vectors_text,
-    )
+    from mcp_protogen.instep.vectors.named_vectors import NamedVectors, folder_report, vectors_text
 
     choice = VectorFilter(tuple(type or ()), tuple(method or ()), only)
     trying = run is not None or run_command is not None
@@ -115,7 +111,7 @@ def vectors(
     flags: dict[str, object] = {"--out": out, "--check": check, "--force": force, "--run": run}
     flags |= {"--run-command": run_command, "--python": python}
     flags |= {"--type": type, "--method": method, "--only": only, "--output": output}
-    _refuse_conflicts({name for name, value in flags.items() if value}, what)
+    refuse_conflicts({name: value for name, value in flags.items() if value}, _RULES)
     form = _form(format, what)
     place = Destination(form, output)
     named = NamedVectors((*(words or ()), *(revision or ())), tuple(extension or ()), schema)
@@ -133,28 +129,18 @@ def vectors(
     place.deliver(vectors_text(named, choice, whole=form is VectorsFormat.JSON))
 
 
-_GO_ALONE = (
-    ("--run", "--run-command", "both name what to try"),
-    ("--run", "--out", "write vectors, or try an implementation with them"),
-    ("--run-command", "--out", "write vectors, or try an implementation with them"),
-    ("--run-command", "--python", "the command names its interpreter itself"),
-    ("--type", "--out", "a folder holds the vectors of a whole revision"),
-    ("--method", "--out", "a folder holds the vectors of a whole revision"),
-    ("--only", "--out", "a folder holds the vectors of a whole revision"),
-    ("--output", "--out", "vectors are written into a file or into a folder"),
+_EITHER = "write vectors, or try an implementation with them"
+_WHOLE = "a folder holds the vectors of a whole revision"
+_RULES = (
+    OptionRule("--run", excludes=("--run-command",), why="both name what to try"),
+    *(OptionRule(one, excludes=("--out",), why=_EITHER) for one in ("--run", "--run-command")),
+    OptionRule("--run-command", (), ("--python",), "the command names its interpreter itself"),
+    *(OptionRule(one, (), ("--out",), _WHOLE) for one in ("--type", "--method", "--only")),
+    OptionRule("--output", excludes=("--out",), why="write a file, or a folder"),
+    OptionRule("--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"),
+    OptionRule("--force", ("--out",), why="it is about files in a folder"),
+    OptionRule("--python", ("--run",), why="it runs what is tried"),
 )
-_GO_WITH = (("--check", "--out"), ("--force", "--out"), ("--python", "--run"))
-
-
-def _refuse_conflicts(given: set[str], what: str) -> None:
-    for one, other, reason in _GO_ALONE:
-        if {one, other} <= given:
-            raise _conflict(f"{one} and {other} exclude each other: {reason}")
-    for one, other in _GO_WITH:
-        if one in given and other not in given:
-            raise _conflict(f"{one} needs {other}; it has no meaning for {what}")
-    if {"--check", "--force"} <= given:
-        raise _conflict("--check and --force exclude each other: --check writes nothing")
 
 
 def _form(requested: VectorsFormat | None, what: str) -> VectorsFormat:

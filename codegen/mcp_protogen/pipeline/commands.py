@@ -9,46 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.base.printable import counted
-from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
+from mcp_protogen.base.problems import Level
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.inputs.own_patches import read_patches
-from mcp_protogen.pipeline.inputs.own_templates import read_statement
-from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, unlisted
-from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, lock_of, read_lock
+from mcp_protogen.pipeline.output.lock import LOCK_NAME, lock_of
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
-from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
-from mcp_protogen.pipeline.selection.merged_settings import with_locked
-from mcp_protogen.pipeline.selection.selected_extensions import with_extensions
-from mcp_protogen.pipeline.selection.selected_revisions import (
-    installed_runtime,
-    pruned,
+from mcp_protogen.pipeline.selection import (
+    PackageTask,
+    output_folder,
+    prepare,
     refuse_going_back,
     refuse_unmakeable,
-    refuse_unused,
-    revision_names,
-    select,
 )
-from mcp_protogen.pipeline.selection.selected_target import made_by, refuse_kept, target_of
 from mcp_protogen.pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from mcp_protogen.pipeline.output.plan import Plan
-
-
-class PackageTask(NamedTuple):
-    """One run, with everything it needs already read.
-
-    `staying` is the lock without the revisions that are removed.
-    """
-
-    out: Path
-    lock: Lock | None
-    staying: Lock | None
-    options: GenerationOptions
 
 
 class PackageState(NamedTuple):
@@ -124,7 +102,7 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Ru
     from mcp_protogen.pipeline.output.workspace import exclusive
     from mcp_protogen.pipeline.package_cache import made
 
-    with exclusive(_out(settings)) as space:
+    with exclusive(output_folder(settings)) as space:
         task = prepare(settings)
         _refuse(task, force=force)
         package = made(task.options, cached=cached)
@@ -172,83 +150,6 @@ def diff(settings: Settings) -> RunReport:
     status = RunStatus.DIFFERS if files else RunStatus.FINE
     summary = f"{task.out}: {counted(len(files), 'file')} would change"
     return RunReport("diff", status, summary, str(task.out), files=files, problems=package.warnings)
-
-
-def prepare(settings: Settings) -> PackageTask:
-    """Read the lock and the named files, and choose what is generated."""
-    out = _out(settings)
-    lock = read_lock(out)
-    settings = with_locked(settings, lock)
-    target = target_of(settings, lock)
-    staying = _staying(settings, lock)
-    options = _of_revisions(settings, staying)._replace(
-        docstrings=settings.docstrings or Docstrings.OURS,
-        parts=DEFAULT if settings.parts is None else settings.parts,
-        runtime=installed_runtime(settings.runtime),
-        templates=_templates(settings.templates),
-        target=target,
-        distribution=made_by(target),
-        names=_given(settings.names),
-    )
-    kept = None if settings.has_only("extensions") else staying
-    options = with_extensions(options, settings.extensions, kept, _read)
-    if target is not None:
-        refuse_kept(options)
-    return PackageTask(out, lock, staying, options)
-
-
-def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
-    """Return the lock without the revisions that are removed."""
-    if settings.only == ():
-        message = "no revision is named that stays in the package"
-        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
-    return pruned(lock, settings.only, load_pins())
-
-
-def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
-    """Return the options that say which revisions are generated, and from what."""
-    if settings.rules is not None and settings.schema is None and len(settings.schemas or ()) != 1:
-        hint = "rules of pinned revisions are built in; name the schema with --schema"
-        message = "--rules needs --schema: rules belong to your own schema"
-        raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
-    schema, rules = _given(settings.schema), _given(settings.rules)
-    schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
-    patches = read_patches(settings.patches or (), _read)
-    pins = load_pins()
-    requested = revision_names(settings.revisions or (), pins)
-    options = select(requested, pins, staying, schema, schemas)
-    refuse_unused(options, schemas, patches)
-    if rules is not None:
-        of = options.schemas.keys() - schemas.keys() or options.schemas
-        options = options._replace(rules=dict.fromkeys(of, rules))
-    return options._replace(patches=patches)
-
-
-def _out(settings: Settings) -> Path:
-    if settings.out is None:
-        hint = 'pass --out FOLDER, or set out = "FOLDER" in [tool.mcp-gen] of pyproject.toml'
-        raise ProblemError(Problem("no-output", "no output folder is named", hint=hint))
-    return settings.out
-
-
-def _templates(folder: Path | None) -> Path | None:
-    if folder is None:
-        return None
-    if not folder.is_dir():
-        message = "there is no folder of templates here"
-        raise ProblemError(Problem("missing-templates", message, str(folder)))
-    read_statement(folder)  # raises for templates of another contract
-    return folder
-
-
-def _given(source: str | None) -> GivenFile | None:
-    return None if source is None else _read(source)
-
-
-def _read(source: str) -> GivenFile:
-    from mcp_protogen.pipeline.sources.upstream import given_file
-
-    return given_file(source)
 
 
 def _refuse(task: PackageTask, *, force: bool) -> None:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeVar
 
 from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.model_modules import model_modules
@@ -37,7 +37,7 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     Before that, `tell` of modules that are ready, with those that they import. Raise `ProblemError`
     with everything that is wrong.
     """
-    raise_errors((*_unsafe_names(options), *_unnameable(options)))
+    _refuse_names(options)
     if options.target is not None:
         from mcp_protogen.pipeline.target_package import target_package
 
@@ -66,18 +66,11 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 
-def _unnameable(options: GenerationOptions) -> Iterator[Problem]:
-    """Yield a problem for names of what finds types by their names in a whole package."""
-    several = len({*options.revisions, *options.kept}) > 1
-    if options.names and options.target is None and (several or options.extensions):
-        message = "a whole package with names of yours can have one revision and no extensions"
-        hint = "what translates between revisions finds types by our names; or use --target"
-        yield Problem("conflicting-options", message, options.names.name, hint=hint)
-
-
-def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:
+@raising
+def _refuse_names(options: GenerationOptions) -> Iterator[Problem]:
     folders: dict[str, str] = {}
-    for revision in sorted({*options.revisions, *options.kept}):
+    revisions = sorted({*options.revisions, *options.kept})
+    for revision in revisions:
         if not is_revision(revision):
             message = f"{revision!r:.80} cannot be the name of a revision"
             yield Problem("unsafe-name", message, hint=REVISION_HINT)
@@ -87,6 +80,10 @@ def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:
             message = f"revisions {folders[folder]} and {revision} would share the folder {folder}"
             yield Problem("name-collision", message, hint="name one of them differently")
         folders[folder] = revision
+    if options.names and options.target is None and (len(revisions) > 1 or options.extensions):
+        message = "a whole package with names of yours can have one revision and no extensions"
+        hint = "what translates between revisions finds types by our names; or use --target"
+        yield Problem("conflicting-options", message, options.names.name, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +94,6 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One revision, and its extensions."""
-
     ir: RevisionIR
     extensions: tuple[ExtensionIR, ...] = ()
 

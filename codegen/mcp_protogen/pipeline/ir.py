@@ -8,15 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mcp_protogen.base.names import (
-    ClassName,
-    Constant,
-    Era,
-    FieldName,
-    ModuleName,
-    Stem,
-    StubName,
-)
+from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem, StubName
 
 Role = Literal["client", "server"]
 MessageKind = Literal["request", "notification", "embedded"]

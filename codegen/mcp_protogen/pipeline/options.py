@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from mcp_protogen.base.canonical import digest, parse_json
 from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.option_rules import OptionRule
 from mcp_protogen.pipeline import setting_readers as readers
 from mcp_protogen.pipeline.config import Docstrings, Format, GenerationOptions
 from mcp_protogen.pipeline.parts import DEFAULT, recorded, unrecorded
@@ -62,6 +63,7 @@ class Option(NamedTuple):
     run that does not give the option, which so stays as it was. A list that a run gives is added to
     that of the package, or replaces it with --prune. An option with `belongs_to_revisions` is not
     kept when a run names other revisions. `of` names the packages that have the option, if not all.
+    `rule` says which others it needs.
     """
 
     field: str
@@ -76,6 +78,7 @@ class Option(NamedTuple):
     is_list: bool = False
     belongs_to_revisions: bool = False
     of: Literal["", "whole", "alone"] = ""
+    rule: OptionRule | None = None
 
     @property
     def spelled(self) -> str:
@@ -110,7 +113,11 @@ def _of_form(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
     flag = f"--{name}/--no-{name}" if kind is _SWITCH else f"--{name}"
     default = kind is not _SWITCH
     read = _unlock_layers if field == "layers" else unlock
-    return Option(field, kind, help, flag, None, ALONE, default, record, read, of="alone")
+    needs = () if field in FORMS else ("--target", "--only")
+    rule = OptionRule(f"--{name}", needs, why="a whole package has one form")
+    return Option(
+        field, kind, help, flag, None, ALONE, default, record, read, of="alone", rule=rule
+    )
 
 
 def _unlock_layers(said: Any) -> tuple[str, ...] | None:
@@ -206,6 +213,13 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "--rules",
         belongs_to_revisions=True,
         of="whole",
+        rule=OptionRule(
+            "--rules",
+            needs=("--schema",),
+            why="rules belong to your own schema",
+            hint="rules of pinned revisions are built in; name the schema with --schema",
+            is_file=True,
+        ),
     ),
     Option(
         "docstrings",
@@ -248,9 +262,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "only",
     ),
     _of_form(
-        "target",
-        _text("NAME"),
-        "Form of types and tables alone; without --only, of the models.",
+        "target", _text("NAME"), "Form of types and tables alone; without --only, of the models."
     ),
     _of_form(
         "layout",
@@ -302,6 +314,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
 """All options, in the order of the help."""
 
 BY_FIELD: Final[Mapping[str, Option]] = {one.field: one for one in OPTIONS}
+MODES: Final = ("check", "diff", "dry-run")
+"""What a run does in place of writing, each with a switch of that name."""
+
+MODE_RULES: Final = (
+    OptionRule("--check", excludes=("--diff", "--dry-run")),
+    OptionRule("--diff", excludes=("--dry-run",)),
+    OptionRule("--regenerate", needs=("--check",)),
+)
 BY_KEY: Final[Mapping[str, Option]] = {key: one for one in OPTIONS for key in one.setting_names}
 
 

@@ -46,15 +46,14 @@ def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, No
         with _made(options) as package:
             yield package
         return
-    inputs = read_inputs(options)
-    name = _name(options, inputs)
+    name, inputs = _named(options)
     if kept := _kept(name, inputs):
         yield kept
         return
     with _made(options) as package:
         yield package
         # Somebody may have changed something before or while it was made.
-        same = package.inputs == inputs and _name(options, read_inputs(options)) == name
+        same = package.inputs == inputs and _named(options)[0] == name
         packed = _packed(package) if same else None
     if packed is not None:
         keep_entry(name, packed)
@@ -74,10 +73,10 @@ def _made(options: GenerationOptions) -> Generator[Package, None, None]:
         tried.require(package)
 
 
-def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
-    """Return the digest of everything that a package depends on."""
-    code = (_CODE / _TRYING).glob("*.py")
-    return digest(
+def _named(options: GenerationOptions) -> tuple[str, GenerationInputs]:
+    """Return the digest of everything that a package depends on, and its inputs."""
+    code, inputs = (_CODE / _TRYING).glob("*.py"), read_inputs(options)
+    name = digest(
         {
             "code": digest_files(_CODE, code),
             "extensions": sorted(options.extensions),
@@ -91,6 +90,7 @@ def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
             "tools": _versions(),
         }
     )
+    return name, inputs
 
 
 def _versions() -> dict[str, str]:

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 
 ALL: Final = "all"
 NONE: Final = "none"
@@ -37,9 +36,12 @@ _ROLES: Final = "roles"
 """A client or a server, whichever."""
 _SEVERAL: Final = "several"
 """More than one revision."""
+_EXTENDED: Final = "extensions"
+"""An extension, whichever."""
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
+_ENGINES: Final = {"redis": "RedisEngine", "postgres": "PostgresEngine"}
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "app": ("App", "app"),
@@ -130,15 +132,9 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "extensions", "json", "revision", "sendable", "spec", "throttle"),
-            "core.models": (
-                "base",
-                "core_schema",
-                "members",
-                "types",
-                "validation_errors",
-            ),
-            "messages": ("jsonrpc", "method_table", "results", "writing"),
+            "core": ("errors", "json", "revision", "sendable", "spec", "throttle"),
+            "core.models": ("base", "core_schema", "members", "types", "validation_errors"),
+            "messages": ("jsonrpc", "codec", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
@@ -149,12 +145,15 @@ CONTENTS: Final = (
         {
             "connection": (),
             "core": (
-                *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "models", "options", "pagination", "tasks"),
+                *("base64url", "connection_errors", "extensions", "forms", "http_request"),
+                *("losses", "middleware", "models", "options", "pagination", "places", "tasks"),
             ),
-            "messages": ("envelope", "extended_table", "forgiving", "reading", "repairing"),
+            "messages": (
+                *("envelope", "extended_table", "forgiving", "method_table", "reading"),
+                "repairing",
+            ),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
-            "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
+            "rules": (*("handlers", "lifecycle", "server_negotiation", "wire_features"),),
             "translation": ("revision_view",),
             "transports": ("base",),
         },
@@ -176,6 +175,7 @@ CONTENTS: Final = (
             "server": (
                 *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
+                *("thread_waits", "waiting_strategies"),
             ),
         },
         (
@@ -213,26 +213,23 @@ CONTENTS: Final = (
         ),
         ("client",),
     ),
+    Contents(frozenset({_EXTENDED}), {"core": ("extensions",)}),
     Contents(
         frozenset({_SEVERAL}),
         {
             "core": ("form_fields", "losses"),
-            "translation": ("conversions", "plans", "translator"),
+            "translation": ("conversions", "plans", "report", "translator"),
         },
         _LOSSES,
         ("translate",),
     ),
     Contents(
         frozenset({_SEVERAL, _ROLES}),
-        {"translation": ("table",)},
+        {"translation": ("table", "translated_view")},
         modules=("translate.adapters",),
     ),
-    Contents(
-        frozenset({_SEVERAL, "client"}),
-        {
-            "client": ("era_adapter", "listen_stream"),
-        },
-    ),
+    Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
+    Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
     Contents(
         frozenset({"stdio"}),
         {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
@@ -248,6 +245,7 @@ CONTENTS: Final = (
         {
             "core": ("clocks", "libraries", "quotas"),
             "http": ("headers", "server", "sse"),
+            "rpc": ("null_sink",),
             "storage": ("engine", "memory", "memory_tasks"),
             **_MARKS,
         },
@@ -263,7 +261,7 @@ CONTENTS: Final = (
             ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            ("storage.engine", ("EngineUnavailable", "Shared")),
+            ("storage.engine", ("EngineUnavailable",)),
             ("storage.memory", ("MemoryEngine",)),
         ),
     ),
@@ -285,9 +283,9 @@ CONTENTS: Final = (
             "toolkit": (
                 *("app", "catalogue", "completed_items", "completions", "decorators"),
                 *("dependencies", "docstrings", "failures", "functions", "items", "links"),
-                *("lookup", "media", "middleware", "mounting", "mounts", "offers", "results"),
-                *("revision_models", "scopes", "server", "switching", "task_options", "threads"),
-                *("uri_templates", "visibility"),
+                *("lookup", "media", "middleware", "mounting", "mounts", "named_items", "offers"),
+                *("results", "revision_models", "scopes", "server", "switching", "task_options"),
+                *("threads", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },
@@ -308,10 +306,7 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {
             "client": ("listen_stream",),
-            "features.bridge": (
-                *("bridge", "carrying", "forwarded_request", "forwarding", "proxies"),
-                "task_carrying",
-            ),
+            "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
             "rules": ("task_forms", "task_methods"),
         },
         modules=("bridge",),
@@ -320,7 +315,7 @@ CONTENTS: Final = (
     Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"features.bridge": ("bridge_app", "tapping"), "transports": ("memory",)},
+        {"features.bridge": ("bridge_app",), "transports": ("memory",)},
         (("features.bridge.bridge_app", ("bridge_app",)),),
     ),
     Contents(
@@ -344,15 +339,15 @@ CONTENTS: Final = (
         {
             "core": ("base64url", "clocks", "files"),
             "features.tasks": (
-                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire", "options"),
-                *("outcome", "task", "timers", "turns", "watch", "wire_task"),
+                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire"),
+                *("task", "watch"),
             ),
             "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
-            ("features.tasks.options", ("TaskOptions",)),
+            ("features.tasks.board", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
@@ -364,8 +359,8 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "toolkit"}),
-        {"features.tasks": ("server",)},
-        (("features.tasks.server.tool_tasks", ("__mcp_tool_tasks__",)),),
+        {"features.tasks": ("server",), "rpc": ("null_sink",)},
+        (("features.tasks.server.requests", ("__mcp_tool_tasks__",)),),
     ),
     Contents(
         frozenset({"tasks", "client"}),
@@ -380,20 +375,14 @@ CONTENTS: Final = (
         frozenset({"skills", "server"}),
         {
             "core": ("libraries",),
-            "features.skills": ("entries", "folder", "frontmatter", "serving"),
+            "features.skills": ("entries", "folder", "frontmatter"),
         },
-        (
-            ("features.skills.folder", ("InvalidSkill", "SkillFolder")),
-            ("features.skills.serving", ("ServesSkills",)),
-        ),
+        (("features.skills.folder", ("InvalidSkill", "ServesSkills", "SkillFolder")),),
     ),
     Contents(
         frozenset({"skills", "client"}),
-        {"features.skills": ("entries", "frontmatter", "reading")},
-        (
-            ("features.skills.entries", ("SkillFile", "UnverifiedSkill")),
-            ("features.skills.reading", ("read_skill",)),
-        ),
+        {"features.skills": ("entries", "frontmatter")},
+        (("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),),
     ),
     Contents(
         frozenset({"testing"}),
@@ -436,7 +425,7 @@ CONTENTS: Final = (
                     "WorkloadIdentity",
                 ),
             ),
-            ("features.auth.client.loopback", ("LoopbackReceiver",)),
+            ("features.auth.client.user_agent", ("LoopbackReceiver",)),
             ("features.auth.client.oauth", ("OAuth",)),
             ("features.auth.client.registration", ("client_metadata_document",)),
             (
@@ -469,23 +458,26 @@ CONTENTS: Final = (
             ("features.auth.server.replays", ("MemoryReplays", "SharedReplays")),
         ),
     ),
-    Contents(
-        frozenset({"redis"}),
-        {
-            "core": ("libraries",),
-            "features.sharing": ("lease", "redis"),
-            "storage": ("engine",),
-        },
-        (("features.sharing.redis.redis_engine", ("RedisEngine",)),),
+    *(
+        Contents(
+            frozenset({engine}),
+            {"core": ("libraries",), "features.sharing": ("lease", engine), "storage": ("engine",)},
+            ((f"features.sharing.{engine}.{engine}_engine", (name,)),),
+        )
+        for engine, name in _ENGINES.items()
     ),
-    Contents(
-        frozenset({"postgres"}),
-        {
-            "core": ("libraries",),
-            "features.sharing": ("lease", "postgres"),
-            "storage": ("engine",),
-        },
-        (("features.sharing.postgres.postgres_engine", ("PostgresEngine",)),),
+    *(
+        Contents(
+            frozenset({"http-server", engine}),
+            {
+                "features.sharing": (
+                    *("client_messages", "letters", "record", "relay", "shared"),
+                    *("shared_sessions", "worker_peers"),
+                )
+            },
+            (("features.sharing.shared", ("Shared",)),),
+        )
+        for engine in _ENGINES
     ),
 )
 
@@ -525,6 +517,7 @@ class PartSelection(NamedTuple):
     def _contents(self) -> list[Contents]:
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
+        has |= {_EXTENDED} if self.extensions else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
         return [one for one in CONTENTS if one.when <= has]
 

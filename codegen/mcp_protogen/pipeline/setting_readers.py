@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.names import is_revision
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import did_you_mean
 from mcp_protogen.pipeline.config import PROJECT, ClientSettings, FileOf, GivenPatches
 
 _GIT = ".git"

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.config import (
     PROJECT,
     ClientSettings,

@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.output.lock import (
 from mcp_protogen.pipeline.package import PINNED, newer
 from mcp_protogen.pipeline.parts import ALL
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
-from mcp_protogen.pipeline.selection.selected_revisions import pruned
+from mcp_protogen.pipeline.selection import pruned
 from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
@@ -49,12 +49,7 @@ def check(out: Path, flags: Settings, start: Path) -> RunReport:
 
 
 def sync(
-    out: Path,
-    flags: Settings,
-    start: Path,
-    *,
-    force: bool = False,
-    cached: bool = True,
+    out: Path, flags: Settings, start: Path, *, force: bool = False, cached: bool = True
 ) -> RunReport:
     """Generate the package in `out` anew, and report what changed and why.
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.target import CONTRACT, GROUP, Target, TargetFile, TargetOptions
 

@@ -1,8 +1,6 @@
-"""The runtime of generated code: models, method tables, capability checks, and what uses them.
+"""The runtime of generated code, copied into generated packages or installed beside them.
 
-This package is copied, byte for byte, into generated packages, or installed beside them as
-`mcp_protogen_runtime`. It imports nothing by itself, so that a package whose models are not needed
-yet loads neither them nor Pydantic.
+It imports nothing by itself: Pydantic is loaded when models are.
 """
 
 # SPDX-License-Identifier: Apache-2.0

@@ -1,15 +1,8 @@
 """One end of one connection in one revision: messages in, events out; calls in, bytes out.
 
 A connection never awaits, opens nothing and has no clock: its driver passes the time, in seconds of
-a clock that does not go back. It remembers
-
-* the requests it sent: what they ask, until when an answer is awaited, who wants their progress;
-* the requests it received and has not answered: an id is answered once, and not at all after it
-  was cancelled (basic/utilities/cancellation, "Behavior Requirements");
-* the state of the lifecycle, what each role has declared, and who it is.
-
-Which role it plays is a value. In the stateless era the same class serves: its requests carry an
-envelope, its state never changes, and what a client declares is looked up for each request.
+a clock that does not go back. In the stateless era its requests carry an envelope, its state never
+changes, and what a client declares is looked up for each request.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
-from .core.connection_errors import MissingClientCapability, Strays
+from .core.connection_errors import MissingClientCapability, Strays, in_answer
 from .core.errors import (
     METHOD_NOT_FOUND,
     InvalidAnswer,
@@ -34,12 +27,14 @@ from .core.errors import (
 )
 from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import EXTENSIONS, AnyRequest, NotificationSpec, RequestSpec, Requirement, Role
+from .core.spec import AnyRequest, Capability, NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
+from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
-from .messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from .messages.method_table import Error, MethodTable, Notification, Request, Result
-from .rules import capabilities
+from .messages.jsonrpc import Call, Malformed, Parsed, Response
+from .messages.method_table import EXTENSIONS, MethodTable
+from .messages.reading import Batch
+from .rules import capabilities, lifecycle
 from .rules.lifecycle import MAY_PASS, State
 
 P = TypeVar("P")
@@ -56,32 +51,31 @@ _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
 
-# The events: what the messages of the peer come to, besides requests, notifications, results and
-# errors that are what they should be.
+# What messages of the peer come to that are not what they should be, or end or report something.
 
 
 class Refusal(NamedTuple):
-    """Something that has to be answered with an error, without an id if none could be read."""
+    """What has to be answered with an error, without an id if none could be read."""
 
     id: RequestId | None
     error: RemoteError
 
 
 class Failure(NamedTuple):
-    """Something that the peer sent as an answer to our request `id`, and is none."""
+    """What came as an answer to our request `id`, and is none."""
 
     id: RequestId
     error: RemoteError
 
 
 class Ignored(NamedTuple):
-    """A message that nobody is waiting for and that must not be answered."""
+    """A message that nobody waits for and that is not answered."""
 
     error: RemoteError
 
 
 class Cancellation(NamedTuple):
-    """The cancellation of the request `id` of the peer, which is not to be answered any more."""
+    """The cancellation of the request `id` of the peer."""
 
     id: RequestId
     notification: Notification[Any]
@@ -126,20 +120,21 @@ class Pending:
         self._patience = patience
         self._limit = now + patience.max_timeout
         self.due = min(now + patience.timeout, self._limit)
-        """The time at which the answer is overdue."""
+        """When the answer is overdue."""
 
     def hold(self, held: bool, now: float) -> None:
         """Let the time stand still, or begin anew."""
-        self._limit = inf if held else now + self._patience.max_timeout
-        self.due = inf if held else min(now + self._patience.timeout, self._limit)
+        now = inf if held else now
+        self._limit = now + self._patience.max_timeout
+        self.due = min(now + self._patience.timeout, self._limit)
 
     def renew(self, now: float) -> None:
-        """Wait on after a report of progress, if that is wanted, but not beyond the limit."""
+        """Wait on after a report of progress, if that is wanted, within the limit."""
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
 
     def left(self, now: float) -> CallOptions:
-        """Return the time that is left, as options of a call that takes the place of this one."""
+        """Return the time that is left, for a call that takes the place of this one."""
         due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
         return {"timeout": due, "max_timeout": self._limit - now}
 
@@ -153,8 +148,8 @@ class Pending:
 class StoredJSON(Mapping[Role, Mapping[str, Any]]):
     """JSON objects by the role of who declared them, kept as they are or as text.
 
-    Text takes as many bytes as were received; the decoded value may take twenty times as many. A
-    server may have many clients, so it keeps text, which is decoded at each access.
+    A decoded value may take twenty times as much as its text, and a server may have many clients:
+    it keeps text, which is decoded at each access.
     """
 
     __slots__ = ("client", "open_needs", "server")
@@ -179,7 +174,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         return (role for role in _ROLES if getattr(self, role) is not None)
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)
 
 
 class Written(bytes):
@@ -191,9 +186,8 @@ class Written(bytes):
 class Connection:
     """The knowledge that one role has of its connection in the revision of `table`.
 
-    `declared` maps each role to the JSON object of the capabilities in force and `identity` to what
-    it calls itself; whoever negotiates may replace their values at any time. `state` is that of the
-    lifecycle. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
+    By role, `declared` has the JSON object of the capabilities in force, `identity` what it calls
+    itself. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
     """
 
     __slots__ = (
@@ -235,11 +229,8 @@ class Connection:
         self.signature: bytes | None = None
         """Members, as JSON text, that belong into `_meta` of each result."""
         self.shared = False
-        """Whether many clients send requests, of which several may have the same id.
-
-        Each of them is then known to whoever answers it, and to nobody by its id.
-        """
-        self.needs: capabilities.OpenNeeds | None = None
+        """Whether many clients send requests, which are then known to nobody by their ids."""
+        self.needs: lifecycle.OpenNeeds | None = None
         """What requests of the peer need beside what this role has declared for good."""
         self.state = state if table.era.has_handshake else State.NEW
         self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
@@ -255,7 +246,7 @@ class Connection:
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
-        """The time at which the answer to the request made last is overdue."""
+        """When the answer to the request made last is overdue."""
 
     def enter(self, state: State) -> None:
         """Go on to the next state of a handshake."""
@@ -277,17 +268,16 @@ class Connection:
         """Return a new request and its id; raise `LocalError`, and then nothing has changed.
 
         With `progress` the peer is asked to report how far it has come, under the id as token.
-        `meta` are members of its `_meta`, as JSON text, which are not translated; they count before
-        those of the envelope.
+        `meta` are members of its `_meta`, as JSON text, before those of the envelope.
         """
         needs = self.declared.open_needs.get(spec)
         if needs is None or not self._everything_passes:
             self._check(spec, params)
             self.table.admit(spec.method, self.role)
-            needs = capabilities.open_needs(spec, self.role, self.declared)
+            needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = capabilities.admitted(spec.method, needs, self.role, params, self.declared)
+            params = capabilities.admitted(spec.method, needs, params)
         id, own = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
@@ -310,7 +300,7 @@ class Connection:
     ) -> bytes:
         """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`.
 
-        `about` is the request of the peer that it belongs to, if it does: that may declare more.
+        `about` is the request of the peer that it belongs to: that may declare more.
         """
         self.table.admit(spec.method, self.role)
         self._check(spec, params, None if about is None else self._declared(about))
@@ -323,16 +313,12 @@ class Connection:
         params: P | None,
         declared: Mapping[Role, Mapping[str, Any]] | None = None,
     ) -> None:
-        known = self.declared if declared is None else declared
-        capabilities.check(spec, self.role, params, known)
+        lifecycle.check(spec, self.role, params, self.declared if declared is None else declared)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
-        """Forget the request `id`, and return the notification that tells the peer so.
-
-        None if it was answered meanwhile, or if the revision does not let this role cancel.
-        """
+        """Forget the request `id`, and return what tells the peer so, if it is to be told."""
         pending = self._asked.pop(id, None)
         if pending is None or self.table.notification(CANCELLED, self.role) is None:
             return None
@@ -355,7 +341,7 @@ class Connection:
         self._asked.pop(id, None)
 
     def report_on(self, ids: frozenset[RequestId]) -> None:
-        """Take in what is reported of requests that are answered, but still worked on."""
+        """Take in reports of requests that are answered, but still worked on."""
         self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
@@ -394,10 +380,7 @@ class Connection:
         self._open.pop(id, None)
 
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
-        """Return the result of a request that came; None if nobody waits for it any more.
-
-        Raise `LocalError`, and then the request is still open.
-        """
+        """Return a result; None if nobody waits for it. Raise `LocalError`, and stay open."""
         open, id = self._open, request.id
         if open.get(id) is not request and not self.shared:
             return None
@@ -413,10 +396,15 @@ class Connection:
         return data
 
     def _check_claimed(self, request: Request[Any], result: Any) -> None:
-        extension = self.table.undeclared(result, lambda: self._declared(request)["client"])
-        if extension is not None:
-            method, name = request.spec.method, type(result).__name__
-            raise LocalError(f"{name} cannot answer this {method}, which declares no {extension}")
+        kind, method = getattr(result, "result_type", None), request.spec.method
+        for extension in self.table.extensions:
+            claimed = [claim for claim in extension.claims if claim.result_type == kind]
+            if not any(isinstance(result, claim.load()) for claim in claimed):
+                continue
+            needed = Capability("client", (EXTENSIONS, extension.identifier))
+            if not needed.declared_in(self._declared(request)["client"]):
+                answer, lacking = type(result).__name__, f"declares no {extension.identifier}"
+                raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
     def _declared(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
         """Return what both sides have declared, for one request."""
@@ -427,10 +415,7 @@ class Connection:
         return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
 
     def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
-        """Return the error that answers a request that came, as `answer` does a result.
-
-        None also if the revision cannot say it.
-        """
+        """Return the error that answers a request, as `answer` does a result."""
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
@@ -475,18 +460,14 @@ class Connection:
                 return self._fault(error)
             return self._answered(answer)
         outcome = self.table.interpret(message, self.peer)
+        if isinstance(outcome, InvalidParams):
+            from .messages.forgiving import reinterpret
+
+            outcome = reinterpret(self.table, message, outcome, self.peer)
         if isinstance(outcome, Request):
             return self._requested(outcome)
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
-        if isinstance(outcome, InvalidParams):
-            from .messages.forgiving import reinterpret
-
-            again = reinterpret(self.table, message, outcome, self.peer)
-            if isinstance(again, Request):
-                return self._requested(again)
-            if isinstance(again, Notification):
-                return self._notified(again, now)
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
@@ -504,7 +485,7 @@ class Connection:
         if id is None or pending is None:
             self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
-        return Failure(id, error.in_answer(pending.spec.method))
+        return Failure(id, in_answer(error, pending.spec.method))
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
         id = answer.id
@@ -530,7 +511,7 @@ class Connection:
         return self._only()
 
     def _only(self) -> RequestId | None:
-        """Return the only open request of this side; long-lived ones count if they are alone."""
+        """Return the only open request of this side; long-lived ones count if alone."""
         ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None

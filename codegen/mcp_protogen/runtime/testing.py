@@ -22,8 +22,6 @@ _USUAL: Final = Options()
 
 
 class InMemorySettings(TypedDict, total=False):
-    """Settings of a server in this process, and of the connection to it; see `serve`."""
-
     revisions: Iterable[Revision] | None
     options: Options
     tap: Tap | None

@@ -11,10 +11,7 @@ from mcp_protogen.scaffold.choices import ProjectChoices, ProjectEngine, Project
 PYDANTIC = "pydantic>=2.12,<3"
 HTTPX = "httpx2>=2.16,<3"
 UVICORN = "uvicorn>=0.54,<1"
-ENGINES = {
-    ProjectEngine.POSTGRES: "psycopg[binary]>=3.3,<4",
-    ProjectEngine.REDIS: "redis>=8.1,<9",
-}
+ENGINES = {ProjectEngine.POSTGRES: "psycopg[binary]>=3.3,<4", ProjectEngine.REDIS: "redis>=8.1,<9"}
 # The example of a server tells the time; not every system has the tables of time zones.
 _TZDATA = "tzdata"
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.pipeline.inputs import facts
 from mcp_protogen.pipeline.inputs.pins import load_pins, pinned_structure
 from mcp_protogen.scaffold.choices import ALL

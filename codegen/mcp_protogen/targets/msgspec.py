@@ -173,7 +173,6 @@ def _doc(field: FieldIR) -> list[str]:
 
 
 def _annotation(field: FieldIR, unions: Unions) -> str:
-    """Return the annotation of a member that is there."""
     if field.wire == "_meta" and _is_class(field.type, unions):
         return _OBJECT
     annotation = unions.hint(field.type)

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from mcp_protogen.runtime.core.spec import HANDSHAKE_ERA
 from mcp_protogen.runtime.features.tasks.lifecycle import TRANSITIONS
 from mcp_protogen.runtime.features.tasks.task import Status
+from mcp_protogen.runtime.messages.method_table import HANDSHAKE_ERA
 from mcp_protogen.runtime.rules.lifecycle import State
 
 from website.drawings.graphs import START, Graph

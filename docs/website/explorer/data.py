@@ -100,7 +100,8 @@ def _extension(extension: Extension) -> Json:
     mended = extension.mended
     writer = Writer(core.id, made.source.schema["$defs"], extension.name)
     known = {type_.name for type_ in core.ir.types}
-    facts = {name: dict(one) for name, one in extension.source.methods(core.id).items()}
+    held = extension.source.facts_of(core.id).methods
+    facts = {name: dict(one) for name, one in held.items()}
     ir = made.derived.ir
     capabilities = [one for one in ir.capabilities if one not in core.ir.capabilities]
     published = {name: one for name, one in extension.published.items() if name in mended}

@@ -89,7 +89,7 @@ def base_of_models() -> Object:
 def functions_of_methods() -> list[tuple[str, Object]]:
     """Return what the module `methods` of a revision has of its table, by name."""
     module = _module(f"{PACKAGE}.{REVISIONS[-1]}.methods")
-    table = _at("mcp_protogen.runtime.messages.method_table.MethodTable")
+    table = _at("mcp_protogen.runtime.messages.codec.MessageCodec")
     return [
         (one.name, cast("Function", table.members[str(one.value).removeprefix("TABLE.")]))
         for one in module.members.values()

@@ -6,7 +6,17 @@
 # pylint: skip-file
 """What the runtime uses where the two sides of a connection are of different revisions."""
 
+from types import ModuleType
+
 from mcp_protogen.runtime.client.era_adapter import era_adapter
 from mcp_protogen.runtime.translation.table import TranslatingTable
+from mcp_protogen.runtime.translation.translated_view import translated_view
 
-__all__ = ["era_adapter", "TranslatingTable"]
+__all__ = ["era_adapter", "TranslatingTable", "translated_links", "translated_view"]
+
+
+def translated_links() -> ModuleType:
+    """Return what reaches mounted servers of other revisions; most programs have none."""
+    from mcp_protogen.runtime.toolkit import translated_links
+
+    return translated_links

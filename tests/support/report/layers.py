@@ -66,8 +66,8 @@ def knowledge(revision: str) -> Mapping[str, Knowledge]:
     """Count the values of the facts of a revision, by section."""
     source = sources.pinned(revision, SCHEMA)
     nothing = replace(source, facts=Facts(revision, {}, ""))
-    definitions = normal_form(nothing)[0]["$defs"]
-    drafted = dict(facts_in(settled({}, Shown(revision, definitions, source.schema))))
+    skeleton, _ = normal_form(nothing)
+    drafted = dict(facts_in(settled({}, Shown(revision, skeleton, source.schema))))
     values: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     for pointer, value in facts_in(source.facts.document):

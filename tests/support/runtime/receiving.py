@@ -2,14 +2,14 @@
 
 from mcp_protogen.runtime.connection import Connection, Event, Refusal
 from mcp_protogen.runtime.core.errors import RemoteError
-from mcp_protogen.runtime.messages import jsonrpc
+from mcp_protogen.runtime.messages import reading
 
 
 def received(connection: Connection, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
     """Return what came: one event, or a list of them for a batch."""
     try:
-        message = jsonrpc.read(data)
-        if not isinstance(message, jsonrpc.Batch):
+        message = reading.read(data)
+        if not isinstance(message, reading.Batch):
             return connection.take(message, now)
         connection.check_batch(message)
     except RemoteError as error:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.features.tasks.on_wire import ServersTasks
-from mcp_protogen.runtime.rules.handlers import runtime_of
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_protogen.runtime.server.base import ServerRuntime
 

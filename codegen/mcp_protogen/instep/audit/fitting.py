@@ -15,9 +15,7 @@ from mcp_protogen.instep.audit.member_types import NULL, kind_of, leaves
 from mcp_protogen.pipeline.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
 
 # The kinds that a member of the target with this kind accepts.
-_TAKES: Mapping[str, frozenset[str]] = {
-    "number": frozenset({"number", "integer"}),
-}
+_TAKES: Mapping[str, frozenset[str]] = {"number": frozenset({"number", "integer"})}
 
 
 @dataclass(frozen=True, slots=True)

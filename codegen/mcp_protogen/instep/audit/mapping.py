@@ -16,8 +16,7 @@ from typing import Any
 
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 
 _REASON = "left out by the mapping file"
 

@@ -75,11 +75,7 @@ def audit(target: AuditTarget, revision: str | None, options: AuditOptions | Non
     """
     options = options or AuditOptions()
     description, wanted, matching = matched(
-        target,
-        revision,
-        options.extension,
-        mapping=options.mapping,
-        timeout=options.timeout,
+        target, revision, options.extension, mapping=options.mapping, timeout=options.timeout
     )
     revision = wanted.ir.id
     audited = AuditedTarget(wanted, description, matching)

@@ -24,13 +24,10 @@ Json = dict[str, Any]
 
 _CAPABILITIES = frozenset({"ClientCapabilities", "ServerCapabilities"})
 _CONTENTS = frozenset({"params", "result"})
-_ENVELOPES: Mapping[str, str] = {
-    "request": "JSONRPCRequest",
-    "notification": "JSONRPCNotification",
-}
+_ENVELOPES: Mapping[str, str] = {"request": "JSONRPCRequest", "notification": "JSONRPCNotification"}
 # These are never sent themselves; one of their arms is.
 _LISTS = frozenset({"JSONRPCMessage", *(name for name, _, _ in MESSAGE_UNIONS)}) | {
-    *("ClientResult", "ServerResult"),
+    *("ClientResult", "ServerResult")
 }
 _UNSEEN = frozenset({"field-type-renamed", "union-arms-renamed"})
 _SAME_ON_THE_WIRE = frozenset(

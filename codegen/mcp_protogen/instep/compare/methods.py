@@ -135,7 +135,6 @@ def _new_gate(
 
 
 def _params(method: MethodIR, revision: ComparedRevision) -> frozenset[str]:
-    """Return the members of the params of a method."""
     if str(method.message) not in revision.definitions:
         return frozenset()
     paths = members(revision.definitions, str(method.message), message=True)

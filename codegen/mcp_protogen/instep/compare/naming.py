@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Level, Problem, ProblemError, did_you_mean
 from mcp_protogen.instep.compare.extensions import compared_extension
 from mcp_protogen.instep.compare.revisions import (
     ComparedRevision,

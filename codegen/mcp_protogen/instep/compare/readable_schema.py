@@ -24,7 +24,7 @@ _DIGITS = 12
 # With one of these beside it, a reference is part of an intersection; anything else is a bound or
 # an annotation, and stays beside the reference.
 _JOINED = frozenset({"additionalProperties", "allOf", "anyOf", "const", "enum", "items"}) | {
-    *("properties", "required", "type"),
+    *("properties", "required", "type")
 }
 # These are about the member, not about the schema that it holds.
 _ANNOTATIONS = frozenset({"default", "deprecated"})

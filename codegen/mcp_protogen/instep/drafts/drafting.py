@@ -148,8 +148,7 @@ def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
     for _ in range(_ENOUGH):
         stated = merge_patch(inherited, file)
         source = replace(source, facts=Facts(revision, stated, basis or ""))
-        definitions = normal_form(source)[0]["$defs"]
-        shown = Shown(revision, definitions, source.schema)
+        shown = Shown(revision, normal_form(source)[0], source.schema)
         fuller = facts.filled_in(file, facts.step(stated, facts.settled(stated, shown)))
         stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
         gone = [name for name in stated_gone if name not in shown.methods]

@@ -8,10 +8,10 @@ from typing import Any
 from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import Era
-from mcp_protogen.pipeline.derive import skeleton
 from mcp_protogen.pipeline.derive.crosscheck import variant_choices
 from mcp_protogen.pipeline.derive.methods import derived_traits
-from mcp_protogen.pipeline.inputs.basis import era_of
+from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
+from mcp_protogen.pipeline.inputs.facts import era_of
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.ir import OTHER, ROLES, Role
 from mcp_protogen.pipeline.normalise.references import target
@@ -28,8 +28,13 @@ class Shown:
     """A normalised schema, beside the snapshot that it was made of."""
 
     revision: str
-    definitions: Json
+    skeleton: Skeleton
     snapshot: Json
+
+    @property
+    def definitions(self) -> Json:
+        """The normalised definitions."""
+        return self.skeleton.definitions
 
     @cached_property
     def own(self) -> Sequence[str]:
@@ -58,9 +63,9 @@ class Shown:
         return found
 
     @property
-    def methods(self) -> Mapping[str, skeleton.DerivedMethod]:
+    def methods(self) -> Mapping[str, DerivedMethod]:
         """The methods, by wire name."""
-        return skeleton.methods(self.definitions)
+        return self.skeleton.methods
 
     @property
     def era(self) -> Era | None:
@@ -107,7 +112,7 @@ def capabilities(stated: Json, shown: Shown) -> Json:
 
 def _capabilities(stated: Json, role: Role, shown: Shown) -> Json:
     done: Json = {}
-    for path, flag in skeleton.capabilities(shown.definitions, role).items():
+    for path, flag in shown.skeleton.capabilities[role].items():
         dotted = ".".join(path)
         kind = "flag" if flag else "presence"
         fact = stated.get(dotted, {})
@@ -127,7 +132,7 @@ def methods(stated: Json, declared: Json, errors: Json, shown: Shown) -> Json:
 
 
 def _method(
-    method: skeleton.DerivedMethod, fact: Json | None, declared: Json, errors: Json, shown: Shown
+    method: DerivedMethod, fact: Json | None, declared: Json, errors: Json, shown: Shown
 ) -> Json:
     known = fact or {}
     plain = "NotificationParams" if method.kind == "notification" else "RequestParams"
@@ -156,12 +161,12 @@ def _method(
     return {name: value for name, value in {**known, **done}.items() if name not in empty}
 
 
-def _deprecated(method: skeleton.DerivedMethod, known: Json, shown: Shown) -> Any:
+def _deprecated(method: DerivedMethod, known: Json, shown: Shown) -> Any:
     marked = method.message in shown.deprecated
     return known.get("deprecated", shown.revision if marked else None)
 
 
-def _results(method: skeleton.DerivedMethod, known: Json, shown: Shown) -> list[str]:
+def _results(method: DerivedMethod, known: Json, shown: Shown) -> list[str]:
     """Return the stated results that still exist, and those that the schema pairs with it."""
     stated = [name for name in known.get("results", ()) if shown.has_type(name)]
     return list(dict.fromkeys((*stated, *method.results)))
@@ -172,7 +177,7 @@ def _phase(known: Json, shown: Shown) -> str:
     return "any" if shown.era == "stateless" else phase
 
 
-def _traits(method: skeleton.DerivedMethod, known: Json, shown: Shown) -> list[str]:
+def _traits(method: DerivedMethod, known: Json, shown: Shown) -> list[str]:
     if method.kind != "request":
         return []
     found = {*derived_traits(method, shown.definitions)}
@@ -197,7 +202,7 @@ def _is_declared(gate: str, declared: Json) -> bool:
     return all(path in declared.get(role, {}) for role in roles)
 
 
-def _gates(method: skeleton.DerivedMethod, declared: Json) -> Json:
+def _gates(method: DerivedMethod, declared: Json) -> Json:
     """Return what a new method most likely needs: the capability of the same name.
 
     The receiver of `things/list` declares `things`; the sender of

@@ -86,7 +86,6 @@ def unions(stated: Json, shown: Shown) -> Json:
 
 
 def _arms(schema: Json) -> list[str]:
-    """Return the arms of a union of named types."""
     arms = schema.get("anyOf", [])
     named = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
     return named if len(named) == len(arms) else []

@@ -6,8 +6,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors, raising
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import (
+    Level,
+    Problem,
+    ProblemError,
+    did_you_mean,
+    raise_errors,
+    raising,
+)
 from mcp_protogen.instep.update.adoption import unsafe
 from mcp_protogen.pipeline.inputs.pins import REVISION, Pin, Pinnable, Pins, Publication
 from mcp_protogen.pipeline.sources.source import Published, SchemaSource, SourceListing, path_of

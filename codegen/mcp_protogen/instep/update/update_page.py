@@ -27,7 +27,3 @@ def _refuse_conflicts(options: UpdateOptions) -> None:
     if both:
         message = f"{both[0]} is both named and ignored"
         raise ProblemError(Problem("conflicting-options", message))
-    if options.note and options.accept is None:
-        hint = "the note is kept with the pin that --accept moves"
-        message = "--note needs --accept"
-        raise ProblemError(Problem("conflicting-options", message, hint=hint))

@@ -13,8 +13,7 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.parts import ALL, NONE
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
-from mcp_protogen.pipeline.selection.selected_extensions import with_extensions
-from mcp_protogen.pipeline.selection.selected_revisions import revision_names, select
+from mcp_protogen.pipeline.selection import revision_names, select, with_extensions
 from mcp_protogen.pipeline.sources.upstream import given_file
 
 

@@ -82,8 +82,6 @@ def item_of(vector: Vector) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fault:
-    """One fault with one vector."""
-
     code: str
     result: VectorResult
     item: str

@@ -13,7 +13,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,6 @@ class Start:
 
     command: tuple[str, ...]
     cwd: Path | None
-    env: Mapping[str, str] | None
     limit: int
 
     @property
@@ -146,7 +145,6 @@ async def started(start: Start) -> AsyncGenerator[Program, None]:
             lambda: Program(start.limit),
             *start.command,
             cwd=start.cwd,
-            env=start.env,
             start_new_session=True,  # its own process group, to end it as a whole
         )
     except (OSError, ValueError) as error:

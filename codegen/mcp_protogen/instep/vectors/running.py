@@ -7,7 +7,7 @@ next one.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,19 +23,14 @@ _PATIENCE = 10
 
 
 def run_vectors(
-    command: Sequence[str],
-    vectors: VectorSet,
-    *,
-    timeout: float = 10.0,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
+    command: Sequence[str], vectors: VectorSet, *, timeout: float = 10.0, cwd: Path | None = None
 ) -> VectorRun:
     """Ask the program that `command` starts about each vector.
 
     `timeout` is in seconds, for each answer. Raise `ProblemError`: `responder-not-started`,
     `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
     """
-    start = Start(tuple(command), cwd, env, protocol.LONGEST_LINE)
+    start = Start(tuple(command), cwd, protocol.LONGEST_LINE)
     return run(_run(start, vectors, timeout))
 
 

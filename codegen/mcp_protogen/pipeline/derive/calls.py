@@ -83,7 +83,6 @@ def is_tool_result(type_: TypeIR | None) -> bool:
 
 
 def _arms(name: str, types: Types) -> list[ObjectIR]:
-    """Return the objects that params may be."""
     found = recursion.arms_within(name, types, _referred)
     return [type_ for type_ in found if isinstance(type_, ObjectIR)]
 
@@ -173,9 +172,7 @@ def _without_needed(fields: Iterable[FieldIR]) -> Iterator[FieldIR]:
 
 
 def _positional(
-    method: MethodIR,
-    fields: Collection[FieldIR],
-    shared: Collection[tuple[str, TypeExpr]],
+    method: MethodIR, fields: Collection[FieldIR], shared: Collection[tuple[str, TypeExpr]]
 ) -> Iterator[FieldIR]:
     order = {wire: place for place, wire in enumerate(method.order)}
     fields = sorted(fields, key=lambda one: order.get(one.wire, len(order)))

@@ -11,18 +11,17 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.pipeline.derive import filled, skeleton
-from mcp_protogen.pipeline.derive.recursion import arms_within
-from mcp_protogen.pipeline.inputs.basis import era_of
-from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton, union_leaves
+from mcp_protogen.pipeline.inputs.facts import Facts, era_of
 from mcp_protogen.pipeline.ir import ROLES
-from mcp_protogen.pipeline.normalise.references import PREFIX, target
+from mcp_protogen.pipeline.normalise.references import PREFIX
 
 Json = dict[str, Any]
 
 
 def compare(
-    definitions: Json, facts: Facts, place: str, inherited_hint: str = ""
+    shown: Skeleton, facts: Facts, place: str, inherited_hint: str = ""
 ) -> tuple[Problem, ...]:
     """Return all places where facts and a normalised schema contradict each other or are missing.
 
@@ -32,7 +31,7 @@ def compare(
     instead = inherited_hint if facts.inherited else ""
     return tuple(
         Problem(code, message, place, pointer, instead or hint, level)
-        for code, message, pointer, hint in _findings(definitions, facts)
+        for code, message, pointer, hint in _findings(shown, facts)
     )
 
 
@@ -52,13 +51,13 @@ def _order(pointer: str) -> list[tuple[int, str]]:
 _Finding = tuple[str, str, str, str]
 
 
-def _findings(definitions: Json, facts: Facts) -> Iterator[_Finding]:
-    yield from _opening(definitions, facts)
-    yield from _methods(definitions, facts)
-    yield from _capabilities(definitions, facts)
-    yield from _types(definitions, facts)
-    yield from _duties(definitions, facts)
-    yield from _stray_messages(definitions)
+def _findings(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+    yield from _opening(shown.definitions, facts)
+    yield from _methods(shown, facts)
+    yield from _capabilities(shown, facts)
+    yield from _types(shown, facts)
+    yield from _duties(shown.definitions, facts)
+    yield from _stray_messages(shown)
 
 
 def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
@@ -72,13 +71,12 @@ def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
         yield from _member(definitions, path, "/rules/result_type")
 
 
-def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
-    found = skeleton.methods(definitions)
-    for method in sorted(facts.methods.keys() - found.keys()):
+def _methods(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+    for method in sorted(facts.methods.keys() - shown.methods.keys()):
         pointer = jsonpointer.join("methods", method)
         message = f"the schema has no method {method}"
         yield "facts-disagree", message, pointer, "remove the entry with null"
-    for method, schema in sorted(found.items()):
+    for method, schema in sorted(shown.methods.items()):
         pointer = jsonpointer.join("methods", method)
         fact = facts.methods.get(method)
         if fact is None:
@@ -86,12 +84,10 @@ def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
             yield "derived-facts", f"{method} has no facts", pointer, hint
             continue
         yield from _method(schema, fact, pointer, facts)
-        yield from _variants(fact, f"{pointer}/variants", definitions)
+        yield from _variants(fact, f"{pointer}/variants", shown.definitions)
 
 
-def _method(
-    schema: skeleton.DerivedMethod, fact: Json, pointer: str, facts: Facts
-) -> Iterator[_Finding]:
+def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[_Finding]:
     stated = {
         "message": schema.message,
         "kind": schema.kind,
@@ -139,19 +135,12 @@ def variant_choices(fact: Json, definitions: Json) -> list[str]:
 
 def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
     """Return the definitions that one with a choice leads to, by name, or the only one."""
-    named = arms_within(name, {one: (one, definitions[one]) for one in definitions}, _referred)
-    return {one: schema for one, schema in named if "anyOf" not in schema}
+    return {arm: definitions[arm] for arm in union_leaves(definitions, name)}
 
 
-def _referred(named: tuple[str, Json]) -> Iterator[str]:
-    return (target(arm["$ref"]) for arm in named[1].get("anyOf", ()) if "$ref" in arm)
-
-
-def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
     for role in ROLES:
-        seen = {
-            ".".join(path): flag for path, flag in skeleton.capabilities(definitions, role).items()
-        }
+        seen = {".".join(path): flag for path, flag in shown.capabilities[role].items()}
         said: Json = facts.document["capabilities"].get(role, {})
         for path in sorted(seen.keys() | said.keys()):
             pointer = jsonpointer.join("capabilities", role, path)
@@ -165,8 +154,9 @@ def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:
                 yield "facts-disagree", message, pointer, "presence is an object, a flag a boolean"
 
 
-def _types(definitions: Json, facts: Facts) -> Iterator[_Finding]:
-    for pointer, name in _named(facts.document, skeleton.methods(definitions)):
+def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+    definitions = shown.definitions
+    for pointer, name in _named(facts.document, shown.methods):
         if name not in definitions:
             yield "unknown-type", f"there is no type {name}", pointer, "see $defs of the snapshot"
     for kind in ("json_schemas", "deprecated"):
@@ -232,14 +222,10 @@ def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
         yield "unknown-type", f"there is no {path}", pointer, "see $defs of the snapshot"
 
 
-def _stray_messages(definitions: Json) -> Iterator[_Finding]:
+def _stray_messages(shown: Skeleton) -> Iterator[_Finding]:
     """Yield a finding for each message type in no union: its sender would be unknown."""
-    sent = {use.message for found in skeleton.uses(definitions).values() for use in found}
-    for name, schema in definitions.items():
-        method = skeleton.method_constant(schema)
-        if method is not None and name not in sent:
-            hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"
-            hint += " extension, give its method facts"
-            yield "facts-disagree", f"{name} is in no message union", jsonpointer.join(
-                "methods", method
-            ), hint
+    for name, method in shown.unsent.items():
+        hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"
+        hint += " extension, give its method facts"
+        pointer = jsonpointer.join("methods", method)
+        yield "facts-disagree", f"{name} is in no message union", pointer, hint

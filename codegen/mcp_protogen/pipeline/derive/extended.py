@@ -54,7 +54,8 @@ def _whole(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
     """Return the IR of both, with the gates and the claimed results of the extension."""
     own = {method.method: method for method in made.ir.ir.methods}
     results = {
-        name: fact.get("results", ()) for name, fact in extension.methods(made.ir.core.id).items()
+        name: fact.get("results", ())
+        for name, fact in extension.facts_of(made.ir.core.id).methods.items()
     }
     for claim in made.ir.claims:
         results[claim.method] = (*results.get(claim.method, ()), claim.type)

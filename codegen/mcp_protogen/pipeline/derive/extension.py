@@ -5,29 +5,33 @@ that one pipeline reads both; what the core has without it is not the extension'
 """
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_protogen.base import names
+from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.derive import extension_checks, skeleton
+from mcp_protogen.base.problems import Problem, ProblemError, raising
+from mcp_protogen.pipeline.derive import recursion, skeleton
 from mcp_protogen.pipeline.derive.inheritance import inheriting
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import patches
-from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import (
     ROLES,
     CapabilityIR,
     ClaimIR,
     ExtensionIR,
+    LiteralOf,
     MembersIR,
     MethodIR,
+    ObjectIR,
     RequirementIR,
     RevisionIR,
     Role,
+    Scalar,
+    TypeIR,
 )
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
 from mcp_protogen.pipeline.normalise.references import to
@@ -64,12 +68,13 @@ def derive_extension(
     """
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
     own = own_definitions(_needed(mended, extension), core.schema, extension.place)
-    extension_checks.refuse_unknown(extension, own, revision)
-    own = _of_revision(extension, own, revision.id)
-    merged = _merged(extension, core, own)
+    held = extension.facts_of(revision.id)
+    _refuse_unknown(extension, held, own, revision)
+    own = _of_revision(extension, held, own)
+    merged = _merged(extension, held, core, own)
     derived = derive_revision(merged)
     types = inheriting(derived.ir.types, own)
-    extension_checks.refuse_unfit(extension, types, revision)
+    _refuse_unfit(extension, held, types, revision)
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
@@ -79,16 +84,13 @@ def derive_extension(
         core=revision,
         claims=tuple(
             ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
-            for one in extension.of("claims", revision.id).values()
+            for one in held.claims.values()
         ),
         members=tuple(
-            MembersIR(one["method"], names.class_name(one["from"]))
-            for one in extension.of("members", revision.id).values()
+            MembersIR(one["method"], names.class_name(one["from"])) for one in held.members.values()
         ),
         names={
-            method: fact["name"]
-            for method, fact in sorted(extension.methods(revision.id).items())
-            if "name" in fact
+            method: fact["name"] for method, fact in sorted(held.methods.items()) if "name" in fact
         },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
@@ -105,7 +107,7 @@ def _needed(schema: Json, extension: ExtensionSource) -> Json:
         return schema
     definitions: Json = schema.get("$defs", {})
     wanted: list[str] = extension.facts["types"]["names"]
-    extension_checks.refuse_missing(wanted, definitions, extension)
+    _refuse_missing(wanted, definitions, extension)
     return {**schema, "$defs": {name: definitions[name] for name in wanted}}
 
 
@@ -127,16 +129,15 @@ def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) ->
     )
 
 
-def _of_revision(extension: ExtensionSource, own: Json, revision: str) -> Json:
+def _of_revision(extension: ExtensionSource, held: FactsOfRevision, own: Json) -> Json:
     """Return the definitions that mean something in a revision, with what they add to the core."""
-    here = extension.methods(revision)
     elsewhere = {
         fact["message"]
         for method, fact in extension.facts.get("methods", {}).items()
-        if method not in here
+        if method not in held.methods
     }
     found = {name: schema for name, schema in own.items() if name not in elsewhere}
-    for member in extension.of("members", revision).values():
+    for member in held.members.values():
         name = member["from"]
         found[name] = {"allOf": [to(member["type"]), own[name]]}
     return found
@@ -146,12 +147,12 @@ def _binds(role: Role, extension: ExtensionSource) -> bool:
     return role in extension.facts["settings"]
 
 
-def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> RevisionSource:
-    """Return the inputs of the revision with the extension in it."""
+def _merged(
+    extension: ExtensionSource, held: FactsOfRevision, core: RevisionSource, own: Json
+) -> RevisionSource:
     schema = core.patched()
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
-    methods = extension.methods(core.facts.revision)
-    for fact in methods.values():
+    for fact in held.methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
     facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
@@ -160,7 +161,7 @@ def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> Revi
             "since": core.facts.revision,
             **{key: value for key, value in fact.items() if key not in _OF_EXTENSIONS},
         }
-        for method, fact in methods.items()
+        for method, fact in held.methods.items()
     }
     texts: dict[str, Mapping[str, str]] = dict(core.descriptions.texts)
     for kind, entries in extension.descriptions.items():
@@ -182,7 +183,6 @@ def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> Revi
 
 
 def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
-    """Put a message into the union of what its sender sends."""
     union = next(name for name, role, of in skeleton.MESSAGE_UNIONS if (role, of) == (sender, kind))
     schema: Json = definitions.get(union, {"anyOf": []})
     arms: list[Json] = schema.get("anyOf", [schema])
@@ -230,7 +230,6 @@ def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
 
 
 def _capability(role: Role, extension: ExtensionSource, fact: Json) -> CapabilityIR:
-    """Return what a role declares for a method that it answers: the extension, or a setting."""
     source, setting = extension.facts["source"], fact.get("setting")
     doc = f"The {role} has the extension `{extension.identifier}`."
     settings: tuple[str, ...] = ()
@@ -246,3 +245,164 @@ def _capability(role: Role, extension: ExtensionSource, fact: Json) -> Capabilit
         source=source,
         doc=doc,
     )
+
+
+_Finding = tuple[str, str, str, str]
+"""Code, message, pointer and hint of a problem."""
+_BOUND = "see revisions, at the top of the file"
+
+
+@raising
+def _refuse_unknown(
+    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+) -> Iterator[Problem]:
+    """Raise `ProblemError` for names that mean nothing, and what the revision cannot have."""
+    for finding in (
+        *_wrong_methods(extension, held, own, revision),
+        *_wrong_others(extension, held, own, revision),
+    ):
+        yield _problem(finding, extension)
+
+
+@raising
+def _refuse_unfit(
+    extension: ExtensionSource,
+    held: FactsOfRevision,
+    types: tuple[TypeIR, ...],
+    revision: RevisionIR,
+) -> Iterator[Problem]:
+    """Raise `ProblemError` for facts that the `types` of revision and extension contradict."""
+    by_name = {str(one.name): one for one in types}
+    for finding in (*_wrong_names(held, by_name), *_wrong_additions(held, by_name, revision)):
+        yield _problem(finding, extension)
+
+
+@raising
+def _refuse_missing(
+    wanted: Sequence[str], own: Json, extension: ExtensionSource
+) -> Iterator[Problem]:
+    """Raise `ProblemError` for types that the facts choose, and the schema does not have."""
+    for index, name in enumerate(wanted):
+        if name not in own:
+            yield _problem(_no_type(name, f"/types/names/{index}"), extension)
+
+
+def _problem(finding: _Finding, extension: ExtensionSource) -> Problem:
+    code, message, pointer, hint = finding
+    return Problem(code, message, extension.facts_place, pointer, hint)
+
+
+def _wrong_methods(
+    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+) -> Iterator[_Finding]:
+    known = {method.method for method in revision.methods}
+    facts: Mapping[str, Json] = extension.facts.get("methods", {})
+    for method, fact in facts.items():
+        here = jsonpointer.join("methods", method)
+        yield from _unbound(fact, here, extension)
+        if fact["message"] not in own:
+            yield _no_type(fact["message"], f"{here}/message")
+        for role in fact["declared_by"]:
+            if role not in extension.facts["settings"]:
+                hint = "give it settings, or take it out here"
+                message = f"the {role} has no settings to declare"
+                yield "facts-disagree", message, f"{here}/declared_by", hint
+    for method, fact in held.methods.items():
+        here = jsonpointer.join("methods", method)
+        if method in known:
+            hint = "an extension adds methods; what it adds to others are claims and members"
+            yield "facts-disagree", f"{revision.id} has {method}", here, hint
+        if (
+            fact["kind"] == "request"
+            and "server" in fact["senders"]
+            and not revision.rules.server_requests
+        ):
+            # What may be asked inside a result is fixed (2026-07-28, basic/patterns/mrtr).
+            message = f"servers of {revision.id} send no requests"
+            hint = "list the revisions that the method is for: revisions"
+            yield "facts-disagree", message, f"{here}/senders", hint
+
+
+def _wrong_others(
+    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+) -> Iterator[_Finding]:
+    known = {method.method for method in revision.methods}
+    core = {str(one.name) for one in revision.types}
+    codes = {str(error.code) for error in revision.errors}
+    for code in sorted(codes & extension.facts.get("errors", {}).keys()):
+        message = f"{revision.id} has the error code {code}"
+        yield "facts-disagree", message, f"/errors/{code}", "an extension adds codes: remove it"
+    for kind in ("claims", "members"):
+        for index, fact in enumerate(extension.facts.get(kind, ())):
+            yield from _unbound(fact, f"/{kind}/{index}", extension)
+    for here, claim in held.claims.items():
+        yield from _no_method(claim, known, here, revision)
+        if claim["type"] not in own:
+            yield _no_type(claim["type"], f"{here}/type")
+        if not revision.rules.result_type_values:
+            message = f"results of {revision.id} have no resultType"
+            hint = "list the revisions that the claim is for: revisions"
+            yield "facts-disagree", message, here, hint
+    for here, member in held.members.items():
+        yield from _no_method(member, known, here, revision)
+        for key, there in (("type", core), ("from", own)):
+            if member[key] not in there:
+                yield _no_type(member[key], f"{here}/{key}")
+
+
+def _unbound(fact: Json, here: str, extension: ExtensionSource) -> Iterator[_Finding]:
+    for revision in fact.get("revisions", ()):
+        if revision not in extension.revisions:
+            message = f"the extension is not for {revision!r:.80}"
+            yield "facts-disagree", message, f"{here}/revisions", _BOUND
+
+
+def _no_type(name: str, pointer: str) -> _Finding:
+    return "unknown-type", f"there is no type {name!r:.80}", pointer, "see $defs of the schema"
+
+
+def _no_method(fact: Json, known: set[str], here: str, revision: RevisionIR) -> Iterator[_Finding]:
+    if fact["method"] not in known:
+        message = f"{revision.id} has no method {fact['method']!r:.80}"
+        yield "facts-disagree", message, f"{here}/method", f"see the methods of {revision.id}"
+
+
+def _wrong_names(held: FactsOfRevision, types: Mapping[str, TypeIR]) -> Iterator[_Finding]:
+    """Yield what is wrong with the members that `Mcp-Name` repeats, and with claimed results."""
+    for method, fact in held.methods.items():
+        params, name = types.get(fact["params"]), fact.get("name")
+        if name is not None and not any(
+            field.wire == name and field.required and field.type == Scalar("string")
+            for field in (params.fields if isinstance(params, ObjectIR) else ())
+        ):
+            message = f"{fact['params']} has no required string {name!r:.80}"
+            pointer = f"{jsonpointer.join('methods', method)}/name"
+            yield "facts-disagree", message, pointer, "name another member, or none"
+    for here, claim in held.claims.items():
+        found, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
+        if not any(
+            field.wire == "resultType" and field.required and field.type == constant
+            for field in (found.fields if isinstance(found, ObjectIR) else ())
+        ):
+            message = f"{claim['type']} does not require this resultType"
+            hint = "give it the constant that it is known by"
+            yield "facts-disagree", message, f"{here}/result_type", hint
+
+
+def _wrong_additions(
+    held: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
+) -> Iterator[_Finding]:
+    """Yield what is wrong with members that are added to types of the revision."""
+    methods = {method.method: method for method in revision.methods}
+    for here, member in held.members.items():
+        method, wanted, own = methods[member["method"]], member["type"], types[member["from"]]
+        messages = [str(name) for name in (method.params, *method.results)]
+        inside = [name for one in messages if one in types for name in recursion.uses(types[one])]
+        if wanted not in (*messages, *inside):
+            message = f"messages of {method.method} do not have {wanted} as a member"
+            hint = "name a type of its params or results, or of one of their members"
+            yield "facts-disagree", message, f"{here}/type", hint
+        if not isinstance(own, ObjectIR) or own.base != wanted:
+            message = f"{member['from']} is not {wanted} with further members"
+            hint = "members may be added, and not be changed"
+            yield "facts-disagree", message, f"{here}/from", hint

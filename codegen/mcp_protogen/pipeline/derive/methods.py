@@ -5,11 +5,12 @@ taken from the schema alone and reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.problems import Problem, raise_errors
-from mcp_protogen.pipeline.derive import recursion, skeleton
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.ir import (
     OTHER,
@@ -66,12 +67,12 @@ def _leniency(context: Context) -> Iterator[LeniencyIR]:
         yield LeniencyIR(member, _LENIENT[fact["rule"]], fact["value"])
 
 
-def capabilities(definitions: Json, context: Context) -> tuple[CapabilityIR, ...]:
+def capabilities(shown: Skeleton, context: Context) -> tuple[CapabilityIR, ...]:
     """Return every capability path of both roles, in path order."""
     return tuple(
         _capability(role, path, flag, context)
         for role in ROLES
-        for path, flag in sorted(skeleton.capabilities(definitions, role).items())
+        for path, flag in sorted(shown.capabilities[role].items())
     )
 
 
@@ -121,30 +122,24 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
     )
 
 
-def methods(
-    definitions: Json, types: Mapping[str, TypeIR], context: Context
-) -> tuple[MethodIR, ...]:
+def methods(shown: Skeleton, types: Mapping[str, TypeIR], context: Context) -> tuple[MethodIR, ...]:
     """Return every method of the schema, by wire name; `types` are those of the same schema."""
-    found = [method for _, method in sorted(skeleton.methods(definitions).items())]
-    schema = _Schema(definitions, types)
-    params = {one.method: _params(one, context, definitions) for one in found}
+    found = [method for _, method in sorted(shown.methods.items())]
+    params = {one.method: _params(one, context, shown.definitions) for one in found}
     raise_errors(_without_params(one, context.place) for one in found if not params[one.method])
     return tuple(
-        _method(one, names.class_name(params[one.method]), schema, context) for one in found
+        _method(one, names.class_name(params[one.method]), shown, types, context) for one in found
     )
 
 
-class _Schema(NamedTuple):
-    """One schema, as JSON and as types."""
-
-    definitions: Json
-    types: Mapping[str, TypeIR]
-
-
 def _method(
-    schema: skeleton.DerivedMethod, params: names.ClassName, around: _Schema, context: Context
+    schema: DerivedMethod,
+    params: names.ClassName,
+    shown: Skeleton,
+    types: Mapping[str, TypeIR],
+    context: Context,
 ) -> MethodIR:
-    definitions, types = around
+    definitions = shown.definitions
     fact: Json = context.facts.methods.get(schema.method) or {}
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
@@ -165,7 +160,7 @@ def _method(
         order=tuple(fact.get("order") or ()),
         variants=tuple((names.StubName(name), of) for name, of in variants.items()),
         results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
-        requires=tuple(_requirements(schema, fact, definitions)),
+        requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
         items=_items(results, types) if "paginated" in traits else None,
@@ -190,25 +185,25 @@ def _referred(type_: TypeIR) -> list[str]:
     return [arm.name for arm in arms if isinstance(arm, Ref)]
 
 
-def _params(schema: skeleton.DerivedMethod, context: Context, definitions: Json) -> str:
+def _params(schema: DerivedMethod, context: Context, definitions: Json) -> str:
     """Return the type of the params; empty if there is none that could be used."""
     fact: Json = context.facts.methods.get(schema.method) or {}
     found = (schema.params, fact.get("params"), _plain_params(schema))
     return next((name for name in found if name in definitions), "")
 
 
-def _plain_params(schema: skeleton.DerivedMethod) -> str:
+def _plain_params(schema: DerivedMethod) -> str:
     return "NotificationParams" if schema.kind == "notification" else "RequestParams"
 
 
-def _without_params(schema: skeleton.DerivedMethod, place: str) -> Problem:
+def _without_params(schema: DerivedMethod, place: str) -> Problem:
     plain = _plain_params(schema)
     message = f"{schema.message} has no params, and the schema has no {plain} to use instead"
     hint = f"give it params, or define {plain}"
     return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
 
 
-def _given(params: str, schema: skeleton.DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
+def _given(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
     """Return whether a caller has to give params, because nobody else fills a required member."""
     if not schema.params_required:
         return False
@@ -237,7 +232,7 @@ def _items(
     return lists[0] if goes_on and len(lists) == 1 else None
 
 
-def derived_traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterator[str]:
+def derived_traits(schema: DerivedMethod, definitions: Json) -> Iterator[str]:
     """Yield the traits that params and result of a method show without facts."""
     params = definitions.get(schema.params or "", {}).get("properties", {})
     results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
@@ -251,16 +246,14 @@ def derived_traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterato
         yield "task_augmentable"
 
 
-def _requirements(
-    schema: skeleton.DerivedMethod, fact: Json, definitions: Json
-) -> Iterator[RequirementIR]:
+def _requirements(schema: DerivedMethod, fact: Json, shown: Skeleton) -> Iterator[RequirementIR]:
     for key, gate in fact.get("requires", {}).items():
         party, _, dotted = key.partition(".")
         path = tuple(dotted.split("."))
         for sender in schema.senders:
             role = _role(party, sender)
             # Inherited facts may name a capability that the schema no longer has.
-            if path not in skeleton.capabilities(definitions, role):
+            if path not in shown.capabilities[role]:
                 continue
             yield RequirementIR(
                 capability=names.constant(role, *path),

@@ -1,14 +1,15 @@
 """One revision from its inputs to its IR: patch, normalise, derive."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_protogen.base import names
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
-from mcp_protogen.pipeline.derive import crosscheck, messages, skeleton
+from mcp_protogen.pipeline.derive import crosscheck
 from mcp_protogen.pipeline.derive import methods as method_tables
 from mcp_protogen.pipeline.derive import types as type_system
 from mcp_protogen.pipeline.derive.module_names import refuse_collisions
+from mcp_protogen.pipeline.derive.skeleton import MESSAGE_UNIONS, Skeleton, skeleton_of
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -33,15 +34,15 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
 
     `for_target` is as in `normal_form`.
     """
-    normalised, loosened = normal_form(source, for_target=for_target)
-    definitions: Json = normalised["$defs"]
-    found = crosscheck.compare(definitions, source.facts, source.facts_place, source.facts_hint)
+    shown, loosened = normal_form(source, for_target=for_target)
+    definitions = shown.definitions
+    found = crosscheck.compare(shown, source.facts, source.facts_place, source.facts_hint)
     raise_errors(found)
     facts = crosscheck.without(source.facts, found)
     context = Context(facts, source.descriptions, source.place)
     types = type_system.types(definitions, context)
     by_name = {str(type_.name): type_ for type_ in types}
-    methods = method_tables.methods(definitions, by_name, context)
+    methods = method_tables.methods(shown, by_name, context)
     revision = facts.revision
     ir = RevisionIR(
         id=revision,
@@ -50,17 +51,17 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         rules=method_tables.rules(context),
         types=types,
         methods=methods,
-        capabilities=method_tables.capabilities(definitions, context),
+        capabilities=method_tables.capabilities(shown, context),
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
     )
     refuse_collisions(ir, source.place)
-    return Derived(ir, normalised, facts, (*source.notes, *loosened, *found))
+    return Derived(ir, shown.schema, facts, (*source.notes, *loosened, *found))
 
 
 def normal_form(
     source: RevisionSource, *, for_target: bool = False
-) -> tuple[Json, tuple[Problem, ...]]:
+) -> tuple[Skeleton, tuple[Problem, ...]]:
     """Return the patched and normalised schema of a revision, with a warning for each loss.
 
     `for_target` keeps the form of the published types: another name of an object stays one, and
@@ -71,35 +72,28 @@ def normal_form(
     _require_messages(patched, source.place)
     whole, origins = references.hoisted(patched)
     try:
-        normalised, loosened = _normalised(whole, source, for_target=for_target)
+        plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
+        kept = {union for union, _, _ in MESSAGE_UNIONS}
+        if for_target:
+            kept |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
+        normalised, loosened = normalise(plain, source.facts, source.place, kept, marks=for_target)
+        shown = skeleton_of(normalised, source.place)
     except ProblemError as error:
         raise ProblemError(*references.placed(error.problems, origins)) from None
     if for_target:
         named = set(map(names.type_name, patched["$defs"]))
-        normalised["$defs"] = {
+        marked = {
             name: schema if name in named else {**schema, "x-inline": True}
-            for name, schema in normalised["$defs"].items()
+            for name, schema in shown.definitions.items()
         }
-    return normalised, tuple(references.placed(loosened, origins))
-
-
-def _normalised(
-    whole: Json, source: RevisionSource, *, for_target: bool
-) -> tuple[Json, tuple[Problem, ...]]:
-    plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
-    kept = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
-    if for_target:
-        kept |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
-    normalised, loosened = normalise(plain, source.facts, source.place, kept, marks=for_target)
-    definitions: Json = normalised["$defs"]
-    messages.refuse_unclear(definitions, source.place)
-    return {**normalised, "$defs": skeleton.with_choices(definitions)}, (*unread, *loosened)
+        shown = replace(shown, schema={**shown.schema, "$defs": marked})
+    return shown, tuple(references.placed((*unread, *loosened), origins))
 
 
 def _require_messages(schema: Json, place: str) -> None:
     """Raise `ProblemError` if the message unions are missing, as in other schemas."""
     definitions: Json = schema.get("$defs", {})
-    wanted = [union for union, _, kind in skeleton.MESSAGE_UNIONS if kind != "embedded"]
+    wanted = [union for union, _, kind in MESSAGE_UNIONS if kind != "embedded"]
     missing = [union for union in wanted if union not in definitions]
     # A revision may have no requests from servers, but always has some from clients.
     if "ClientRequest" in missing or len(missing) > 1:

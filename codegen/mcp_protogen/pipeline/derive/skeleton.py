@@ -1,14 +1,17 @@
 """The information about methods in the schema itself: constants, direction, params, results.
 
-Facts must agree with it; a method without facts has only this.
+Facts must agree with it; a method without facts has only this. A message that cannot be read as a
+method is refused: it would leave generated stubs without a type.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_protogen.base import graph, jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.pipeline.ir import MessageKind, Role
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.pipeline.ir import ROLES, MessageKind, Role
 from mcp_protogen.pipeline.normalise.references import arms_within, target, to
 
 Json = dict[str, Any]
@@ -22,6 +25,8 @@ MESSAGE_UNIONS: tuple[tuple[str, Role, MessageKind], ...] = (
     # Since 2026-07-28 a server puts its questions into a result (basic/patterns/mrtr).
     ("InputRequest", "server", "embedded"),
 )
+
+_MOST_CAPABILITIES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,46 @@ class Use:
     kind: MessageKind
 
 
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """A normalised schema, with what it shows: methods by wire name, and capabilities by role.
+
+    `unsent` are messages that are in none of its unions, with their methods.
+    """
+
+    schema: Json
+    methods: Mapping[str, DerivedMethod]
+    unsent: Mapping[str, str]
+    capabilities: Mapping[Role, Mapping[tuple[str, ...], bool]]
+
+    @property
+    def definitions(self) -> Json:
+        """The definitions of the schema."""
+        definitions: Json = self.schema["$defs"]
+        return definitions
+
+
+def skeleton_of(schema: Json, place: str) -> Skeleton:
+    """Return what a normalised schema shows, with a union for params of several types.
+
+    Raise `ProblemError` for each message that cannot be a method; `place` names the file.
+    """
+    definitions: Json = schema["$defs"]
+    used, found = uses(definitions), methods(definitions)
+    problems = [*_unclear_methods(used, definitions, place)]
+    problems += _endless_capabilities(definitions, place)
+    for method in found.values():
+        problems += _incomplete(method, definitions, place)
+    raise_errors(problems)
+    sent = {use.message for of_method in used.values() for use in of_method}
+    return Skeleton(
+        schema={**schema, "$defs": _with_choices(used, definitions)},
+        methods=found,
+        unsent={name: method for name, method in messages(definitions) if name not in sent},
+        capabilities={role: capabilities(definitions, role) for role in ROLES},
+    )
+
+
 def uses(definitions: Json) -> Mapping[str, list[Use]]:
     """Return the messages of each method, by wire name."""
     found: dict[str, list[Use]] = {}
@@ -66,7 +111,7 @@ def methods(definitions: Json) -> Mapping[str, DerivedMethod]:
 
 def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMethod:
     messages = list(dict.fromkeys(use.message for use in found))
-    params = params_of(definitions, messages)
+    params = _params_of(definitions, messages)
     several = len(params) > 1
     # A message that is also a request stays one if there is no result that could hold it.
     kind = found[-1 if "InputRequiredResult" in definitions else 0].kind
@@ -75,29 +120,27 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
         message=messages[0],
         kind=kind,
         senders=tuple(sorted({use.sender for use in found}, key=str)),
-        params=choice_name(messages[0]) if several else next(iter(params), None),
+        params=_choice_name(messages[0]) if several else next(iter(params), None),
         params_required=all("params" in definitions[one].get("required", ()) for one in messages),
         results=() if kind == "notification" else tuple(_results(definitions, messages)),
     )
 
 
-def params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
-    """Return the types of the params of some messages, each once."""
+def _params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
     params = (definitions[one]["properties"].get("params", {}) for one in messages)
     return list(dict.fromkeys(target(one["$ref"]) for one in params if "$ref" in one))
 
 
-def choice_name(message: str) -> str:
+def _choice_name(message: str) -> str:
     """Return the name for params of several types, by the first message of the method."""
     return f"{message}ParamsChoice"
 
 
-def with_choices(definitions: Json) -> Json:
-    """Return `definitions` with a union for the params of each method that has several types."""
+def _with_choices(used: Mapping[str, Sequence[Use]], definitions: Json) -> Json:
     choices = {
-        choice_name(found[0].message): {"anyOf": [to(name) for name in params]}
-        for found in uses(definitions).values()
-        if len(params := params_of(definitions, (use.message for use in found))) > 1
+        _choice_name(found[0].message): {"anyOf": [to(name) for name in params]}
+        for found in used.values()
+        if len(params := _params_of(definitions, (use.message for use in found))) > 1
     }
     return dict(sorted({**definitions, **choices}.items())) if choices else definitions
 
@@ -158,3 +201,93 @@ def _capabilities(
         yield here, schema.get("type") == "boolean"
         if "$ref" in schema:
             yield from _capabilities(definitions, target(schema["$ref"]), here)
+
+
+def _unclear_methods(
+    used: Mapping[str, Sequence[Use]], definitions: Json, place: str
+) -> Iterator[Problem]:
+    if not union_leaves(definitions, "ClientRequest"):
+        hint = "is this the schema.json of an MCP revision?"
+        pointer = "/$defs/ClientRequest"
+        yield Problem("no-message-unions", "ClientRequest has no arms", place, pointer, hint)
+    for union, _, _ in MESSAGE_UNIONS:
+        for message in union_leaves(definitions, union):
+            if method_constant(definitions.get(message, {})) is None:
+                pointer = jsonpointer.join("$defs", message)
+                hint = "give it a required member `method` with a constant"
+                yield Problem(
+                    "bad-message", f"{message} of {union} has no method", place, pointer, hint
+                )
+    for method, found in used.items():
+        why = _unlike(found, definitions)
+        types = list(dict.fromkeys(use.message for use in found))
+        for name in types if why is not None else ():
+            message = f"{' and '.join(types)} are both messages of {method!r:.80}, but {why}"
+            hint = "give one of them another method, or both the same params"
+            yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
+        name = _choice_name(found[0].message)
+        params = _params_of(definitions, (use.message for use in found))
+        if len(params) > 1 and name in definitions:
+            message = f"the params of {method!r:.80} would be called {name}, like another type"
+            hint = "rename that type in the schema"
+            yield Problem("name-collision", message, place, jsonpointer.join("$defs", name), hint)
+
+
+def _endless_capabilities(definitions: Json, place: str) -> Iterator[Problem]:
+    """Yield a problem for each type of capabilities whose paths have no end, or are too many."""
+    members = {name: schema.get("properties", {}) for name, schema in definitions.items()}
+    inner = {
+        name: [target(one["$ref"]) for one in members[name].values() if "$ref" in one]
+        for name in members
+    }
+    hint = "let it be any object: the members of a capability are capabilities, too"
+    for owner in (f"{role.capitalize()}Capabilities" for role in ROLES):
+        within = {name: inner[name] for name in graph.reached(inner, [owner])}
+        circular = graph.circular(within)
+        for name in sorted(circular):
+            message = f"{name} of {owner} has itself as a capability inside of it"
+            yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
+        paths: dict[str, int] = {}
+        for name in graph.targets_first(within) if not circular else ():
+            paths[name] = len(members[name]) + sum(paths[one] for one in within[name])
+        if paths.get(owner, 0) > _MOST_CAPABILITIES:
+            message = f"{owner} has more than {_MOST_CAPABILITIES} capabilities"
+            yield Problem("bad-message", message, place, jsonpointer.join("$defs", owner), hint)
+
+
+def _unlike(found: Sequence[Use], definitions: Json) -> str | None:
+    """Return why the messages of a method cannot be alternatives; None if they can."""
+    messages = {use.message for use in found}
+    if len(messages) < 2:
+        return None
+    if len({use.kind == "notification" for use in found}) > 1:
+        return "one is a notification"
+    schemas: list[Json] = [
+        definitions[one]["properties"].get("params", {}) for one in sorted(messages)
+    ]
+    if all(schema == schemas[0] for schema in schemas):
+        return None
+    if not all("$ref" in schema for schema in schemas):
+        return "their params have no named types, and cannot be distinguished"
+    if len({use.sender for use in found}) > 1:
+        return "the params depend on the sender"
+    return None
+
+
+def _incomplete(method: DerivedMethod, definitions: Json, place: str) -> Iterator[Problem]:
+    pointer = jsonpointer.join("$defs", method.message)
+    try:
+        names.stem(method.message)
+    except names.UnsafeName:
+        message = f"{method.message!r:.80} cannot name a Python method"
+        hint = "name it after its purpose, as in CallToolRequest"
+        yield Problem("unsafe-name", message, place, pointer, hint)
+    params: Json = definitions[method.message]["properties"].get("params", {})
+    if (method.params is None and params.get("type", "object") != "object") or "anyOf" in params:
+        message = f"the params of {method.message} are not one named object"
+        hint = "define them as a type and refer to it"
+        yield Problem("bad-message", message, place, f"{pointer}/properties/params", hint)
+    if method.kind != "notification" and not method.results:
+        stem = method.message.removesuffix("Request")
+        hint = f"define {stem}Result, {stem}ResultResponse or EmptyResult"
+        yield Problem("bad-message", f"{method.message} has no result type", place, pointer, hint)

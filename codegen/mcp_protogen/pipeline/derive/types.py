@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base import jsonpointer, names
-from mcp_protogen.base.graph import targets_first
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.derive.filled import Filling, fillings
@@ -29,7 +28,7 @@ from mcp_protogen.pipeline.ir import (
     UnionIR,
 )
 from mcp_protogen.pipeline.ir import Json as JsonScalar
-from mcp_protogen.pipeline.normalise.references import direct, target
+from mcp_protogen.pipeline.normalise.references import target, targets_first
 
 Json = dict[str, Any]
 
@@ -172,7 +171,7 @@ def nullable_names(definitions: Json) -> frozenset[str]:
     """Return the definitions that accept null, directly or through others."""
     aliases = {name: one for name, one in definitions.items() if "properties" not in one}
     found: set[str] = set()
-    for name in targets_first(direct(aliases)):
+    for name in targets_first(aliases):
         if nullable(expression(aliases[name]), found):
             found.add(name)
     return frozenset(found)

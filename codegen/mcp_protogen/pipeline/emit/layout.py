@@ -103,7 +103,6 @@ def extension_models_modules(
 
 
 def _modules_of(sources: Iterable[ModelsSource]) -> Mapping[str, str]:
-    """Return the module of each type, by its name."""
     modules = {name: models.name for models in sources for name in models.exported}
     return dict(sorted(modules.items()))
 
@@ -113,11 +112,7 @@ def _models_modules(
 ) -> Iterator[Module]:
     for models in sources:
         path = f"{folder}/{models.name}.py"
-        context: ModelsContext = {
-            "subject": subject,
-            "models": models,
-            "exported": models.exported,
-        }
+        context: ModelsContext = {"subject": subject, "models": models, "exported": models.exported}
         template = templates.MODELS
         source = renderer.render(template.name, context)
         tree = formatting.parsed(source, path, template.name)
@@ -197,11 +192,7 @@ def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBas
     if base.part and base.part not in selection.parts:
         lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
         base = usual
-    return {
-        "client_base": base.name,
-        "client_base_module": base.module,
-        "client_lacks": lacks,
-    }
+    return {"client_base": base.name, "client_base_module": base.module, "client_lacks": lacks}
 
 
 def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:

@@ -121,7 +121,6 @@ def defined(types: Sequence[TypeIR], templates: Path) -> Mapping[str, Definition
 
 
 def _used(trees: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names in trees."""
     return (node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 

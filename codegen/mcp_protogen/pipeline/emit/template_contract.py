@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from mcp_protogen.base.problems import Problem
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, did_you_mean
 from mcp_protogen.pipeline.emit.template_contexts import (
     AppsContext,
     ExtensionContext,

@@ -134,7 +134,6 @@ def _statements(source: str) -> Iterator[tuple[int, int]]:
 
 
 def _statement(text: str, indent: int) -> Iterator[str]:
-    """Yield the lines of a statement."""
     if imported := _IMPORT.fullmatch(text):
         names = tuple((name,) for name in imported[2].split(", "))
         return _group_lines((imported[1],), Group("(", names, comma=True), "", indent)
@@ -271,7 +270,6 @@ def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
 
 
 def _parsed(text: str) -> Item:
-    """Return a statement as text and groups."""
     tokens = filter(None, _SPLIT.split(_LINE_BREAK.sub(" ", text)))
     (statement,), _ = _items(tokens, outermost=True)
     return statement

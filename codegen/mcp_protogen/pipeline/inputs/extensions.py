@@ -6,18 +6,18 @@ results it adds to methods of the revision (2026-07-28, basic/versioning). If no
 published, the facts have the types, too, each with its page.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
-from mcp_protogen.pipeline.inputs import descriptions, forms, metacheck, patches
+from mcp_protogen.pipeline.inputs import forms, metacheck, patches
 from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -25,9 +25,18 @@ from mcp_protogen.pipeline.inputs.pins import (
     extensions_folder,
     pinned_structure,
 )
-from mcp_protogen.pipeline.inputs.snapshot import DIALECT, snapshot_of
+from mcp_protogen.pipeline.inputs.snapshot import DIALECT
+from mcp_protogen.pipeline.inputs.sources import given_schema
 
 Json = dict[str, Any]
+
+
+class FactsOfRevision(NamedTuple):
+    """Facts of an extension: methods by name, claims and members by their JSON pointers."""
+
+    methods: Mapping[str, Json]
+    claims: Mapping[str, Json]
+    members: Mapping[str, Json]
 
 
 @dataclass(frozen=True)
@@ -62,17 +71,19 @@ class ExtensionSource:
         """The newest revision that it extends."""
         return max(self.revisions)
 
-    def methods(self, revision: str) -> Mapping[str, Json]:
-        """Return the facts of the methods in a revision, by method."""
-        facts: Mapping[str, Json] = self.facts.get("methods", {})
-        return {method: fact for method, fact in facts.items() if _holds(fact, revision)}
-
-    def of(self, kind: Literal["claims", "members"], revision: str) -> Mapping[str, Json]:
-        """Return the facts of a kind that hold in a revision, by their JSON pointers."""
-        facts: Sequence[Json] = self.facts.get(kind, ())
-        return {
-            f"/{kind}/{index}": fact for index, fact in enumerate(facts) if _holds(fact, revision)
-        }
+    def facts_of(self, revision: str) -> "FactsOfRevision":
+        """Return the facts that hold in a revision."""
+        methods: Mapping[str, Json] = self.facts.get("methods", {})
+        claims, members = (
+            {
+                f"/{kind}/{index}": fact
+                for index, fact in enumerate(self.facts.get(kind, ()))
+                if _holds(fact, revision)
+            }
+            for kind in ("claims", "members")
+        )
+        held = {method: fact for method, fact in methods.items() if _holds(fact, revision)}
+        return FactsOfRevision(held, claims, members)
 
     @cached_property
     def descriptions(self) -> Mapping[str, Mapping[str, str]]:
@@ -116,12 +127,9 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     own: Mapping[str, str] = {}
     if given is not None:
         schema_place = given.name
-        published = parse_json(given.content, given.name)
-        structure = snapshot_of(published, given.name)
-        own = descriptions.extract(published)
+        structure, own = given_schema(given)
         # Generated members have the order of their names, as those of what is pinned.
         schema = parse_json(pretty(structure), given.name)
-        metacheck.check(schema, given.name)
     elif TYPES in facts:
         schema_place = facts_place
         schema = written_schema(facts)

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mcp_protogen.base.names import EXTENSION_HINT, is_extension
-from mcp_protogen.base.problems import Problem, raise_errors, raising
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import extension_place
 from mcp_protogen.pipeline.parts import ALL, NONE

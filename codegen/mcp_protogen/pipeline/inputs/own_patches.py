@@ -50,7 +50,6 @@ def _refuse_misshapen(given: Iterable[GivenPatches]) -> Iterator[Problem]:
 
 
 def _faults(entry: object) -> Iterator[str]:
-    """Yield what is wrong with one entry."""
     if not is_object(entry):
         yield "this is not an object"
         return

@@ -44,10 +44,9 @@ class PinnedExtension(NamedTuple):
         return bool(self.identifier)
 
 
-def pinned_extensions(folder: Path | None = None) -> Iterator[PinnedExtension]:
-    """Yield every extension of a schema folder, sorted by name."""
-    for name in extension_names(folder):
-        yield pinned_extension(name, folder)
+def pinned_extensions() -> Iterator[PinnedExtension]:
+    """Yield every extension of the installed schema folder, sorted by name."""
+    yield from map(pinned_extension, extension_names())
 
 
 def extension_names(folder: Path | None = None) -> list[str]:

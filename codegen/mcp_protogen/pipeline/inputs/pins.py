@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.file_set import FileSet, finish, holding
 from mcp_protogen.base.files import writing
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.base.suggest import did_you_mean
 
 FORMAT = 1
 
@@ -148,10 +147,7 @@ def nearest_revision(revision: str, pins: Pins) -> str | None:
 
 
 def read_snapshot(
-    revision: str,
-    folder: Path | None = None,
-    pins: Pins | None = None,
-    kind: Pinnable = REVISION,
+    revision: str, folder: Path | None = None, pins: Pins | None = None, kind: Pinnable = REVISION
 ) -> bytes:
     """Return the committed snapshot of a pinned revision, verified against its pin.
 
@@ -186,7 +182,6 @@ def pinned_structure(
 def _genuine_snapshot(
     revision: str, folder: Path | None, pins: Pins, kind: Pinnable
 ) -> bytes | None:
-    """Return the snapshot if it is the one that the pin names."""
     pin = pin_of(revision, pins, kind)
     with suppress(OSError):
         content = snapshot_file(revision, folder).read_bytes()

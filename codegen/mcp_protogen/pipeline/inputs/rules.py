@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.problems import Problem, raise_errors, raising
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.todo import CHOICES

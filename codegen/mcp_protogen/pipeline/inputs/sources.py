@@ -67,10 +67,9 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
         if options.docstrings is Docstrings.SCHEMA:
             raise ProblemError(_without_texts(revision))
         return pinned(revision, schema_folder())
-    place, schema, own = _given(given)
-    metacheck.check(schema, place)
+    schema, own = given_schema(given)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
-    return replace(of_snapshot(revision, schema_folder(), schema, place, own), facts_hint=hint)
+    return replace(of_snapshot(revision, schema_folder(), schema, given.name, own), facts_hint=hint)
 
 
 def _without_texts(revision: str) -> Problem:
@@ -133,10 +132,12 @@ def _ledger(
     return tried.entries, tried.notes
 
 
-def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
+def given_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
+    """Return the structure and the descriptions of a published schema, which has to be valid."""
     published = parse_json(given.content, given.name)
     structure = snapshot_of(published, given.name)
-    return given.name, structure, descriptions.extract(published)
+    metacheck.check(structure, given.name)
+    return structure, descriptions.extract(published)
 
 
 def inherited_notice(source: RevisionSource) -> Iterator[Problem]:

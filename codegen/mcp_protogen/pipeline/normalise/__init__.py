@@ -17,7 +17,7 @@ from typing import Any
 from mcp_protogen.base.names import duplicates, type_name
 from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.normalise import flatten, lift, metadata, references, unions
+from mcp_protogen.pipeline.normalise import flatten, lift, references, unions
 
 Json = dict[str, Any]
 
@@ -31,23 +31,19 @@ def normalise(
     facts or `keep` name it.
     """
     definitions: Json = schema.get("$defs", {})
-    definitions = references.renamed(definitions, _called(definitions, place))
+    called = {name: type_name(name) for name in definitions}
+    _refuse_collisions(called, place)
+    new = {name: other for name, other in called.items() if other != name}
+    definitions = references.renamed(definitions, new)
     definitions, loosened = flatten.flattened(definitions, place)
     definitions = references.expanded(definitions, keep={*facts.unions, *keep})
     named = frozenset(definitions)
     definitions = lift.lifted(definitions, marks=marks)
-    definitions = metadata.shared(definitions, named)
+    definitions = lift.shared(definitions, named)
     definitions = references.spelled_out(definitions, marks=marks)
     definitions = unions.distinct(unions.ordered(definitions, facts, keep))
     definitions = unions.tagged(definitions, facts.content_kinds)
     return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}, loosened
-
-
-def _called(definitions: Json, place: str) -> Mapping[str, str]:
-    """Return the Python names of the definitions that need another name there."""
-    called = {name: type_name(name) for name in definitions}
-    _refuse_collisions(called, place)
-    return {name: other for name, other in called.items() if other != name}
 
 
 @raising

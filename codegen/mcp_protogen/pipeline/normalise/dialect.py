@@ -78,12 +78,7 @@ class _PlainSchemas:
     """One pass over all definitions; `pointer` is the current place, `name` its name."""
 
     def __init__(
-        self,
-        json_schemas: Container[str],
-        place: str,
-        targets: Container[str],
-        *,
-        exclusive: bool,
+        self, json_schemas: Container[str], place: str, targets: Container[str], *, exclusive: bool
     ) -> None:
         self.exclusive = exclusive
         self.json_schemas = json_schemas

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_protogen.base import graph, jsonpointer
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Level, Problem, raise_errors
@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.normalise.intersection import (
     either,
     only_required,
 )
-from mcp_protogen.pipeline.normalise.references import direct
+from mcp_protogen.pipeline.normalise.references import targets_first
 
 Json = dict[str, Any]
 
@@ -51,7 +51,7 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
     done: Json = {}
     # The definitions that this one extends come first, so that they are joined already.
     joined = dict(definitions)
-    for name in graph.targets_first(direct(definitions)):
+    for name in targets_first(definitions):
         schema = definitions[name]
         pointer = jsonpointer.join("$defs", name)
         flattening = _Flattening(joined, place, pointer, problems)

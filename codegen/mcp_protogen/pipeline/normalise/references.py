@@ -146,6 +146,11 @@ def circles(definitions: Json, place: str) -> Iterator[Problem]:
         )
 
 
+def targets_first(definitions: Json) -> list[str]:
+    """Return all names, each after those that its definition leads to; see `direct`."""
+    return graph.targets_first(direct(definitions))
+
+
 def direct(definitions: Json) -> Graph:
     """Return which definitions lead to which without an array or object in between."""
     return {
@@ -201,7 +206,7 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
     """
 
     meant: Json = {}
-    for name in graph.targets_first(direct(definitions)):
+    for name in targets_first(definitions):
         schema: Json = definitions[name]
         meant[name] = meant[target(schema["$ref"])] if set(schema) == {"$ref"} else schema
     return {
@@ -218,7 +223,7 @@ def spelled_out(definitions: Json, *, marks: bool = False) -> Json:
     so at length.
     """
     kinds = {name: _KINDS for name in definitions if "properties" not in definitions[name]}
-    order = [name for name in graph.targets_first(direct(definitions)) if name in kinds]
+    order = [name for name in targets_first(definitions) if name in kinds]
     before: Mapping[str, frozenset[str]] = {}
     while kinds != before:
         # The last round may have used definitions that have changed since.

@@ -33,13 +33,15 @@ class Plan:
 
     `written` maps each new or different path to its bytes, including the lock; `unchanged` are
     generated files that are already right; `removed` are those no longer generated; `carried` are
-    files of the user and of kept revisions.
+    files of the user and of kept revisions. `folders` are there and stay: those that only had
+    removed files are left out.
     """
 
     written: Mapping[str, bytes]
     unchanged: tuple[str, ...]
     removed: tuple[str, ...]
     carried: tuple[str, ...]
+    folders: frozenset[str]
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -81,6 +83,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
         unchanged=unchanged,
         removed=removed,
         carried=tuple(p for p in tree.files if p not in files and p not in removed),
+        folders=tree.folders.difference(*map(parents, removed)),
         problems=tuple(problems),
     )
 
@@ -121,7 +124,6 @@ def _extension_folders(package: Package) -> Iterator[str]:
 
 
 def _optional(inputs: GenerationInputs) -> set[tuple[str, str]]:
-    """Return the parts and the extensions of a package."""
     parts = {("part", name) for name in inputs.parts}
     return parts | {("extension", name) for name in inputs.extensions}
 

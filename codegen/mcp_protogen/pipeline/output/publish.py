@@ -10,7 +10,7 @@ from pathlib import Path
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.output.plan import Plan, plan
-from mcp_protogen.pipeline.output.tree import Tree, parents, read_tree
+from mcp_protogen.pipeline.output.tree import Tree, read_tree
 from mcp_protogen.pipeline.output.workspace import Workspace
 from mcp_protogen.pipeline.package import Package
 
@@ -39,7 +39,7 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
         return _outcome(work, tree)
     _refuse_inside(space.target)
     with space.changing():
-        space.stage(work.written, (*work.unchanged, *work.carried), _own_folders(work, tree))
+        space.stage(work.written, (*work.unchanged, *work.carried), work.folders)
         old = space.swap()
     try:
         space.rescue(old, {*work.written, *work.unchanged, *work.removed})
@@ -61,15 +61,6 @@ def _placed(work: Plan, folder: Path) -> Plan:
     """Return the plan with the places of its problems as the user would write them."""
     problems = (problem._replace(place=str(folder / problem.place)) for problem in work.problems)
     return replace(work, problems=tuple(problems))
-
-
-def _own_folders(work: Plan, tree: Tree) -> set[str]:
-    """Return folders to carry along.
-
-    Folders that only had generated files which are now gone are left out.
-    """
-    emptied = {parent for path in work.removed for parent in parents(path)}
-    return set(tree.folders) - emptied
 
 
 def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> PublishResult:

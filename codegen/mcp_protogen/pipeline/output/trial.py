@@ -167,7 +167,6 @@ def _untried(reason: str) -> ProblemError:
 
 
 def _folder_of(module: str) -> str | None:
-    """Return the folder that a module or package is imported from here."""
     spec = find_spec(module)
     if spec is None or spec.origin is None:
         return None

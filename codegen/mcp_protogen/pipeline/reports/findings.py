@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.printable import counted, one_line
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from mcp_protogen.pipeline.reports.pages.workflow_commands import log_line
@@ -112,12 +111,7 @@ class Findings:
         """
         shown, form = self.shown, PageFormat(view.form)
         text = render(
-            form,
-            shown,
-            matrix,
-            reader=self.options.reader,
-            colour=view.colour,
-            width=view.width,
+            form, shown, matrix, reader=self.options.reader, colour=view.colour, width=view.width
         )
         notes = shown.notes if form in (PageFormat.TEXT, PageFormat.HTML) else ()
         if form is PageFormat.JSON:

@@ -4,21 +4,13 @@ The cache is not trusted: an incomplete entry is asked for again. Entries are fo
 the URL, because the URL may contain a secret token. Without a folder, nothing is kept.
 """
 
-import json
 from pathlib import Path
 
+from mcp_protogen.base.cache_entries import read_sealed, seal
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.files import writing
-from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.private_files import read_private
-from mcp_protogen.pipeline.sources.upstream import (
-    FetchedFile,
-    NotThere,
-    Question,
-    ask,
-    without_secrets,
-)
+from mcp_protogen.pipeline.sources.upstream import FetchedFile, NotThere, Question, ask
 
 
 def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
@@ -28,43 +20,27 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
     `unreadable-source`, or `cannot-write` for the cache.
     """
     entry = None if cache is None else cache / sha256(url.encode())
-    kept = None if entry is None else _kept(entry, url)
+    kept = None if entry is None else _kept(entry)
     try:
         answer = ask(Question(url, kept.etag if kept else "", token))
     except NotThere:
         return None
     if answer.content is None:
         return kept.content if kept else None
-    if entry is not None and answer.etag:
-        _keep(entry, url, answer.etag, answer.content)
+    # A header may only contain printable characters of Latin-1.
+    if entry and answer.etag and answer.etag.isprintable() and answer.etag.isascii():
+        _keep(entry, answer.etag.encode() + b"\n" + answer.content)
     return answer.content
 
 
-def _kept(entry: Path, url: str) -> FetchedFile | None:
-    """Return the cached answer for a URL, if the entry is complete."""
-    try:
-        head, _, content = (read_private(entry) or b"").partition(b"\n")
-        said = json.loads(head)
-    except ValueError:
-        return None
-    expected = (without_secrets(url), sha256(content))
-    if not is_object(said) or (said.get("url"), said.get("sha256")) != expected:
-        return None
-    etag = said.get("etag")
-    # A header may only contain printable characters of Latin-1.
-    return FetchedFile(content, etag) if isinstance(etag, str) and _is_sendable(etag) else None
+def _kept(entry: Path) -> FetchedFile | None:
+    etag, _, content = (read_sealed(entry) or b"").partition(b"\n")
+    return FetchedFile(content, etag.decode()) if etag else None
 
 
-def _keep(entry: Path, url: str, etag: str, content: bytes) -> None:
-    if not _is_sendable(etag):
-        return
-    said = {"etag": etag, "sha256": sha256(content), "url": without_secrets(url)}
-    files = {entry: json.dumps(said).encode() + b"\n" + content}
+def _keep(entry: Path, content: bytes) -> None:
     hint = "name another folder with --cache, or leave the option out"
     with writing(entry, hint):  # a folder or file in which others can write is not read again
         entry.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    files = {entry: seal(entry.name, content)}
     write_files(files, entry.with_name("entries"), hint=hint, mode=0o600)
-
-
-def _is_sendable(etag: str) -> bool:
-    return bool(etag) and etag.isprintable() and etag.isascii()

@@ -82,7 +82,7 @@ def revision_at(path: str) -> str | None:
     return found[1] if found else None
 
 
-def listing_of(names: list[str], place: str, incomplete: str = "") -> SourceListing:
+def listing_of(names: list[str], place: str) -> SourceListing:
     """Return a listing of usable names of revisions, with a warning about the others."""
     usable = sorted({name for name in names if is_revision(name)})[:MOST_REVISIONS]
     unusable = sorted({name for name in names if not is_revision(name)})
@@ -96,4 +96,4 @@ def listing_of(names: list[str], place: str, incomplete: str = "") -> SourceList
         )
         for name in unusable[:3]
     )
-    return SourceListing(tuple(usable), incomplete, notices)
+    return SourceListing(tuple(usable), notices=notices)

@@ -13,7 +13,6 @@ from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
-    SessionEnd,
     meta_of,
     noted,
     send_through,
@@ -25,9 +24,9 @@ from ..core.models.base import WireModel, declared
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
-from ..messages.jsonrpc import Response, is_stray
-from ..messages.method_table import Notification, Request
-from ..messages.reading import messages_in
+from ..messages.codec import Notification, Request
+from ..messages.jsonrpc import Response
+from ..messages.reading import is_stray, messages_in
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job, Serve
 from ..rpc.peer import Peer
@@ -60,24 +59,17 @@ ReadAs: TypeAlias = type[T] | TypeAdapter[T]
 
 
 def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
-    """Return a function that reads a result as the type `as_`, if there is one.
-
-    It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer` for what does
-    not fit.
-    """
+    """Return a function that reads a result as a type; see `tool_results.reader`."""
     from . import tool_results
 
     return tool_results.reader(spec, as_, check)
 
 
 class ClientConnection:
-    """The connection of a client to a server of its own era.
-
-    It handles what the server sends. `view` is the client as the server sees it.
-    """
+    """The connection of a client, seen as `view`, to a server of its own era."""
 
     hears_all = False
-    """Whether the client also gets log entries and changes that it has not asked for."""
+    """Whether log entries and changes come that were not asked for."""
 
     def __init__(
         self,
@@ -94,17 +86,15 @@ class ClientConnection:
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
         self.request: SendRequest = self.endpoint.request
-        """Sends a request, with members for its `_meta`; an adapter does more."""
+        """Sends a request, with members for its `_meta`."""
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.introduction: Final = introduction
         self.instructions: str | None = introduction.get("instructions")
         self.mended: LossReport | None = None
-        """What a lenient client has mended."""
         self.network: Network | None = None
-        """What it goes over, if its transport says."""
         self.mark: Final = object()
-        """What stands for this connection in a cache, and does not keep it alive."""
+        """What stands for it in a cache, and does not keep it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
         self._served = view.handlers.__mcp_runtime__.served(self)
 
@@ -134,20 +124,14 @@ class ClientConnection:
         await self.endpoint.request(spec, spec.params(**params), CallOptions())
 
     async def subscription(self, method: str, uri: str) -> None:
-        """Subscribe to a resource, or unsubscribe from it, as `method` says."""
         await self.request_native(method, uri=uri)
 
     async def complete(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        result: Any,
-        request: Callable[[Any], Awaitable[Any]],
+        self, spec: AnyRequest, params: Any, result: Any, request: Callable[[Any], Awaitable[Any]]
     ) -> Any:
-        """Answer what the server asks back in `result`, and make the request again, until done.
+        """Answer what is asked in `result`, and request again (2026-07-28, basic/patterns/mrtr).
 
-        Each round is a request of its own, with a new id (2026-07-28, basic/patterns/mrtr). Raise
-        `InvalidAnswer` if the server asks too often, or for what the client has not declared.
+        Raise `InvalidAnswer` if it asks too often, or for what the client has not declared.
         """
         asking: type[Any] = spec.results[-1]
         answers: dict[str, Any]
@@ -170,13 +154,12 @@ class ClientConnection:
         return result
 
     def prepare(self, key: str, question: Any) -> Work:
-        """Return what answers a question; raise `InvalidAnswer` if it may not be asked."""
+        """Return what answers a question; raise `InvalidAnswer`."""
         client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
 
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
-        """Raise `InvalidAnswer` for a question that needs what the client has not declared."""
         need = capabilities.unmet(
             spec.requires, "server", params, self.endpoint.connection.declared
         )
@@ -188,7 +171,6 @@ class ClientConnection:
         return await (self.handle(job) if serve is None else serve(job))
 
     async def handle(self, job: Job) -> Any:
-        """Return what the handler of a request does."""
         request = job.request
         method = request.spec.method
         handler = self.handlers.get(method)
@@ -219,22 +201,15 @@ class ClientConnection:
         return None if handler is None else handler(params)
 
     def ended(self, seconds: float) -> None:
-        """Tell the middleware that the session has ended, if there was one, after `seconds`."""
+        """Tell the middleware that the session has ended after `seconds`."""
         hooks = session_hooks(self._middleware)
         if hooks and self.view.table.era.has_handshake:
-            revision, error = self.negotiated.revision, self.endpoint.broken
-            end = SessionEnd(
-                role="client",
-                revision=revision,
-                seconds=seconds,
-                network=self.network,
-                error=error,
-            )
-            session_ended(hooks, end)
+            given = {"revision": self.negotiated.revision, "seconds": seconds}
+            given |= {"network": self.network, "error": self.endpoint.broken}
+            session_ended(hooks, role="client", **given)
 
 
 def asks(spec: AnyRequest, answer: object) -> bool:
-    """Return whether the answer to a request asks its client for something."""
     return "may_require_input" in spec.traits and isinstance(answer, spec.results[-1])
 
 
@@ -245,22 +220,18 @@ def unfit_question(key: str, problem: str) -> InvalidAnswer:
 class Caller(Protocol):
     """What may stand between the calls of a client and its connection."""
 
-    def adopt(self, connection: ClientConnection) -> None:
-        """Begin to call over a connection."""
+    def adopt(self, connection: ClientConnection) -> None: ...
 
-    def notified(self, method: str, params: Any) -> None:
-        """Take note of a notification."""
+    def notified(self, method: str, params: Any) -> None: ...
 
-    def wire_feature(self) -> "WireFeature":
-        """Return what it says on the wire of the connection."""
-        ...
+    def wire_feature(self) -> "WireFeature": ...
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Make a call, by `ClientRuntime.request`, and return its result."""
+        """Make a call by `ClientRuntime.request`."""
 
 
 class ClientRuntime(HandlerSet):
-    """The runtime's part of a client, with its connection."""
+    """The runtime's part of a client."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
@@ -268,7 +239,7 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_lists_changed = 0
-        """How often the server has notified of that."""
+        """How often."""
         self._request: SendRequest = self._unconnected
         self._notify: Callable[..., Awaitable[None]] = self._unconnected
         made = type(owner).__mcp_caller__
@@ -296,8 +267,6 @@ class ClientRuntime(HandlerSet):
         params: Any,
         *options: CallOptions,
     ) -> Any:
-        """Send a message through the middleware."""
-
         async def sent(changed: Any) -> Any:
             return await send(spec, changed, *options)
 
@@ -335,7 +304,6 @@ class ClientRuntime(HandlerSet):
 
     @property
     def connection(self) -> ClientConnection:
-        """The connection to the server; raises `LocalError` before there is one."""
         if self._connection is None:
             raise LocalError("not connected")
         return self._connection
@@ -364,7 +332,6 @@ class ClientRuntime(HandlerSet):
         return self.cache.request(self.connection.mark, spec, params, request)
 
     def notified(self, method: str, params: Any) -> None:
-        """Take note of a change at the server, whether or not there is a handler for it."""
         self.tool_lists_changed += method == _TOOLS_CHANGED
         if self.cache is not None:
             self.cache.changed(method, declared(params, "uri"))
@@ -384,7 +351,6 @@ class ClientRuntime(HandlerSet):
         return self.endpoint.connection.identity.get("server")
 
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Make a request, and go on as `ClientConnection.complete` does."""
         request = self.request if self.caller is None else self.caller.request
         result = await request(spec, params, options)
         if isinstance(result, spec.results[0]) or not asks(spec, result):
@@ -414,7 +380,6 @@ class ClientBase(Peer, Handlers):
 
     ROLE: ClassVar[Role] = "client"
     __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = None
-    """Makes what stands between calls and the connection, if something does."""
 
     @made_once
     def __mcp_runtime__(self) -> ClientRuntime:

@@ -17,8 +17,6 @@ _STALE: Final = {
     "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
     RESOURCE_UPDATED: (_READ,),
 }
-"""What a notification of a change makes stale."""
-
 # Members of a request that answers the server: they do not follow from what is asked.
 _ANSWERS: Final = {"inputResponses", "requestState"}
 
@@ -56,13 +54,8 @@ class Cache:
         self._changes = 0
 
     async def request(
-        self,
-        owner: object,
-        spec: AnyRequest,
-        params: Any,
-        request: Callable[[], Awaitable[Any]],
+        self, owner: object, spec: AnyRequest, params: Any, request: Callable[[], Awaitable[Any]]
     ) -> Any:
-        """Return a fresh result that is kept, or else that of `request`; keep it if it may be."""
         result: Any = spec.results[0]
         if "ttl_ms" not in result.__pydantic_fields__:
             return await request()

@@ -18,6 +18,7 @@ from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
 from ..core.spec import RequestSpec
 from .base import ClientBase
+from .tool_results import has_data
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -29,24 +30,27 @@ _CALL: Final = "tools/call"
 _KNOWN: Final = "_checked_tools"
 
 
-class _KnownTools:
-    """The output schemas of the tools that `client` has listed."""
-
+class KnownTools:
     def __init__(self, client: Any) -> None:
         self._client = client
         self.checks: RecentNames[Check | None] = RecentNames()
         self._changes = 0
 
-    def keep_up(self, changes: int) -> None:
-        """Forget all if the server has notified of changes since, of which it counts so many."""
-        if changes != self._changes:
-            self.checks, self._changes = RecentNames(), changes
+    async def begin(self, name: str, options: CallOptions) -> tuple[Pending, bool]:
+        """Return what has the time of a call of a tool, and whether that was listed for it."""
+        runtime = self._client.__mcp_runtime__
+        if runtime.tool_lists_changed != self._changes:
+            self.checks, self._changes = RecentNames(), runtime.tool_lists_changed
+        spec = self._client.TABLE.requests[_CALL]
+        patience = runtime.endpoint.options.patience(spec, options)
+        call = Pending(spec, patience, progress=False, now=_now())
+        is_new = name not in self.checks
+        if is_new and not await self.is_listed(name, call):
+            self.checks.learn(name, None, None)
+        return call, is_new
 
     async def hold(self, name: str, result: Any, call: Pending | None) -> None:
-        """Raise `InvalidAnswer` for a result that does not fit what the tool now says.
-
-        `call` has the time to list the tools again; None if they have just been listed.
-        """
+        """Raise `InvalidAnswer` for an unfit result; `call` has time to list the tools again."""
         try:
             self._check(name, result)
         except InvalidAnswer as unfit:
@@ -64,7 +68,7 @@ class _KnownTools:
             self._check(name, result)
 
     async def is_listed(self, name: str, call: Pending) -> bool:
-        """Return whether a tool is found, and so learnt, in the time of a call of it."""
+        """Learn a tool in the time of a call of it, and return whether it is there."""
         try:
             async with timeout_at(call.due):
                 async for tool in self._client.iter_tools():
@@ -88,12 +92,18 @@ class _KnownTools:
         if check is None or has_failed(result):
             return
         at = "/result/structuredContent"
-        if "structured_content" not in result.model_fields_set:
+        if not has_data(result):
             raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
         found = check(result.data)
         if found:
             problems = [(at + pointer, message) for pointer, message in found]
             raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
+
+
+def known_tools(client: object) -> KnownTools:
+    # A user's __init__ need not call ours.
+    known: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
+    return known
 
 
 class CheckedResults:
@@ -111,46 +121,20 @@ class CheckedResults:
     ) -> R:
         """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())
-        # A user's __init__ need not call ours.
-        known: _KnownTools = self.__dict__.setdefault(_KNOWN, _KnownTools(self))
+        known = known_tools(self)
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
             if spec.method == _LIST:
                 known.learn(result)
             return result
         name: str = cast(Any, params).name
-        runtime = cast(ClientBase, self).__mcp_runtime__
-        known.keep_up(runtime.tool_lists_changed)
-        patience = runtime.endpoint.options.patience(spec, options)
-        call = Pending(spec, patience, progress=False, now=_now())
-        new = name not in known.checks
-        if new:
-            if not await known.is_listed(name, call):
-                known.checks.learn(name, None, None)
+        call, is_new = await known.begin(name, options)
+        if is_new:
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await known.hold(name, result, None if new else call)
+            await known.hold(name, result, None if is_new else call)
         return result
-
-
-async def check_result(client: ClientBase, name: str, result: Any) -> None:
-    """Raise `InvalidAnswer` for a result of a tool that does not fit, if the client checks them.
-
-    It is for results that come otherwise than as the answer to the call.
-    """
-    if isinstance(client, CheckedResults):
-        call, patience = client.TABLE.requests[_CALL], CallOptions()
-        runtime = client.__mcp_runtime__
-        known: _KnownTools = client.__dict__.setdefault(_KNOWN, _KnownTools(client))
-        known.keep_up(runtime.tool_lists_changed)
-        waiting = Pending(
-            call, runtime.endpoint.options.patience(call, patience), progress=False, now=_now()
-        )
-        new = name not in known.checks
-        if new:
-            await known.is_listed(name, waiting)
-        await known.hold(name, result, None if new else waiting)
 
 
 def _now() -> float:

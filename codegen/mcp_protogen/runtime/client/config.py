@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from itertools import permutations
 from logging import getLogger
 from os import PathLike
 from pathlib import Path
@@ -54,16 +55,12 @@ _PLACEHOLDER: Final = re.compile(
     r"|[^}]*)\}"
 )
 _OF_EDITORS: Final = (".vscode", ".cursor")
-"""Folders in which editors keep the files of a project."""
-
 
 Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
 """A file, or the decoded JSON of one."""
 
 
 class ConfigOptions(TypedDict, total=False):
-    """Options of the connections to several servers; see `ConnectConfig`."""
-
     separator: str
     skip_failed: bool
     options: Options
@@ -87,7 +84,7 @@ class ConfigError(ValueError):
 
 
 class _Entry(BaseModel):
-    """One server; what else hosts have there is for them alone."""
+    """One server; hosts have more there."""
 
     model_config = ConfigDict(strict=True)
 
@@ -106,17 +103,14 @@ class _Entry(BaseModel):
 
     @property
     def address(self) -> str | None:
-        """The URL of the server.
+        """The URL, which Gemini CLI and Windsurf call otherwise.
 
-        Gemini CLI has `httpUrl`, which goes before `url` (geminicli.com/docs/tools/mcp-server), and
-        Windsurf has `serverUrl` (docs.windsurf.com/windsurf/cascade/mcp).
+        geminicli.com/docs/tools/mcp-server, docs.windsurf.com/windsurf/cascade/mcp
         """
         return self.http_url or self.server_url or self.url
 
 
 class _Found(NamedTuple):
-    """A server of a configuration, and where it is."""
-
     at: str
     entry: _Entry
 
@@ -276,14 +270,11 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
 
 
 class _Source:
-    """A configuration, and what stands for the variables in it."""
-
     def __init__(self, config: Config, inputs: Mapping[str, str]) -> None:
         self.name = "the configuration"
         self.disabled: dict[str, str] = {}
-        """The places of servers that are disabled, by name."""
+        """The places of disabled servers, by name."""
         self.others: list[str] = []
-        """The names of servers that were not asked for."""
         self._config: Any = config
         self._folder = Path()
         self._known = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
@@ -300,7 +291,7 @@ class _Source:
         self._inputs = {**_proposed(self._config), **inputs}
 
     def servers(self, only: str | None = None) -> Iterator[tuple[str, _Found]]:
-        """Yield all servers, or one: mistakes in the others, and their variables, do not matter."""
+        """Yield all servers, or one: mistakes in the others do not matter."""
         config = self._config
         members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
         if not members:
@@ -321,8 +312,7 @@ class _Source:
                 pointer, message = problems(error, given)[0]
                 raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
             # What Zed has no more of than settings belongs to an extension, which it starts itself.
-            elsewhere = members[0] == _OF_ZED and not (entry.address or entry.command)
-            if elsewhere:
+            if members[0] == _OF_ZED and not (entry.address or entry.command):
                 continue
             if bool(entry.address) is bool(entry.command):
                 raise ConfigError(f"{at}: the server {name} needs either a command or a url")
@@ -341,7 +331,7 @@ class _Source:
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
     def _filled(self, value: Any, at: str, server: str) -> Any:
-        """Return a value with texts in place of `${NAME}`, `${input:id}` and the like."""
+        """Return a value with texts in place of `${NAME}` and the like."""
 
         def text(found: re.Match[str]) -> str:
             known = self._known.get(found[0][2:-1])
@@ -362,7 +352,7 @@ class _Source:
         return value
 
     def _asked_for(self, found: re.Match[str]) -> tuple[str | None, str]:
-        """Return what a placeholder stands for, or else None and why there is nothing."""
+        """Return what a placeholder stands for, or None and why there is nothing."""
         if found["input"] is not None:
             cure = f'give inputs={{"{found["input"]}": …}}'
             return self._inputs.get(found["input"]), f"there is no such input: {cure}"
@@ -378,7 +368,7 @@ def _without_nulls(given: Any) -> Any:
 
 
 def _proposed(config: Any) -> dict[str, str]:
-    """Return what the file proposes for the inputs that hosts ask their users for."""
+    """Return what the file proposes for inputs of users."""
     listed = config.get("inputs") if is_object(config) else None
     return {
         one["id"]: one["default"]
@@ -389,10 +379,9 @@ def _proposed(config: Any) -> dict[str, str]:
 
 def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
     """Raise `ConfigError` if the longer name of a tool could be one of two servers."""
-    for one in names:
-        for other in names:
-            if one != other and (other + separator).startswith(one + separator):
-                raise ConfigError(
-                    f"{source}: tools of the servers {one} and {other} could have the same name;"
-                    f" give another separator than {separator!r}"
-                )
+    for one, other in permutations(names, 2):
+        if (other + separator).startswith(one + separator):
+            raise ConfigError(
+                f"{source}: tools of the servers {one} and {other} could have the same name;"
+                f" give another separator than {separator!r}"
+            )

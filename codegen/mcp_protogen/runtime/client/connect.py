@@ -1,4 +1,4 @@
-"""Connecting: open a transport, find out which revision to speak, and speak it until the end."""
+"""Connecting: find out which revision to speak, and speak it until the end."""
 
 import asyncio
 from asyncio import CancelledError
@@ -15,22 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained
-from ..core.errors import (
-    INVALID_REQUEST,
-    InvalidAnswer,
-    McpError,
-    RemoteError,
-    RequestId,
-)
+from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained, in_answer
+from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision, load_generated
 from ..core.throttle import Throttle
-from ..messages import jsonrpc
+from ..messages import jsonrpc, reading
 from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
-from ..messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from ..messages.reading import messages_in
+from ..messages.jsonrpc import Call, Malformed, Parsed, Response
+from ..messages.reading import Batch, messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
 from ..rules.client_negotiation import NegotiatedRevision, Outcome
@@ -61,7 +55,7 @@ C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
 Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
 
 Connecting: TypeAlias = AbstractAsyncContextManager[C]
-"""A connection that is open inside `async with`, which gives the client."""
+"""A connection that is open inside `async with`."""
 
 _log: Final = getLogger(__name__)
 # How long the last lines of a broken connection may take, in seconds.
@@ -78,9 +72,7 @@ class RevisionModule(Protocol[C_co]):
     __name__: str
 
     @property
-    def Client(self) -> Callable[[], C_co]:
-        """The client of that revision."""
-        ...
+    def Client(self) -> Callable[[], C_co]: ...
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -92,16 +84,12 @@ class ConnectOptions(TypedDict, total=False):
 
 
 class Connector(Generic[Newest]):
-    """What connects in a package: without a client, it takes the plain one of the newest revision.
-
-    Packages may share a runtime, so each has its own.
-    """
+    """Connects with the plain client of the newest revision, without another one."""
 
     def __init__(self, package: str) -> None:
         self.package: Final = load_generated(package)
 
     def newest(self) -> RevisionModule[Any]:
-        """Return the module of the package's newest revision."""
         *_, newest = self.package.REVISIONS
         module: RevisionModule[Any] = newest.load()
         return module
@@ -115,7 +103,6 @@ class Connector(Generic[Newest]):
         options: Options = USUAL,
         negotiated: NegotiatedRevision | None = None,
     ) -> Connecting[Any]:
-        """Connect through `open`; see `Connect` for the rest."""
         if as_ is None and not clients:
             as_ = self.newest()
         if as_ is not None:
@@ -132,7 +119,7 @@ class Connector(Generic[Newest]):
         return connected(views, open, options, negotiated)
 
     def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Call what makes openers; the package says which part would bring it if it lacks it."""
+        """Call what makes openers in the package, which says which part it lacks."""
         opener: Opener = getattr(self.package, name)(*arguments, **options)
         return opener
 
@@ -168,11 +155,10 @@ async def connected(
 
 
 class Negotiator:
-    """A negotiation that is carried out: one question at a time, over one open transport.
+    """A negotiation over one open transport.
 
-    Messages are plain JSON here, because which models read them is not known yet. A server may ping
-    meanwhile and is answered; nothing else is due before its answer (basic/lifecycle,
-    "Initialization").
+    Messages are plain JSON: which models read them is not known yet. A server may ping meanwhile;
+    nothing else is due before its answer (basic/lifecycle, "Initialization").
     """
 
     def __init__(self, views: RevisionViews[ClientBase], open: Opener, options: Options) -> None:
@@ -198,7 +184,7 @@ class Negotiator:
         return self._transport
 
     async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
-        """Open, ask, and ask again; raises what keeps the two from agreeing."""
+        """Open, and ask until there is an agreement; raise what prevents it."""
         transport = await self._connect()
         negotiation = rules.Negotiation(
             self._views.offer,
@@ -264,7 +250,6 @@ class Negotiator:
         return await self._ask(DISCOVER, params, within)
 
     async def _ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
-        """Ask, and wait `within` seconds for an answer; raise nothing."""
         id = next(self.ids)
         self._limit, self._within = asyncio.timeout(within), within
         self._method = method
@@ -307,7 +292,7 @@ class Negotiator:
 
             messages = mend_messages(messages, received, self.mended)
         for message in messages:
-            if jsonrpc.is_stray(message) and isinstance(received, bytes):
+            if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             outcome = self._outcome(message, id)
             if outcome is not None:
@@ -321,7 +306,6 @@ class Negotiator:
         return None
 
     def _outcome(self, message: Parsed | Batch, id: int) -> Outcome | None:
-        """Return the outcome that a message is for the question `id`; None for any other."""
         match message:
             case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
@@ -337,7 +321,7 @@ class Negotiator:
                 array = InvalidAnswer(
                     "an array cannot answer before a revision is agreed on", id=id
                 )
-                return self._fault(array, id) if id in map(jsonrpc.answered, values) else None
+                return self._fault(array, id) if id in map(reading.answered, values) else None
             case _:
                 self._log.info("ignored a message before the connection was made")
         return None
@@ -348,12 +332,11 @@ class Negotiator:
             return None
         if error.id == id or (error.id is None and self._is_about_this()):
             # No other answer will come.
-            return error.in_answer(self._method)
+            return in_answer(error, self._method)
         self._note_stray(error.id, id, error.message)
         return None
 
     def _is_about_this(self) -> bool:
-        """Return whether an answer without an id is about this question, not an earlier one."""
         is_late = self._silences > 0
         self._silences -= is_late
         return not is_late
@@ -384,7 +367,6 @@ def _connection(
     sink: MessageSink,
     options: Options,
 ) -> ClientConnection:
-    """Make the connection that was agreed on; raise `RemoteError` for an answer that is unfit."""
     table, client = view.table, view.handlers.__mcp_runtime__
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:

@@ -19,9 +19,9 @@ from ..core.models.base import WireModel, declared, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
+from ..messages.codec import Notification
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
-from ..messages.method_table import Notification
-from ..rules import capabilities
+from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
 from .base import ClientBase, ClientConnection, Work, unfit_question
@@ -35,7 +35,6 @@ _USUAL_LEVEL: Final = "info"
 
 
 def era_adapter(view: RevisionView[ClientBase], *others: Any) -> ClientConnection:
-    """Return the connection of a client that is seen as `view` by a server of the other era."""
     return (ToHandshake if view.table.era.has_handshake else ToStateless)(view, *others)
 
 
@@ -54,11 +53,7 @@ class ToHandshake(ClientConnection):
         self._ids = count(1)
 
     async def _adapted(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         if spec.method == "server/discover":
             return self._discovered(spec)
@@ -165,11 +160,7 @@ class ToHandshake(ClientConnection):
 
 
 class ToStateless(ClientConnection):
-    """The connection of a client of the handshake era to a server of the stateless one.
-
-    What the server asks back in a result is answered by the handlers that a request of the server
-    would have reached.
-    """
+    """The connection of a client of the handshake era to a server of the stateless one."""
 
     def __init__(self, view: RevisionView[ClientBase], *others: Any) -> None:
         super().__init__(view, *others)
@@ -179,7 +170,7 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        """Ask for log entries and changes of lists, as far as the client handles them."""
+        """Ask for what the client handles: log entries, changes of lists."""
         if _LOG in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.lists(self.handlers)
@@ -192,15 +183,11 @@ class ToStateless(ClientConnection):
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
     async def _adapted(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         method = spec.method
         if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
-            capabilities.check(spec, "client", params, self.endpoint.connection.declared)
+            check(spec, "client", params, self.endpoint.connection.declared)
             if method == _SET_LEVEL:
                 self._set_level(params.level)
             elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).

@@ -20,8 +20,8 @@ from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import RESOURCE_UPDATED, Filter
+from ..messages.codec import Notification
 from ..messages.envelope import SUBSCRIPTION_ID
-from ..messages.method_table import Notification
 from ..rpc.endpoint import Endpoint
 
 _log: Final = getLogger(__name__)
@@ -58,10 +58,7 @@ class ListenStream:
             _log.warning("the server does not tell of changes of its lists: %s", error)
 
     async def subscription(self, method: str, uri: str) -> None:
-        """Begin or stop to listen for changes of a resource, as `method` says.
-
-        Raise `McpError` and `RemoteError` if the server refuses, `Disconnected`, `TimeoutError`.
-        """
+        """Begin or stop to listen for changes of a resource, as `method` says."""
         if method != SUBSCRIBE:
             await self._listen(lambda filter: filter._replace(uris=filter.uris - {uri}))
             return
@@ -115,7 +112,7 @@ class ListenStream:
             await self._listen_again(over)
 
     async def _listen_again(self, over: Exception) -> None:
-        """Open another stream after the end of one, and report changes that it may have missed."""
+        """Open another stream after the end of one, and report what it may have missed."""
         own = self._task
         while self._task is own:
             _log.warning("the listen stream has ended, and is opened again: %s", over)

@@ -98,11 +98,7 @@ class Connect(Connector[Newest]):
 
 
 def program_words(target: Program) -> list[str]:
-    """Return the program and the arguments of a command line or a file.
-
-    Raise `FileNotFoundError` for a file of Python that is not there, and `ValueError` for what is
-    no command line.
-    """
+    """Return the program and its arguments; raise `FileNotFoundError` and `ValueError`."""
     if isinstance(target, str) and not Path(target).is_file():
         program = _words(target)
     elif isinstance(target, (str, PathLike)):

@@ -12,6 +12,7 @@ from ..core.errors import LocalError
 from ..core.json import is_array, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions, Options
+from ..core.tasks import is_running
 from ..core.uri_expansion import expanded_uri
 from ..rpc.peer import OMITTED as OMITTED
 from ..rpc.peer import Omitted as Omitted
@@ -32,8 +33,6 @@ ServerOrConnection: TypeAlias = Target | AbstractAsyncContextManager[ClientBase]
 
 
 class _Calls:
-    """The common part of both forms of a client."""
-
     CONNECT: ClassVar[Connect[Any]]
     """The `connect` of the package that the generated module imports."""
     CLIENT: ClassVar[type[ClientBase] | None] = None
@@ -103,13 +102,11 @@ class ToolClient(_Calls):
     async def _call(
         self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments
     ) -> T:
-        """Call a tool and return its structured result, without optional arguments of None."""
         return await self._called("call_tool", tool, returns, given, optional)
 
     async def _result(
         self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
-        """Return a whole result; `returns` says of which type that is."""
         del returns
         return await self._called(how, name, None, given, optional)
 
@@ -151,7 +148,7 @@ class SyncToolClient(_Calls):
 
 
 class _Background:
-    """An event loop in a thread, with one connection that is opened and closed in one task."""
+    """An event loop in a thread, with one connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -159,7 +156,7 @@ class _Background:
         self._holding: asyncio.Task[None] | None = None
 
     def run(self, work: Work[T]) -> T:
-        """Return what `work` returns on the loop; cancel it if the wait for it is interrupted."""
+        """Return what `work` returns on the loop; cancel it if the wait is interrupted."""
         _refuse_in_loop()
         future: Future[T] = asyncio.run_coroutine_threadsafe(work(), self._loop)
         try:
@@ -169,7 +166,7 @@ class _Background:
             raise
 
     async def enter(self, connection: AbstractAsyncContextManager[T]) -> T:
-        """Return what the connection opens; it stays open until `leave`."""
+        """Return what the connection opens, in a task that also closes it."""
         opened: asyncio.Future[T] = self._loop.create_future()
         self._holding = asyncio.create_task(self._hold(connection, opened))
         await asyncio.wait((opened, self._holding), return_when=asyncio.FIRST_COMPLETED)
@@ -179,7 +176,6 @@ class _Background:
         return opened.result()
 
     async def leave(self) -> None:
-        """Close the connection."""
         self._leaving.set()
         if self._holding is not None:
             await self._holding
@@ -213,15 +209,12 @@ def _background() -> Generator[_Background, None, None]:
 
 
 def _refuse_in_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise LocalError("this thread runs an event loop: use the class whose methods are coroutines")
+    if is_running():
+        advice = "use the class whose methods are coroutines"
+        raise LocalError(f"this thread runs an event loop: {advice}")
 
 
 def _as_wire(value: Any) -> Any:
-    """Return an argument as a JSON value, with the models in it."""
     if isinstance(value, WireModel):
         return value.to_wire()
     if is_object(value):

@@ -26,7 +26,10 @@ class ToolFailed(ProtocolError):
 
 
 def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
-    """Return a function that reads a result as the type `as_`; see `base.reader`."""
+    """Return a function that reads a result as the type `as_`, if there is one.
+
+    It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer`.
+    """
     adapter = None if as_ is None else _adapter(as_)
 
     def read(result: Any) -> Any:
@@ -36,6 +39,11 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
         return result if failed or adapter is None else _read(spec.method, result, adapter)
 
     return read
+
+
+def has_data(result: ToolResult) -> bool:
+    """Return whether there is structured content, which may be null."""
+    return "structured_content" in result.model_fields_set
 
 
 def _adapter(as_: Any) -> TypeAdapter[Any]:
@@ -57,7 +65,6 @@ def _kept_adapter(as_: Any) -> TypeAdapter[Any]:
 
 
 def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
-    """Return the structured content of a result, or else its text, which need not be JSON."""
     candidates = [*_candidates(result)]
     first: InvalidAnswer | None = None
 
@@ -75,11 +82,8 @@ def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
 
 
 def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
-    """Yield what may be meant, with pointers.
-
-    Whether a value was wrapped, only the type that is wanted can tell: it does not fit the wrapper.
-    """
-    structured = "structured_content" in result.model_fields_set
+    """Yield what may be meant: only the type that is wanted can tell what was wrapped."""
+    structured = has_data(result)
     at, value = ("/result/structuredContent", result.data) if structured else _parsed(result.text)
     yield at, value
     if is_object(value) and value.keys() == {_WRAPPED}:

@@ -57,7 +57,7 @@ class Strays(NamedTuple):
         return max(ids, key=lambda id: id if isinstance(id, int) else 0, default=None)
 
     def explain(self, error: str, id: RequestId | None = None) -> str:
-        """Return the text of an error with the lines, and with what came while `id` was open."""
+        """Return the text of an error, with what came while `id` was open."""
         answers = [text for text, open in self.answers if id in open]
         if answers:
             error = f"{error}{MEANWHILE}{self.peer} {', and '.join(answers)}"
@@ -91,12 +91,19 @@ class Disconnected(ConnectionError):
 
 
 def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
-    """Return the error of a request without an answer, with what came in place of the answer."""
+    """Return an error with what came in place of the answer."""
     for kind in (Disconnected, InvalidAnswer):
         if isinstance(error, kind):
             text = strays.explain(str(error), id)
             return error if text == str(error) else kind(text)
     return error
+
+
+def in_answer(error: RemoteError, method: str) -> InvalidAnswer:
+    """Return the error of the request whose answer could not be read."""
+    if isinstance(error, InvalidAnswer):
+        return error
+    return InvalidAnswer(f"{error.message}, in the answer to {method}", id=error.id)
 
 
 class RequestTimeout(LocalError, TimeoutError):

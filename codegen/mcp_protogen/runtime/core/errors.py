@@ -1,8 +1,4 @@
-"""Errors of messages: a `LocalError` is the fault of this side, a `RemoteError` that of the peer.
-
-`code`, `message` and `data` are for the answer. `McpError` is not a fault of the protocol but an
-answer: a handler raises it, and the client's request then raises it.
-"""
+"""Errors of messages: a `LocalError` is the fault of this side, a `RemoteError` of the peer."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
@@ -93,22 +89,14 @@ class RemoteError(ProtocolError):
 
     @property
     def is_answer(self) -> bool:
-        """Return whether the faulty message was meant as an answer."""
         return self.meant == "answer"
-
-    def in_answer(self, method: str) -> "InvalidAnswer":
-        """Return the error of the request whose answer could not be read."""
-        return InvalidAnswer(f"{self.message}, in the answer to {method}", id=self.id)
 
 
 class ParseError(RemoteError):
     """The received text is not JSON."""
 
     CODE = PARSE_ERROR
-
-    def __init__(self, message: str, *, id: RequestId | None = None, meant: Meant = "text") -> None:
-        super().__init__(message, id=id)
-        self.meant = meant
+    meant: Meant = "text"
 
 
 class InvalidRequest(RemoteError):
@@ -152,6 +140,3 @@ class InvalidAnswer(Invalid):
 
     CODE = INVALID_REQUEST
     meant: Meant = "answer"
-
-    def in_answer(self, method: str) -> "InvalidAnswer":
-        return self

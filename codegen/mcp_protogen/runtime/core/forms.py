@@ -1,9 +1,8 @@
 """Checks of what a user entered into a form.
 
 A form is a flat object of strings, numbers, booleans and choices (client/elicitation, "Requested
-Schema"), so the check needs no JSON Schema library. Formats are hints for who fills in the form,
-and are not checked. Members that the form does not list are removed, unless its schema has
-`additionalProperties`.
+Schema"), so the check needs no JSON Schema library. Formats are not checked. Members that the form
+does not list are removed, unless its schema has `additionalProperties`.
 """
 
 from collections.abc import Callable, Iterator, Mapping

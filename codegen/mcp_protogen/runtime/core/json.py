@@ -9,7 +9,7 @@ JSONObject: TypeAlias = dict[str, Any]
 
 OBJECT: Final[type[JSONObject]] = dict
 ARRAY: Final[type[list[Any]]] = list
-"""The exact types of decoded objects and arrays, for the tests that every message meets."""
+"""The exact types of decoded objects and arrays, for tests that every message meets."""
 
 
 def is_object(value: object) -> TypeGuard[JSONObject]:
@@ -21,15 +21,14 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 
 
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
-"""Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
+"""Read one JSON text; raise `ValueError`.
 
 NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a member
 that occurs twice, the last one counts.
 """
 
 json_text: Final = partial(to_json, inf_nan_mode="null")
-"""Return a value as JSON text.
+"""Return a value as JSON text, with null for NaN and infinities.
 
-NaN and infinities become null, as in JavaScript.
-Raises `PydanticSerializationError` for a value without a JSON form.
+Raise `PydanticSerializationError` for a value without a JSON form.
 """

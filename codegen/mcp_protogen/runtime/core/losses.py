@@ -5,14 +5,9 @@ from collections.abc import Callable, Iterable
 from logging import getLogger
 from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from .models.validation_errors import pointer_to
-
 T = TypeVar("T")
 
 What: TypeAlias = Literal["dropped", "moved", "replaced", "refused"]
-
-Place: TypeAlias = "tuple[Place, str | int] | None"
-"""The path of a value: that of its container, and the member or index in it."""
 
 _log: Final = getLogger(__name__)
 
@@ -47,30 +42,10 @@ class Translated(NamedTuple, Generic[T]):
     losses: tuple[Loss, ...] = ()
 
 
-class Report(NamedTuple):
-    """The losses of one translation; harmless ones are only collected if it is `thorough`."""
-
-    losses: list[Loss]
-    thorough: bool = True
-
-    def lose(self, place: Place, what: What, why: str, *, harmless: bool = False) -> None:
-        if self.thorough or not harmless:
-            self.losses.append(Loss(pointer_of(place), what, why, harmless))
-
-
-def pointer_of(place: Place) -> str:
-    steps: list[str | int] = []
-    while place is not None:
-        place, step = place
-        steps.append(step)
-    return pointer_to(reversed(steps))
-
-
 class LossReport:
-    """A reporter of the losses of one connection, to a callback and to the log.
+    """A reporter of the losses of one connection, to a callback and to the log, each kind once.
 
-    It reports losses of the same method, reason and place once; array indices do not count, except
-    those of entries that a lenient client has left out.
+    Array indices make no other kind, except those of entries that a lenient client has left out.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
 """Values with very many mistakes, of which only the first are looked for.
 
-Pydantic builds all errors of a value at once, and copies into each the names of all members around
-it: a message of some megabytes could take seconds and gigabytes. The models of the protocol stop at
-the first error of a list, types of users do not.
+Pydantic copies into each error the names of all members around it: a message of some megabytes
+could take seconds and gigabytes. The models of the protocol stop at the first error of a list.
 """
 
 from collections.abc import Callable
@@ -13,8 +12,9 @@ from pydantic_core import ErrorDetails
 
 from .errors import Problem
 from .json import is_array, is_object
-from .models.validation_errors import ABSENT, problem_of, problems, steps_of, value_at
+from .models.validation_errors import problem_of, problems
 from .options import MANY
+from .places import ABSENT, steps_of, value_at
 
 # The numbers of values that are tried where there are more errors.
 _PARTS: Final = (1_000, 2_000, 4_000, 8_000)
@@ -66,7 +66,7 @@ def first_problems(
 
 
 def _first_part(value: Any, size: int) -> tuple[Any, _Steps]:
-    """Return a copy with about `size` values, and the place of the innermost container cut off."""
+    """Return a copy with about `size` values, and where the innermost container was cut off."""
     left, ends = size, list[_Steps]()
 
     def copy(inner: Any, place: _Steps) -> Any:

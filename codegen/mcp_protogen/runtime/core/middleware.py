@@ -106,7 +106,6 @@ class MethodCall:
 
 
 def meta_of(params: Any) -> Mapping[str, Any]:
-    """Return the `_meta` of typed params as a JSON object."""
     meta: Any = declared(params, "meta")
     if meta is None:
         meta = undeclared_meta(params)
@@ -153,10 +152,9 @@ async def send_through(
     params: Any,
     call: Callable[..., MethodCall],
 ) -> Any:
-    """Return the result of what is sent through middleware, by `send`, with params or None.
-
-    `call` makes the call that middleware sees.
-    """
+    """Return the result of what `send` sends through middleware, which sees what `call` makes."""
+    if not middleware:
+        return await send(params)
     try:
         given = spec.params() if params is None else params
     except (TypeError, ValidationError):
@@ -175,7 +173,7 @@ async def send_through(
 
 
 def noted(ids: Iterator[RequestId]) -> Iterator[RequestId]:
-    """Yield ids of requests, of each of which the call takes note that it is sent for."""
+    """Yield ids of requests; the call that they are sent for takes note of them."""
     for id in ids:
         sent = _ids.get()
         if sent is not None:
@@ -188,10 +186,7 @@ def _step(one: Middleware, next: CallNext, call: MethodCall) -> Awaitable[Any]:
 
 
 def failure(outcome: object) -> str | None:
-    """Return how a call failed that ended with a result or an exception; None if it did not.
-
-    That is the code of the error that answers it, `tool_error`, or the name of the exception.
-    """
+    """Return the code of the error that ended a call, `tool_error`, or the exception's name."""
     if isinstance(outcome, CHOSEN):
         return str(outcome.code)
     if isinstance(outcome, BaseException):
@@ -223,7 +218,9 @@ def session_hooks(middleware: Sequence[Middleware]) -> SessionHooks:
     return tuple(one for one in found if one is not None)
 
 
-def session_ended(hooks: SessionHooks, end: SessionEnd) -> None:
+def session_ended(hooks: SessionHooks, **members: Any) -> None:
+    """Tell the hooks of a `SessionEnd` with these members."""
+    end = SessionEnd(**members)
     for hook in hooks:
         try:
             hook(end)

@@ -75,10 +75,7 @@ class TaskLimits(Protocol):
 
 
 def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, where objects and arrays count too.
-
-    Stop counting above `most`.
-    """
+    """Return the number of JSON values in `value`, with objects and arrays, or more than `most`."""
     found = [value]
     for inner in found:
         if len(found) > most:
@@ -104,16 +101,13 @@ def has_long_paths(value: Any) -> bool:
 
 
 class SizeLimit(NamedTuple):
-    """A limit in bytes of JSON and in values, where every object and array counts too."""
+    """A limit in bytes of JSON and in values."""
 
     size: int
     values: int
 
     def problems(self, at: str, declared: Mapping[str, Any]) -> list[Problem]:
-        """Return the problem of an object whose members together exceed the limit.
-
-        The pointer names the largest of the members.
-        """
+        """Return the problem of an object whose members exceed the limit, at the largest one."""
         counts = {key: count_values(value, self.values) for key, value in declared.items()}
         for most, unit, sizes in (
             (self.size, "bytes of JSON", {key: len(json_text(declared[key])) for key in declared}),

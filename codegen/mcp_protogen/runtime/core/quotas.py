@@ -1,10 +1,22 @@
 """Limits of what many owners share: one in all, and a lower one for each owner."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 # The part of all that an owner may have, unless another share is given.
 _PARTS: Final = 4
+
+Free: TypeAlias = Callable[[str | None, int], bool]
+"""Frees an amount of an owner, or of all for None; returns whether that was enough."""
+
+
+class NoRoom(Exception):
+    """A quota has no room for an owner, or for anybody if that is None."""
+
+    def __init__(self, quota: str, owner: str | None) -> None:
+        super().__init__(f"{quota} is used up")
+        self.quota: Final = quota
+        self.owner: Final = owner
 
 
 class Quota:
@@ -26,6 +38,12 @@ class Quota:
 
     def give_back(self, owner: str | None, amount: int = 1) -> None:
         self.take(owner, -amount)
+
+    def require(self, owner: str | None, amount: int = 1, free: Free | None = None) -> None:
+        """Raise `NoRoom` unless there is room for `amount` more, which `free` may make."""
+        for limited, excess in self.excesses(owner, amount):
+            if free is None or not free(limited, excess):
+                raise NoRoom(self.name, limited)
 
     def excesses(self, owner: str | None, amount: int = 0) -> Iterator[tuple[str | None, int]]:
         """Yield the limits that `amount` more would break, as owners, and the excess.

@@ -1,8 +1,4 @@
-"""The revisions of a package, without loading any of them.
-
-It imports neither models nor Pydantic, nor any module of the standard library that would slow down
-the start.
-"""
+"""The revisions of a package. Nothing is imported that would slow down the start."""
 
 from __future__ import annotations
 

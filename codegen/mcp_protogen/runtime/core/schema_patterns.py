@@ -1,11 +1,9 @@
 """Patterns of JSON Schemas, matched in a time that grows with the text and not beyond.
 
 A pattern of a few characters can keep Python's `re` busy for years (CWE-1333), and a schema may
-come from an untrusted server. The crate regex of Pydantic takes linear time and knows neither
-look-around nor back-references. With `re` only our own patterns are matched.
-
-Patterns are those of ECMA 262 (JSON Schema 2020-12, core, section 6.4). Where the crate means
-something else by the same text, they are written for it in another way, or are not checked.
+come from an untrusted server. The crate regex of Pydantic takes linear time; `re` matches only our
+own patterns. Those of ECMA 262 (JSON Schema 2020-12, core, section 6.4) are written for the crate
+in another way, or not checked, where it means something else.
 """
 
 import re
@@ -67,8 +65,8 @@ class NotChecked(Exception):
 class Patterns:
     """The patterns of one schema.
 
-    `report` is for the schema of somebody else: it is told which patterns are not checked. A schema
-    without it is our own, and Python's `re` matches what the crate does not read.
+    `report` is told what is not checked. A schema without it is our own, and Python's `re` matches
+    what the crate does not read.
     """
 
     def __init__(self, report: Report | None) -> None:
@@ -80,7 +78,6 @@ class Patterns:
 
     @property
     def are_own(self) -> bool:
-        """Return whether the schema is our own."""
         return self._report is None
 
     def renew(self) -> None:
@@ -124,7 +121,6 @@ class Patterns:
         return None
 
     def may_match(self, patterns: Iterable[str], text: str) -> bool:
-        """Return whether one of several patterns matches, or nobody finds out."""
         return any(self.search(one, text) is not False for one in patterns)
 
 
@@ -150,7 +146,7 @@ def _of_crate(token: re.Match[str]) -> str:
 
 
 def _states(tokens: Iterable[re.Match[str]]) -> int:
-    """Return about how many states a pattern has once what is repeated is written out."""
+    """Return about how many states a pattern has."""
     open_groups, last = [1], 0
     for token in tokens:
         text = token[0]
@@ -179,9 +175,9 @@ def _python(pattern: str) -> Search | None:
 
 
 def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]) -> dict[str, Any]:
-    """Return the keywords of a validator of jsonschema that match patterns.
+    """Return the keywords of jsonschema that match patterns, in place of its `usual` ones.
 
-    `usual` are its own ones, and `said` those that the schema has.
+    `said` are those that the schema has.
     """
 
     def pattern(validator: Any, value: str, instance: Any, schema: Any) -> Iterator[Any]:

@@ -44,11 +44,9 @@ def checker(
 ) -> Check:
     """Return a function that validates values against a schema; `what` names it in messages.
 
-    With `of_objects`, the root has to be of the type object. Raises `ValueError` for a schema that
-    cannot be used, and `ImportError` if the package jsonschema is not installed: a value is never
-    accepted without a check. `report` is for a schema of somebody else, whose patterns are matched
-    only if that takes linear time: it is told what is not checked. A check without an end is
-    reported, and is a problem with the same message.
+    With `of_objects`, the root has to be of the type object. Raise `ValueError` for a schema that
+    cannot be used, and `ImportError` if the package jsonschema is not installed. `report` is for a
+    schema of somebody else: it is told what is not checked. A check without an end is a problem.
     """
     validators = library("jsonschema", what)
     dialect = _dialect(schema, what)
@@ -113,8 +111,8 @@ def _check_form(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> 
 def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> list[JSONObject]:
     """Return the subschemas that only references reach, in places where no keyword puts a schema.
 
-    Raises `ValueError` for a reference that leads out of the schema, or to something that is not a
-    schema. Raises it also for a dialect named below the root: other rules would apply there.
+    Raise `ValueError` for a reference that leads to no schema within, and for a dialect named below
+    the root: other rules would apply there.
     """
     specification = library("referencing.jsonschema", what).specification_with(dialect)
     root = specification.create_resource(schema)
@@ -174,7 +172,7 @@ class _TooOften(Exception):
 def _bounded(
     validators: Any, cls: Any, left: list[int], patterns: Patterns, schema: JSONObject
 ) -> Any:
-    """Return the class of validators that counts references, and matches patterns safely."""
+    """Return a class of validators that counts references, and matches patterns safely."""
 
     def counted(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:

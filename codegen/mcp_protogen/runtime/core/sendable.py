@@ -1,12 +1,11 @@
 """JSON text to send, of values that Python can hold and JSON cannot.
 
-Python reads a file name that is not UTF-8 with lone surrogates (`os.fsdecode`), and UTF-8 has no
-form for these. They are sent as U+FFFD, with a warning. NaN and infinities are refused, because
-null would mean something else.
+Lone surrogates, as in a file name that is not UTF-8 (`os.fsdecode`), are sent as U+FFFD, with a
+warning. NaN and infinities are refused, because null would mean something else.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from logging import getLogger
 from math import isfinite
@@ -16,13 +15,12 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 from pydantic_core import core_schema as cs
 
 from .errors import escaped
-from .json import is_array, is_object
+from .json import is_object
 from .throttle import Throttle
 
 _log: Final = Throttle(getLogger(__name__))
 
 open_text: Final = partial(to_json, inf_nan_mode="constants")
-"""Return a value as text that may have NaN and infinities, which is not JSON then."""
 
 as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_python
 """Return a value with dictionaries in place of models; their numbers stay as they are."""
@@ -42,7 +40,7 @@ class Unsendable(ValueError):
 def sendable_text(value: Any, what: str) -> bytes:
     """Return a value as JSON text; `what` names it in the log.
 
-    Raise `Unsendable`, and `PydanticSerializationError` for other values without a JSON form.
+    Raise `Unsendable` and `PydanticSerializationError`.
     """
     try:
         text = open_text(value)
@@ -54,15 +52,19 @@ def sendable_text(value: Any, what: str) -> bytes:
     return text
 
 
-def check_finite(value: Any, at: str = "") -> None:
-    """Raise `Unsendable` for the first number in a value that is not finite."""
-    if _has_odd_number(value):
-        pointer, number = next(_odd_numbers(value, at))
-        raise Unsendable(pointer, f"{number} is not a number of JSON")
+def check_finite(value: Any) -> None:
+    """Raise `Unsendable` for a number in a value that is not finite."""
+    if not _has_odd_number(value):
+        return
+    pointer = ""
+    while value.__class__ is not float:
+        members = value.items() if value.__class__ is dict else enumerate(value)
+        step, value = next(pair for pair in members if _has_odd_number(pair[1]))
+        pointer += f"/{escaped(str(step))}"
+    raise Unsendable(pointer, f"{value} is not a number of JSON")
 
 
 def _has_odd_number(value: Any) -> bool:
-    """Return whether a value has a number that is not finite."""
     kind = value.__class__
     if kind is dict:
         value = value.values()
@@ -71,22 +73,9 @@ def _has_odd_number(value: Any) -> bool:
     # Each value that is sent passes here, so most of them cost no call.
     for member in value:
         kind = member.__class__
-        if kind is str or kind is int:
-            continue
-        if _has_odd_number(member):
+        if kind is not str and kind is not int and _has_odd_number(member):
             return True
     return False
-
-
-def _odd_numbers(value: Any, at: str) -> Iterator[tuple[str, float]]:
-    if isinstance(value, float) and not isfinite(value):
-        yield at, value
-    elif is_object(value):
-        for name, member in value.items():
-            yield from _odd_numbers(member, f"{at}/{escaped(str(name))}")
-    elif is_array(value) or isinstance(value, tuple):
-        for number, item in enumerate(cast(list[Any], value)):
-            yield from _odd_numbers(item, f"{at}/{number}")
 
 
 def without_surrogates(value: Any, what: str, error: PydanticSerializationError) -> Any:
@@ -95,7 +84,7 @@ def without_surrogates(value: Any, what: str, error: PydanticSerializationError)
     replaced = _replace_surrogates(value, "", places)
     if not places:
         raise error
-    # Each name has entries of its own: the names are those of methods and tools.
+    # Each method and tool has entries of its own.
     named = what[:100].replace("%", "%%")
     _log.warning(f"{named} has half of a surrogate pair at %.200s, sent as U+FFFD", places[0])
     return replaced
@@ -108,19 +97,12 @@ def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
             places.append(at or "/")
         return text
     if is_object(value):
-        return {
-            _replace_surrogates(name, at, places): _replace_surrogates(
-                member, f"{at}/{_readable_name(name)}", places
-            )
-            for name, member in value.items()
-        }
-    if is_array(value) or isinstance(value, tuple):
-        items = cast(list[Any], value)
-        return [
-            _replace_surrogates(item, f"{at}/{number}", places) for number, item in enumerate(items)
-        ]
+        replaced: dict[Any, Any] = {}
+        for name, member in value.items():
+            name = _replace_surrogates(name, at, places)
+            replaced[name] = _replace_surrogates(member, f"{at}/{escaped(str(name))}", places)
+        return replaced
+    if isinstance(value, (list, tuple)):
+        items = enumerate(cast(list[Any], value))
+        return [_replace_surrogates(item, f"{at}/{number}", places) for number, item in items]
     return value
-
-
-def _readable_name(name: Any) -> str:
-    return escaped(_SURROGATE.sub("\ufffd", str(name)))

@@ -1,75 +1,23 @@
-"""The protocol as data: its eras, and the capabilities, methods and errors of one revision.
+"""The protocol as data: the capabilities, methods and errors of one revision.
 
-Generated tables are made of these. The type parameters of a method carry its params and result to
-type checkers; at run time `params` is a plain value, so that a union or an alias can stand there.
-
-What follows from the era of a revision is a field of `Era`, and decided nowhere else.
+Type parameters are for type checkers. At run time `params` is a plain value, perhaps a union.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object
-
-EXTENSIONS: Final = "extensions"
-"""The capability below which a side declares its extensions, by identifier."""
 
 EraName: TypeAlias = Literal["handshake", "stateless"]
 Role: TypeAlias = Literal["client", "server"]
 Level: TypeAlias = Literal["MUST", "SHOULD"]
 Phase: TypeAlias = Literal["any", "before_ready", "ready"]
+Part: TypeAlias = Literal["params", "result"]
 
 P = TypeVar("P")
 R = TypeVar("R")
 A = TypeVar("A")
-
-
-class Era(NamedTuple):
-    """What distinguishes the revisions of an era."""
-
-    name: EraName
-    opened_by: str
-    """The request that the server answers with its capabilities and name."""
-    has_handshake: bool
-    """Whether a connection has to be opened before most messages may pass."""
-    remembers_client: bool
-    """Whether a client's capabilities, name and log level hold for its connection.
-
-    Otherwise the `_meta` of each request has them.
-    """
-    has_listen_streams: bool
-    """Whether changes go to the streams that asked for them, not to each connection."""
-    signs_results: bool
-    """Whether the `_meta` of each result has the name of the server."""
-    names_missing_capabilities: bool
-    """Whether an error of its own names the capabilities that a client lacks."""
-
-
-HANDSHAKE_ERA: Final = Era(
-    name="handshake",
-    opened_by="initialize",  # 2025-11-25, basic/lifecycle, "Initialization"
-    has_handshake=True,  # the same
-    remembers_client=True,  # the same, and server/utilities/logging, "Setting Log Level"
-    has_listen_streams=False,  # 2025-11-25, server/resources, "Subscriptions"
-    signs_results=False,  # the answer to `initialize` says it
-    names_missing_capabilities=False,  # no page has one
-)
-
-STATELESS_ERA: Final = Era(
-    name="stateless",
-    opened_by="server/discover",  # 2026-07-28, server/discover
-    has_handshake=False,  # 2026-07-28, basic, "Statelessness"
-    remembers_client=False,  # the same
-    has_listen_streams=True,  # 2026-07-28, basic/patterns/subscriptions
-    signs_results=True,  # 2026-07-28, basic, "_meta"
-    names_missing_capabilities=True,  # 2026-07-28, basic, "Error Codes"
-)
-
-ERAS: Final[Mapping[EraName, Era]] = MappingProxyType(
-    {era.name: era for era in (HANDSHAKE_ERA, STATELESS_ERA)}
-)
 
 
 class Capability(NamedTuple):
@@ -130,9 +78,8 @@ class Requirement(NamedTuple):
 class CallSpec(Generic[P]):
     """One request or notification: who may send it and what it carries.
 
-    `types` returns the type expression of `params`, and the classes of the results. It is called at
-    the first use of these, so that only the models in use are loaded. Params may be left out if
-    they are not `params_required`.
+    `types` returns the type expression of `params`, and the classes of the results. These are
+    loaded at their first use.
     """
 
     method: str
@@ -198,13 +145,11 @@ class Lenient(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The differences between revisions that no schema has: how and when messages are sent.
+    """The differences between revisions that no schema has.
 
-    With `batching` an array of messages may be received, with `polling` a server may close a stream
-    over HTTP until the client returns, with `unnamed_over_http` requests of a session name no
-    revision. `bad_arguments`: arguments that do not fit a tool are an error, or a result that a
-    model reads. `resource_not_found` is an error code, `result_types` are values of `resultType`,
-    `leniency` is what a receiver forgives that the schema does not.
+    With `polling` a server may close a stream over HTTP until the client returns, with
+    `unnamed_over_http` requests of a session name no revision. `bad_arguments` of a tool are an
+    error, or a result that a model reads. `leniency` is what a receiver forgives.
     """
 
     era: EraName = "handshake"

@@ -1,8 +1,7 @@
 """The log entries and the notifications of changes that the client of one connection asked for.
 
-In the handshake era a client subscribes to single resources, and gets notifications of changed
-lists without asking. From 2026-07-28 on it opens streams, and the request of each has a filter
-(2026-07-28, basic/patterns/subscriptions, "Notification Filter"). The log levels are those of
+In the handshake era a client subscribes to single resources. From 2026-07-28 on it opens streams
+with filters (basic/patterns/subscriptions, "Notification Filter"). The log levels are those of
 syslog (RFC 5424, section 6.2.1).
 """
 
@@ -92,10 +91,7 @@ class Filter(NamedTuple):
         return Filter(frozenset(lists), uris, ids, ids_member)
 
     def honoured(self, declared: Mapping[str, Any]) -> "Filter":
-        """Return the part of the filter that a server with these capabilities fulfils.
-
-        Of which `ids` a client may hear, capabilities do not say.
-        """
+        """Return what a server with these capabilities fulfils; of `ids` they do not say."""
         offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
         uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
         return self._replace(lists=self.lists & offered, uris=uris)
@@ -144,10 +140,7 @@ class Listeners:
         self._uris.add(uri)
 
     def check(self, uri: str) -> None:
-        """Raise `InvalidParams` for a URI that is too long.
-
-        Raise `McpError` for one subscription too many, or too many bytes of URIs altogether.
-        """
+        """Raise `InvalidParams` for a URI that is too long, and `McpError` for one too many."""
         if uri not in self._uris:
             self._check(len(self._uris) + 1, {uri}, "/params/uri")
 
@@ -176,7 +169,7 @@ class Listeners:
         return [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
 
     def wants(self, uri: str | None) -> bool:
-        """Return whether a client of the handshake era gets a notification, as it does of lists."""
+        """Return whether a client of the handshake era gets a notification."""
         return uri is None or uri in self._uris
 
 

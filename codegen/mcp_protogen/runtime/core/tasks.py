@@ -1,7 +1,6 @@
 """Tasks that belong to one connection and end with it.
 
-This is no `TaskGroup`: a task that fails must not cancel the others, and what a user raises inside
-`async with connect(...)` must not be wrapped in a group.
+In a `TaskGroup`, a failing task would cancel the others, and errors of users would be wrapped.
 """
 
 from asyncio import AbstractEventLoop, Future, Task, TaskGroup, gather, get_running_loop, shield
@@ -73,7 +72,7 @@ def is_running() -> bool:
 
 
 def call_in(loop: AbstractEventLoop, function: Callable[[], object]) -> None:
-    """Call a function where a loop runs: at once if that is here; never if it is closed."""
+    """Call a function where a loop runs, unless it is closed; at once if that is here."""
     if is_running() and get_running_loop() is loop:
         function()
     elif not loop.is_closed():

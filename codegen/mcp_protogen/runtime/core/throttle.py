@@ -5,15 +5,14 @@ from logging import INFO, WARNING, Logger
 from time import monotonic
 from typing import Final
 
-# So many entries of a kind are always logged in one period.
 _FIRST: Final = 5
 _PERIOD: Final = 60.0
 
 
 class Throttle:
-    """A logger that passes on the first few entries of each text in a minute.
+    """A logger that passes on the first five entries of each text in a minute.
 
-    After these, it passes on the tenth, the hundredth and so on, with their number.
+    After these come the tenth, the hundredth and so on, with their number.
     """
 
     __slots__ = ("_clock", "_kinds", "_logger")
@@ -21,8 +20,8 @@ class Throttle:
     def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
         self._logger = logger
         self._clock = clock
-        # The start of the period and the number of entries, by text. Most peers need no dictionary.
-        self._kinds: dict[str, tuple[float, int]] | None = None
+        # The start of the period, and the number of entries.
+        self._kinds: dict[str, tuple[float, int]] = {}
 
     def info(self, text: str, *args: object) -> None:
         self._log(INFO, text, args)
@@ -34,11 +33,10 @@ class Throttle:
         if not self._logger.isEnabledFor(level):
             return
         now = self._clock()
-        kinds = self._kinds = {} if self._kinds is None else self._kinds
-        began, before = kinds.get(text, (now, 0))
+        began, before = self._kinds.get(text, (now, 0))
         if now - began >= _PERIOD:
             began, before = now, 0
-        kinds[text] = began, before + 1
+        self._kinds[text] = began, before + 1
         # The level of the stack makes the entry that of the caller.
         if before < _FIRST:
             self._logger.log(level, text, *args, stacklevel=3)

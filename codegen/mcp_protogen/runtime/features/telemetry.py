@@ -1,9 +1,8 @@
 """Spans and metrics of OpenTelemetry for servers and clients, by the conventions for MCP.
 
-The conventions are open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md, whose status is
-Development. Each name below is one of theirs. `mcp.session.id` is left out: where nobody is
-authenticated it is all that it takes to speak in a session. What neither a message nor a transport
-says, a program gives as `attributes`.
+Each name below is one of open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md.
+`mcp.session.id` is left out: where nobody is authenticated it is all that it takes to speak in a
+session. What neither a message nor a transport says, a program gives as `attributes`.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -24,11 +23,6 @@ _TOOL: Final = "tools/call"
 _PROMPT: Final = "prompts/get"
 
 
-def _uri(call: MethodCall) -> str | None:
-    uri: str | None = declared(call.params, "uri")
-    return uri
-
-
 def _named(method: str) -> Callable[[MethodCall], str | None]:
     return lambda call: call.target if call.method == method else None
 
@@ -41,10 +35,10 @@ ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "mcp.protocol.version": lambda call: call.revision,
     "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
     **_TARGETS,
-    "mcp.resource.uri": _uri,
+    "mcp.resource.uri": lambda call: declared(call.params, "uri"),
     REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
 }
-"""The attributes of a span by name; what gives None is left out."""
+"""By name; what gives None is left out."""
 
 # "Metrics": those with few values.
 _OF_METRICS: Final = ATTRIBUTES.keys() - {"mcp.resource.uri", REQUEST_ID}
@@ -56,7 +50,6 @@ NETWORK: Final[Mapping[str, Callable[[Network], str | int | None]]] = {
     "server.address": lambda network: network.host,
     "server.port": lambda network: network.port,
 }
-"""The attributes of spans and metrics that a transport says."""
 
 ERROR_TYPE: Final = "error.type"
 STATUS_CODE: Final = "rpc.response.status_code"
@@ -69,8 +62,7 @@ METRICS: Final[Mapping[bool | Role, tuple[str, str]]] = {
     "server": ("mcp.server.session.duration", "Time that a session lasts, on the server"),
     "client": ("mcp.client.session.duration", "Time that a session lasts, on the client"),
 }
-"""Names and descriptions of histograms of seconds: of messages by `MethodCall.is_sent`, and of
-sessions by `SessionEnd.role`."""
+"""Histograms of seconds: of messages by `MethodCall.is_sent`, and of sessions by role."""
 
 # "Metric: `mcp.client.operation.duration`"; those of sessions have the same.
 _BUCKETS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)

@@ -1,11 +1,10 @@
 """The method table of a revision with extensions: further methods, and claimed results.
 
-A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). What the revision
-itself has is the same object as without extensions. Types with further members are read by
-subclasses, and written by their own classes as members that these do not declare.
+A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). Types with further
+members are read by subclasses, and written by their own classes as undeclared members.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -15,9 +14,11 @@ from ..core.extensions import AddedMembers, ClaimedResult, Extension
 from ..core.json import is_object
 from ..core.models.added_members import Added, plainly, with_members
 from ..core.models.base import Validate, validator_of
-from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, Capability, RequestSpec
+from ..core.revision import Revision
+from ..core.spec import AnyRequest, CallSpec, RequestSpec
+from .codec import SpecT
 from .jsonrpc import write_result
-from .method_table import MethodTable, SpecT
+from .method_table import MethodTable
 from .writing import body_text
 
 R = TypeVar("R")
@@ -47,26 +48,6 @@ class ExtendedTable(MethodTable):
         )
         self.core = core
         self.extensions = extensions
-        self._claims: dict[str, dict[str, ClaimedResult]] = {}
-        for extension in extensions:
-            for claim in extension.claims:
-                self._claims.setdefault(claim.method, {})[claim.result_type] = claim
-
-    def claimed(self, method: str, result_type: str) -> type[Any] | None:
-        claim = self._claims.get(method, {}).get(result_type)
-        return None if claim is None else claim.load()
-
-    def claims(self, method: str) -> tuple[type[Any], ...]:
-        return tuple(one.load() for one in self._claims.get(method, {}).values())
-
-    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
-        kind = getattr(result, "result_type", None)
-        for extension in self.extensions:
-            for claim in extension.claims:
-                if claim.result_type == kind and isinstance(result, claim.load()):
-                    needed = Capability("client", (EXTENSIONS, extension.identifier))
-                    return None if needed.declared_in(declared()) else extension.identifier
-        return None
 
     def _added(self, method: str) -> Added:
         return tuple(one.load() for one in self._members.get(method, ()))
@@ -109,7 +90,6 @@ def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Ma
 
 @cache
 def _extended(spec: AnyRequest, added: Added) -> AnyRequest:
-    """Return an entry whose results have further members, to read these by."""
     if not added:
         return spec
     types = (spec.params, *(with_members(one, added) for one in spec.results))
@@ -128,3 +108,12 @@ def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
         return read(value)
 
     return reading
+
+
+def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
+    """Return the table of a revision, with extensions of these names that the package has."""
+    module = revision.load()
+    core: MethodTable = module.methods.TABLE
+    found = map(module.__mcp_part__, sorted(names))
+    extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
+    return ExtendedTable(core, extensions) if extensions else core

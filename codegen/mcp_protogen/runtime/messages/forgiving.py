@@ -11,10 +11,11 @@ from typing import Final
 
 from ..core.errors import InvalidParams, RemoteError
 from ..core.json import JSONObject, is_object
-from ..core.models.validation_errors import steps_of, value_at
+from ..core.places import steps_of, value_at
 from ..core.spec import Role
+from .codec import Notification, Request, Understood
 from .jsonrpc import Call, message_of
-from .method_table import MethodTable, Notification, Request, Understood
+from .method_table import MethodTable
 
 _log: Final = getLogger(__name__)
 

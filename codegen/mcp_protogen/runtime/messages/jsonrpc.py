@@ -1,17 +1,15 @@
 """JSON-RPC 2.0: what kind of message a JSON value is, and how one is written.
 
-Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. A message is
-parsed once, into a `Call`, a `Response` or a `Malformed`.
+Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RemoteError, RequestId
-from ..core.json import ARRAY, OBJECT, JSONObject, is_object, read_json
+from ..core.json import OBJECT, JSONObject, is_object, read_json
 from ..core.sendable import sendable_text
 
 VERSION: Final = "2.0"
@@ -50,11 +48,7 @@ class Response(NamedTuple):
 
 @final
 class Malformed(NamedTuple):
-    """A value that is not a message, though it may have `_meta`; `error` gives the reason.
-
-    The error is an `InvalidAnswer` if the value was meant as an answer, and a `ParseError` if it
-    could not be read.
-    """
+    """A value that is not a message, though it may have `_meta`."""
 
     error: RemoteError
     meta: Mapping[str, Any] = _NOTHING
@@ -63,36 +57,16 @@ class Malformed(NamedTuple):
 Parsed: TypeAlias = Call | Response | Malformed
 
 
-class Batch:
-    """An array, whose members are parsed once somebody asks for them."""
-
-    def __init__(self, values: list[Any]) -> None:
-        self.values = values
-
-    @cached_property
-    def members(self) -> list[Parsed]:
-        return [message_of(value) for value in self.values]
-
-
 def parse(data: bytes | str) -> Any:
-    """Read one JSON text; raise `ParseError`, which names the place, and none of the text."""
+    """Read one JSON text; raise `ParseError`, which has none of the text."""
     try:
         return read_json(data.encode() if isinstance(data, str) else data)
     except ValueError as error:
         raise ParseError(f"Parse error: {error}") from None
 
 
-def read(data: bytes | str) -> Parsed | Batch:
-    """Read one message, or a batch of them; raise `ParseError`."""
-    value = parse(data)
-    return Batch(value) if type(value) is ARRAY else message_of(value)
-
-
 def message_of(value: Any) -> Parsed:
-    """Return what a decoded JSON value is as a message. Never raises.
-
-    An id that was written as 1.0 becomes 1.
-    """
+    """Return what a decoded JSON value is as a message, where an id 1.0 is 1. Never raises."""
     if type(value) is not OBJECT:
         return Malformed(InvalidRequest("a message has to be an object"))
     message: JSONObject = value
@@ -153,10 +127,9 @@ def _answer(value: JSONObject) -> Response:
 
 
 def _unclear(message: str, id: RequestId | None) -> InvalidRequest:
-    """Return the error of a message that may be an answer, if it has an id."""
     error = InvalidRequest(message, id=id)
     if id is not None:
-        error.meant = "message"
+        error.meant = "message"  # it may be an answer
     return error
 
 
@@ -171,27 +144,13 @@ def _id_in(
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """Return the id of a decoded message; None if there is none, or one that is not allowed."""
+    """Return the id of a decoded message, if it has one that is allowed."""
     id = message.get("id")
     if type(id) is str:
         return id if len(id) <= LONGEST else None
     if isinstance(id, float) and id.is_integer():
         return int(id)
     return id if type(id) is int and _TOO_SMALL < id < _TOO_LARGE else None
-
-
-def is_stray(message: Parsed | Batch) -> bool:
-    """Return whether this is a line that stands in place of a message, and not a wrong answer."""
-    if isinstance(message, Batch):
-        return all(map(is_stray, message.members))
-    return type(message) is Malformed and not message.error.is_answer
-
-
-def answered(value: object) -> RequestId | None:
-    """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
-    if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
-        return None
-    return id_of(value)
 
 
 def write_id(id: RequestId) -> bytes:
@@ -214,7 +173,7 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """Return an error, without an id for what could not be read; raise as `sendable_text` does."""
+    """Return an error, without an id for what was not read; raise as `sendable_text` does."""
     error: JSONObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data

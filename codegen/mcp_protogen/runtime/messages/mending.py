@@ -1,7 +1,6 @@
 """Reading values that break the schema, for a client whose user cannot change the server.
 
-Validation is strict and comes first. A value that it refuses is mended by the places of the errors,
-and validated again:
+A value that validation refuses is mended by the places of the errors, and validated again:
 
 * null in a member that is optional and may not be null counts as absent;
 * an entry of a list that breaks the schema is left out, the innermost one that is enough;
@@ -11,7 +10,7 @@ and validated again:
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -19,13 +18,15 @@ from ..core.errors import ParseError
 from ..core.json import is_array, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
-from ..core.models.validation_errors import pointer_to, problems, steps_of, value_at
+from ..core.models.validation_errors import pointer_to, problems
 from ..core.options import count_values
+from ..core.places import steps_of, value_at
 from ..core.spec import AnyRequest
+from .codec import Error, Result
 from .envelope import SERVER_INFO
-from .jsonrpc import Batch, Malformed, Parsed, Response, message_of
-from .method_table import Error, MethodTable, Result
-from .reading import read_values
+from .jsonrpc import Malformed, Parsed, Response, message_of
+from .method_table import MethodTable
+from .reading import Batch, read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 
@@ -37,14 +38,8 @@ _LONGEST: Final = 80
 _MOST_VALUES: Final = 5_000_000
 
 
-class Mended(NamedTuple):
-    """A value as a lenient client reads it, and the parts that it left out or replaced.
-
-    A value that is still invalid has no losses.
-    """
-
-    value: Any
-    losses: tuple[Loss, ...] = ()
+Mended: TypeAlias = tuple[Any, tuple[Loss, ...]]
+"""A value as a lenient client reads it, and the parts that it left out or replaced."""
 
 
 def lenient(table: MethodTable, report: LossReport) -> MethodTable:
@@ -63,17 +58,16 @@ def lenient(table: MethodTable, report: LossReport) -> MethodTable:
 
 
 def mend(value: Any, check: Validate, at: str) -> Mended:
-    """Return a decoded value that `check` accepts, or one that comes close; never raise.
+    """Return a decoded value that `check` accepts, or one that comes close, without losses.
 
     `at` is the pointer of the value in its message.
     """
-    mending = _Mending(check, at)
     try:
-        return Mended(*mending.solve(value, (), ()))
+        return _Mending(check, at).solve(value, (), ())
     except _Unmendable as error:
-        return Mended(error.value)
+        return error.value, ()
     except _TooMuch:
-        return Mended(value)
+        return value, ()
 
 
 def mend_messages(
@@ -110,8 +104,6 @@ def _without_null_members(value: Any, losses: LossReport) -> Any:
 
 
 class _Unmendable(Exception):
-    """The value breaks the schema at a place where nothing can be left out."""
-
     def __init__(self, value: Any, place: _Steps, reason: str) -> None:
         super().__init__(reason)
         self.value: Final = value
@@ -120,18 +112,16 @@ class _Unmendable(Exception):
 
 
 class _TooMuch(Exception):
-    """Mending the value would take too long."""
+    """Mending would take too long."""
 
 
 class _Mending:
-    """The search for a value that `check` accepts."""
-
     def __init__(self, check: Validate, at: str) -> None:
         self._check = check
         self._at = at
         self._left = _MOST_VALUES
 
-    def solve(self, root: Any, place: _Steps, origin: _Steps) -> tuple[Any, tuple[Loss, ...]]:
+    def solve(self, root: Any, place: _Steps, origin: _Steps) -> Mended:
         """Return `root` with a valid value at `place`, which was at `origin` in the message.
 
         Raise `_Unmendable`.
@@ -150,7 +140,6 @@ class _Mending:
         return root, losses
 
     def _problems(self, root: Any, place: _Steps) -> Mapping[_Steps, str]:
-        """Return the problems of the value at a place, by their places."""
         self._left -= count_values(root, self._left)
         if self._left < 0:
             raise _TooMuch
@@ -163,7 +152,7 @@ class _Mending:
 
     def _drop_nulls(
         self, root: Any, found: Mapping[_Steps, str], place: _Steps, origin: _Steps
-    ) -> tuple[Any, tuple[Loss, ...]]:
+    ) -> Mended:
         # Those in lists wait for `_filter`: validation reports only the first error of a list.
         nulls = [
             where
@@ -180,7 +169,7 @@ class _Mending:
 
     def _drop_entries(
         self, root: Any, found: Mapping[_Steps, str], place: _Steps, origin: _Steps
-    ) -> tuple[Any, tuple[Loss, ...]]:
+    ) -> Mended:
         losses: list[Loss] = []
         lists = {_list_around(where, len(place), root): None for where in found}
         for around in lists:
@@ -220,7 +209,7 @@ class _Mending:
 
     def _replace_displayed(
         self, root: Any, found: Mapping[_Steps, str], place: _Steps, _: _Steps
-    ) -> tuple[Any, tuple[Loss, ...]]:
+    ) -> Mended:
         for shown in () if place else _DISPLAYED:
             wrong = {where: found[where] for where in found if where[: len(shown)] == shown}
             if wrong:
@@ -267,7 +256,6 @@ def _list_around(where: _Steps, start: int, root: Any) -> _Steps | None:
 
 
 def _with(root: Any, steps: _Steps, value: Any) -> Any:
-    """Return a copy of `root` with another value at a place."""
     if not steps:
         return value
     copy, step = root.copy(), steps[0]
@@ -277,7 +265,6 @@ def _with(root: Any, steps: _Steps, value: Any) -> Any:
 
 
 def _without(root: Any, places: Iterable[_Steps]) -> Any:
-    """Return a copy of `root` without some members of objects in it."""
     for *way, name in places:
         around = tuple(way)
         members = value_at(root, around)

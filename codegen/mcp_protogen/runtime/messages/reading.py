@@ -1,23 +1,33 @@
-"""JSON values from the bytes of a peer, also where its text is not strict JSON.
+"""JSON values from the bytes of a peer (UTF-8: 2025-11-25, basic/transports).
 
-Strict JSON is read at once. Other text is repaired if its meaning is clear, and each repair is
-reported. Else a `ParseError` has the reason, its place, and what is known of the message.
-
-A message is JSON in UTF-8 (2025-11-25, basic/transports).
+Text that is not strict JSON is repaired if its meaning is clear, and each repair is reported. Else
+a `ParseError` has the reason, its place, and what is known of the message.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
 
-from ..core.errors import ParseError, RemoteError
-from ..core.json import ARRAY, is_array, json_text, read_json
+from ..core.errors import ParseError, RemoteError, RequestId
+from ..core.json import ARRAY, is_object, read_json
 from ..core.throttle import Throttle
-from .jsonrpc import Batch, Malformed, Parsed, message_of
+from .jsonrpc import Malformed, Parsed, id_of, message_of, parse
 
 if TYPE_CHECKING:
     from .repairing import Repair
+
+
+class Batch:
+    """An array, whose members are parsed once somebody asks for them."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    @cached_property
+    def members(self) -> list[Parsed]:
+        return [message_of(value) for value in self.values]
 
 
 class Reading(NamedTuple):
@@ -62,38 +72,10 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
 
 
 def messages_in(received: object, log: Throttle) -> Sequence[Parsed | Batch]:
-    """Return the messages in what a transport has received; what it could not read is `Malformed`.
-
-    What it says besides has none.
-    """
+    """Return the messages in what a transport has received; an error of it is `Malformed`."""
     if isinstance(received, bytes):
         return read_messages(received, log)
     return (Malformed(received),) if isinstance(received, RemoteError) else ()
-
-
-def read_message(data: bytes, log: Throttle) -> Parsed | Batch:
-    """Return the only message in a text, as `read_messages` does.
-
-    Raise `ParseError` for a text that cannot be read, except for an answer.
-    """
-    messages = read_messages(data, log)
-    if len(messages) != 1:
-        raise ParseError(f"Parse error: {len(messages)} messages in place of one")
-    (message,) = messages
-    unread = message.error if type(message) is Malformed else None
-    if isinstance(unread, ParseError) and not unread.is_answer:
-        raise unread
-    return message
-
-
-def separate(data: bytes, log: Throttle) -> Sequence[bytes]:
-    """Return the messages in a text as texts in strict JSON; one that cannot be read as it is."""
-    try:
-        values, repairs = read_values(data)
-    except ParseError:
-        return (data,)
-    log_repairs(repairs, log)
-    return tuple(map(json_text, values)) if repairs else (data,)
 
 
 def log_repairs(repairs: "Sequence[Repair]", log: Throttle) -> None:
@@ -101,5 +83,24 @@ def log_repairs(repairs: "Sequence[Repair]", log: Throttle) -> None:
         log.warning("repaired a message that is not strict JSON: %s", repair)
 
 
+def read(data: bytes | str) -> Parsed | Batch:
+    """Read one message, or a batch of them, in strict JSON; raise `ParseError`."""
+    return _message(parse(data))
+
+
 def _message(value: Any) -> Parsed | Batch:
-    return Batch(value) if is_array(value) else message_of(value)
+    return Batch(value) if type(value) is ARRAY else message_of(value)
+
+
+def is_stray(message: Parsed | Batch) -> bool:
+    """Return whether this is a line that stands in place of a message, and not a wrong answer."""
+    if isinstance(message, Batch):
+        return all(map(is_stray, message.members))
+    return type(message) is Malformed and not message.error.is_answer
+
+
+def answered(value: object) -> RequestId | None:
+    """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
+    if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
+        return None
+    return id_of(value)

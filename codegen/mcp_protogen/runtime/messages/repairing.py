@@ -1,7 +1,7 @@
 """Repairs of texts that are not strict JSON, if their meaning is clear.
 
-RFC 8259, section 8.1, lets a reader ignore a byte order mark. Half of a surrogate pair is valid in
-its grammar (section 8.2), and JavaScript writes it whenever a text was cut inside an emoji.
+A reader may ignore a byte order mark (RFC 8259, section 8.1). JavaScript writes half of a surrogate
+pair whenever a text was cut inside an emoji (section 8.2).
 """
 
 import re
@@ -127,7 +127,7 @@ def _without_lone_surrogates(text: bytes) -> tuple[bytes, int]:
 
 
 def _read_several(text: str) -> tuple[list[Any], int]:
-    """Return the objects and arrays of a text, and where the second begins; raise `ValueError`."""
+    """Return the values of a text, and where the second begins; raise `ValueError`."""
     values: list[Any] = []
     at, second = _after_space(text, 0), 0
     while at < len(text):
@@ -189,7 +189,7 @@ def _purpose(members: frozenset[bytes], head: bytes, tail: bytes) -> Meant:
 
 
 def unreadable(reason: str, data: bytes) -> ParseError:
-    """Return the error for a text, or for the beginning and end of one that is too long."""
+    """Return the error for a text, or the beginning and end of one."""
     text = data.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
     # UTF-16 and UTF-32 put zeros between the characters of ASCII.
     head, tail = text[:_HEAD].replace(b"\0", b""), text[-TAIL:].replace(b"\0", b"")
@@ -197,4 +197,6 @@ def unreadable(reason: str, data: bytes) -> ParseError:
     last = _LAST_ID.search(tail) if id is None and head.startswith(b"{") else None
     if last is not None:
         id = _id(last[1])
-    return ParseError(f"Parse error: {reason}", id=id, meant=_purpose(members, head, tail))
+    error = ParseError(f"Parse error: {reason}", id=id)
+    error.meant = _purpose(members, head, tail)
+    return error

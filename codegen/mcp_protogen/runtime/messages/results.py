@@ -1,11 +1,7 @@
 """Which class reads a result, and what a receiver forgives before it does.
 
-When a method may be answered in more than one way, the choice is made by value, never by trying: an
-alternative is recognised by a constant it alone requires (`resultType: input_required`), or else by
-a member that it alone requires (`task`). Anything else has to be the plain answer.
-
-Models are as strict as the schema. Where the pages ask a receiver to be kinder, the revision's
-rules say so, and what is missing or out of range is put right here, in a copy.
+An alternative to the plain answer is told by a constant that it alone requires (`resultType:
+input_required`), or else by a member that it alone requires (`task`).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,13 +9,7 @@ from functools import cache
 from typing import Any, Final, Union, cast
 
 from ..core.json import is_object
-from ..core.models.base import (
-    Validate,
-    WireModel,
-    required_constants,
-    required_members,
-    validator_of,
-)
+from ..core.models.base import SUPPLIED, Validate, WireModel, required_members, validator_of
 from ..core.spec import AnyRequest, Lenient, Rules
 
 _RESULT_TYPE: Final = "resultType"
@@ -31,21 +21,14 @@ class UnknownResultType(Exception):
 
 @cache
 def result_reader(spec: AnyRequest, rules: Rules) -> Validate:
-    """Return a function that reads the decoded result of `spec` as the class that fits it.
-
-    Classes that nothing tells apart are left to Pydantic. The function raises
-    `pydantic.ValidationError` and `UnknownResultType`.
-    """
+    """Return what reads a decoded result; it raises `ValidationError` and `UnknownResultType`."""
     read, forgive = _by_value(spec), forgiver(spec, rules)
     return read if forgive is None else lambda value: read(forgive(value))
 
 
 @cache
 def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
-    """Return a function that makes a decoded result acceptable to the models.
-
-    None where the pages ask for no leniency. The function raises `UnknownResultType`.
-    """
+    """Return what mends a decoded result, if pages ask for it; it raises `UnknownResultType`."""
     needed = required_members(spec.results[0])
     lenient = [one for one in rules.leniency if one.member in needed]
     types = rules.result_types if _RESULT_TYPE in needed else ()
@@ -81,7 +64,7 @@ def _by_value(spec: AnyRequest) -> Validate:
     alternatives: list[tuple[str, Any, Validate]] = []
     for arm in spec.results[1:]:
         mark = _mark(arm, [other for other in spec.results if other is not arm])
-        if mark is None:
+        if mark is None:  # Pydantic has to try
             return validator_of(cast(Any, Union)[spec.results])
         alternatives.append((*mark, validator_of(arm)))
 
@@ -97,10 +80,10 @@ def _by_value(spec: AnyRequest) -> Validate:
 
 def _mark(arm: type[WireModel], others: Sequence[type[WireModel]]) -> tuple[str, Any] | None:
     """Return the member that tells a class from others; its constant, or None for its presence."""
-    for member, constant in required_constants(arm).items():
-        if all(required_constants(other).get(member) != constant for other in others):
+    members, rest = required_members(arm), [required_members(other) for other in others]
+    for member, constant in members.items():
+        if constant is not SUPPLIED and all(other.get(member) != constant for other in rest):
             return member, constant
-    for member in required_members(arm):
-        if all(member not in required_members(other) for other in others):
-            return member, None
-    return None
+    return next(
+        ((member, None) for member in members if not any(member in other for other in rest)), None
+    )

@@ -1,9 +1,4 @@
-"""Models as JSON text, with members in `_meta` that the connection adds.
-
-A connection adds members to the `_meta` of what its users send, such as a token for progress. Where
-the user gives none, they are spliced into text that is already written. Where both name a member,
-that of the connection counts.
-"""
+"""Models as JSON text, with members that count before those that their `_meta` has."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -21,8 +16,7 @@ from ..core.spec import CallSpec, RequestSpec
 _EMPTY: Final = b"{}"
 _META: Final = {"meta"}
 
-# Members that a class does not declare: one is the `_meta` itself, the other is called in the JSON
-# what ours is called in Python, and would be left out with it.
+# Undeclared members: the `_meta`, and one that is called as ours is in Python.
 _CLASHING: Final = ("_meta", "meta")
 
 
@@ -46,7 +40,7 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
         if not spec.params_required:
             return None if meta is None else _joined(meta, _EMPTY)
         try:
-            # The wire needs them, but a caller may have nothing to say in them.
+            # A caller may have nothing to say in them.
             params = spec.params()
         except (TypeError, ValidationError):
             raise LocalError(f"{spec.method} needs params") from None
@@ -56,10 +50,7 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
 
 
 def is_exact(spec: CallSpec[Any]) -> bool:
-    """Return whether params must not be changed: a server would do something else than was asked.
-
-    All other messages are for readers.
-    """
+    """Return whether params must stay as they are: a server would do something else than asked."""
     return isinstance(spec, RequestSpec) and "client" in spec.senders
 
 
@@ -82,22 +73,19 @@ def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = Fals
 
 
 def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool = False) -> bytes:
-    """Return a JSON object as text, as `body_text` does."""
     try:
         try:
-            return json_text(wire) if meta is None else spliced(wire, meta)
+            return _spliced(wire, meta)
         except PydanticSerializationError as error:
             if exact:
                 raise
-            wire = without_surrogates(wire, method, error)
-            return json_text(wire) if meta is None else spliced(wire, meta)
+            return _spliced(without_surrogates(wire, method, error), meta)
     except PydanticSerializationError as error:
         raise LocalError(f"{method} cannot be written: {error}") from error
 
 
 def check_numbers(method: str, text: bytes, value: Any) -> None:
     """Raise `LocalError` if a text has null in place of a number that JSON does not have."""
-    # Most texts have no null at all.
     if b"null" in text:
         try:
             check_finite(as_python(value, by_alias=True))
@@ -106,21 +94,18 @@ def check_numbers(method: str, text: bytes, value: Any) -> None:
 
 
 def written(model: WireModel, members: bytes) -> bytes:
-    extra = model.__pydantic_extra__
-    if extra and not extra.keys().isdisjoint(_CLASHING):
-        return spliced(model.to_wire(), members)
-    given = model.__dict__.get("meta")
-    if given is not None and not supplied(given):
-        meta = given.to_wire() if isinstance(given, WireModel) else given
-        members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
+    given, extra = model.__dict__.get("meta"), model.__pydantic_extra__
+    if not (given is None or supplied(given)) or (extra and not extra.keys().isdisjoint(_CLASHING)):
+        return _spliced(model.to_wire(), members)
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
     return _joined(members, body)
 
 
-def spliced(wire: dict[str, Any], members: bytes) -> bytes:
-    """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
+def _spliced(wire: JSONObject, members: bytes | None) -> bytes:
+    if members is None:
+        return json_text(wire)
     given = wire.get("_meta")
     if given and type(given) is OBJECT:
         return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})

@@ -1,10 +1,9 @@
 """A connection driven by asyncio: calls are awaited, and what the peer sends is handled.
 
-All requests of the peer take the same way: a connection reads one, the limits are checked, and a
-job has it served and answered. Where messages come one after the other, `Endpoint.receive` starts a
-task for each job, so that a slow or failing one harms no other and may call the peer that waits for
-it. Where each message has a way for its answer, as over HTTP, `Endpoint.attend` answers it in the
-task of the caller. Notifications are handled in order, before the answers that came after them.
+Where messages come one after the other, `Endpoint.receive` starts a task for each request, so that
+a slow or failing one harms no other and may call the peer that waits for it. Where each message has
+a way for its answer, as over HTTP, `Endpoint.attend` answers it in the task of the caller.
+Notifications are handled in order, before the answers that came after them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,8 +26,9 @@ from ..core.options import Options
 from ..core.spec import NotificationSpec
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
-from ..messages.jsonrpc import Batch, Parsed, answered
-from ..messages.method_table import Error, Notification, Request, Result
+from ..messages.codec import Error, Notification, Request, Result
+from ..messages.jsonrpc import Parsed
+from ..messages.reading import Batch, answered
 from .jobs import (
     BUSY,
     BatchReply,
@@ -88,7 +88,6 @@ class Endpoint:
         self.tasks = tasks
         self.options = options
         self.log = Throttle(_log)
-        """The log for what the peer may do without end."""
         self.principal: Principal | None = None
         """Who made the latest request, as the transport has authenticated them, if it does."""
         self._on_notification = on_notification
@@ -111,9 +110,9 @@ class Endpoint:
         via: MessageSink | None = None,
         about: Request[Any] | None = None,
     ) -> None:
-        """Send a notification; report one as lost that the peer's revision does not have.
+        """Send a notification, as `Connection.notify`, or report it as lost in translation.
 
-        `about` is as for `Connection.notify`. Raise `LocalError` and `Disconnected`.
+        Raise `LocalError` and `Disconnected`.
         """
         try:
             data = self.connection.notify(spec, params, meta=meta, about=about)
@@ -215,13 +214,10 @@ class Endpoint:
         else:
             self.tasks.start(reply.answer(data, None))
 
-    # What comes, where every message brings a way for its answer along.
-
     def attend(self, message: Parsed | Batch, reply: Reply, before: Work | None = None) -> Work:
         """Take in a message, and return what answers it; the members of a batch all at once.
 
-        That raises `RemoteError` if there may be no such batch, and what comes `before` a request
-        that is one message raises.
+        That raises `RemoteError` for a batch that may not be, and what `before` a request raises.
         """
         if isinstance(message, Batch):
             return self._attend_batch(message, reply)
@@ -251,8 +247,7 @@ class Endpoint:
             self.jobs.cancel(job)
 
     def break_cycle(self) -> None:
-        """Break the ring of references that a connection is; it is not used any more."""
-        # Where each request has one of its own, rings would keep the collector busy.
+        # Where each request has a connection of its own, rings would keep the collector busy.
         del self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:
@@ -274,7 +269,6 @@ class Endpoint:
 
     @property
     def crowded(self) -> bool:
-        """Return whether there is so much to do that nothing more should be read."""
         return self.sink.flooded or self.jobs.waiting >= self.options.max_waiting
 
     async def room(self) -> None:

@@ -1,8 +1,7 @@
 """The requests of a peer that are worked on, and the ways back for their answers.
 
-However a request comes, a job counts for the same limit, and can be cancelled. The peer learns that
-a handler failed, never what failed: texts of exceptions hold secrets. What is to be known of a
-fault is in our own log.
+The peer learns that a handler failed, never what failed: texts of exceptions hold secrets, and go
+to our own log.
 """
 
 from asyncio import (
@@ -37,7 +36,7 @@ from ..core.sendable import Unsendable
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
-from ..messages.method_table import Request
+from ..messages.codec import Request
 from ..rules import capabilities
 from .send_queue import MessageSink, SendQueue
 
@@ -59,7 +58,6 @@ _NO_TASKS: Final = frozenset[Task[None]]()
 # How long the last answers may take to be written at least, in seconds.
 _GRACE: Final = 1.0
 
-
 Work: TypeAlias = Coroutine[Any, Any, None]
 
 
@@ -68,12 +66,12 @@ class Reply(Protocol):
 
     @property
     def beside(self) -> MessageSink:
-        """The sink for what belongs to the request and comes before its answer."""
+        """The sink for what comes before the answer."""
         ...
 
     @property
     def principal(self) -> "Principal | None":
-        """The sender of the request, where each request has a token of its own."""
+        """The sender of the request, where each has a token of its own."""
         ...
 
     @property
@@ -86,7 +84,7 @@ class Reply(Protocol):
         ...
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
-        """Return what gives the answer, which may be an `error`; it raises `Disconnected`."""
+        """Give the answer, which may be an `error`; raise `Disconnected`."""
         ...
 
     def skip(self) -> None: ...
@@ -103,18 +101,17 @@ class Job:
     open: bool = True
     """Whether there is still an answer to give."""
     cancelled: bool = False
-    """Whether its task was cancelled for it, or it is not to be begun."""
+    """Whether its task was cancelled for it, or is not to begin."""
     task: Task[Any] | None = None
 
 
 Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
-"""Gives the result of a request."""
 
 
 class Jobs:
     """The jobs of one connection, of which at most `limit` run at a time.
 
-    Long-lived requests, such as listen streams, wait rather than work, and do not count.
+    Long-lived requests, such as listen streams, do not count.
     """
 
     __slots__ = (
@@ -147,10 +144,9 @@ class Jobs:
         self._tasks = tasks
         self._log = log
         self.loop = get_running_loop()
-        # Seldom used and never long, and there may be many connections.
         self._turns: list[tuple[Job, Context]] = []
         self.changed = Signal()
-        """Rings when fewer wait, or there is another reason to look whether to read on."""
+        """Rings when it may be time to read on."""
         self.ended = False
         """Whether no more jobs are begun."""
         # An empty set takes three times as much.
@@ -183,8 +179,7 @@ class Jobs:
     async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job, and what comes `before` it, in the task of the caller.
 
-        One too many is refused. The caller goes on when the job was cancelled, and gets the
-        exceptions of `before`.
+        One too many is refused. Exceptions of `before` are raised, cancelling the job is not.
         """
         if self.ended or self.working >= self._limit:
             if before is not None:
@@ -229,7 +224,6 @@ class Jobs:
             self.changed.ring()
 
     async def _handle(self, job: Job) -> None:
-        """Answer a request, whatever becomes of its handler; cancelling ends the handler."""
         request, connection, error, data = job.request, self._connection, None, None
         method = request.spec.method
         try:
@@ -253,7 +247,6 @@ class Jobs:
         await self._give(job, data, error)
 
     def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
-        """Return the error that answers a request whose handler raised `error`."""
         if isinstance(error, CHOSEN):
             # Its traceback holds on to a frame that holds it.
             return error.with_traceback(None)
@@ -272,7 +265,6 @@ class Jobs:
         return _fault("Internal error")
 
     def error_of_result(self, error: LocalError, method: str) -> ProtocolError:
-        """Return the error that answers a request whose result cannot be sent."""
         if isinstance(error, Untranslatable) or isinstance(error.__cause__, Unsendable):
             self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
             return _fault(str(error))
@@ -296,7 +288,7 @@ class Jobs:
         return [*self.running, *(job for job, _ in self._turns)]
 
     def cancel(self, job: Job | None) -> None:
-        """End the handler of a job, if there is one, whose answer nobody waits for any more."""
+        """End a job, if there is one, whose answer nobody waits for any more."""
         # An answer that is on its way is not cut short.
         if job is not None and job.open:
             job.open = False
@@ -305,7 +297,7 @@ class Jobs:
             self.abort(job)
 
     def abort(self, job: Job) -> None:
-        """End the handler of a job, whatever becomes of the answer."""
+        """End a job, whatever becomes of the answer."""
         if job in self.running:
             job.cancelled = True
             if job.task is not None:
@@ -317,7 +309,6 @@ class Jobs:
             self.changed.ring()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
-        """Run the handler of a notification, `work`, beside the requests."""
         task = self._tasks.start(_notified(work, method))
         task.add_done_callback(self._ended_beside)
         self.notification_tasks |= {task}
@@ -329,7 +320,7 @@ class Jobs:
         self.changed.ring()
 
     async def close(self, within: float, single: Reply) -> None:
-        """Do as `Endpoint.close`; errors that go to `single` do not wait until they are written."""
+        """Do as `Endpoint.close`; nobody waits until errors that go to `single` are written."""
         self.ended = True
         until = self.loop.time() + within
         while self.running and (left := until - self.loop.time()) > 0:
@@ -364,18 +355,12 @@ async def _notified(work: Awaitable[None], method: str) -> None:
         _log.exception("the handler of %.100r failed", method)
 
 
-def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> Work:
-    """Return what gives an answer, `error` if it is one; None if there is nothing to answer."""
+async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> None:
+    """Give an answer, `error` if it is one; without data there is nothing to answer."""
     if data is None:
-        return _skip(reply)
-    return reply.answer(data, error)
-
-
-async def _skip(reply: Reply) -> None:
-    reply.skip()
-
-
-# Ways back.
+        reply.skip()
+    else:
+        await reply.answer(data, error)
 
 
 class SingleReply:
@@ -432,7 +417,7 @@ class GatheredReply:
 class BatchReply(GatheredReply):
     """The way back for the `size` members of a batch: one array, once all answers are there.
 
-    JSON-RPC 2.0, section 6. If no member is to be answered, nothing is sent.
+    Without any, nothing is sent (JSON-RPC 2.0, section 6).
     """
 
     __slots__ = ("_missing",)

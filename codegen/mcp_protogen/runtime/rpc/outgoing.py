@@ -1,7 +1,6 @@
 """Our requests: sent, awaited for a bounded time, given up, settled.
 
-One timer serves all calls of a connection. It is set for the earliest deadline known when it was
-set; later ones are found when it fires.
+One timer serves all calls of a connection. It is set for the earliest deadline that was known.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
@@ -20,7 +19,7 @@ from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Patience, Progress
 from ..core.spec import AnyRequest, RequestSpec
 from ..core.tasks import Tasks
-from ..messages.method_table import Error, Result
+from ..messages.codec import Error, Result
 from .send_queue import MessageSink
 
 P = TypeVar("P")
@@ -30,7 +29,6 @@ _log: Final = getLogger(__name__)
 
 # How long the answer to what the peer has ended by itself may still take, in seconds.
 _GRACE: Final = 1.0
-
 
 # For how many tasks progress is heard of at the same time.
 _MOST_TASKS: Final = 100
@@ -100,10 +98,7 @@ class PendingCalls:
         via: MessageSink | None = None,
         begun: OnBegin | None = None,
     ) -> R:
-        """Send a request and wait; see `Peer.request_once`. A late answer is dropped.
-
-        `meta` is as for `Connection.request`.
-        """
+        """Send a request and wait; see `Peer.request_once` and `Connection.request`."""
         if self.broken is not None:
             raise Disconnected(self._connection.strays.explain(str(self.broken)))
         self._announce()
@@ -198,7 +193,7 @@ class PendingCalls:
             self._tasks.start(_awaited(work))
 
     def ended(self, event: Ended) -> None:
-        """Wait not much longer for the answer to a long-lived call that the peer has ended."""
+        """Wait not much longer for the answer to a call that the peer has ended."""
         call = self._calls.get(event.id)
         if call is not None:
             self._loop.call_later(_GRACE, call.fail, Disconnected("the peer ended the request"))

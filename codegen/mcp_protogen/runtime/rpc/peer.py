@@ -1,21 +1,4 @@
-"""The base of both ends of a connection: calls, notifications, and lists page by page.
-
-How things end, here and in the rest of the runtime: `close()` is orderly and awaited,
-`abort(reason)` is at once, and `cancel(id)` ends one request. A connection ends in this order:
-
-| what | who calls it | what it does |
-|---|---|---|
-| `Endpoint.abort` | the tasks that read and write, or the owner | fails our own requests |
-| `Endpoint.close` | the owner | gives handlers time; answers the rest with errors, and ends them |
-| `Tasks.cancel` | the owner | cancels whatever still runs |
-| `SendQueue.close` | the owner | lets the last answers be written |
-| `Transport.close` | who opened it | frees what is left |
-
-The owner is `serve`, `connect`, or the state of an HTTP server. Over HTTP, handlers run in tasks of
-the application, which `Tasks.cancel` does not reach. `Jobs.cancel` ends one request of the peer,
-which waits for no answer any more, and `Endpoint.cancel_all` all of them, as when a session is
-deleted; `Endpoint.fail` ends one of our own, where a transport knows that no answer will come.
-"""
+"""The base of both ends of a connection: calls, notifications, and lists page by page."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import Enum

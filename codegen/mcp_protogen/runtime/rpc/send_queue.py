@@ -1,8 +1,4 @@
-"""Messages on their way out: a bounded queue, and the one task that writes them out.
-
-Everything that is waiting goes out in one call, so that a busy connection pays for one write where
-an idle one pays for each message.
-"""
+"""Messages on their way out: a bounded queue, and the one task that writes all that waits."""
 
 from asyncio import CancelledError, Event, Future, Task, wait
 from contextlib import suppress
@@ -83,10 +79,7 @@ class SendQueue:
         self.put(message)
 
     async def send_now(self, message: bytes) -> None:
-        """Send a message at once if none is waiting; raise `Disconnected`.
-
-        This is worth it if no other message is about to follow.
-        """
+        """Send a message at once if none is waiting and none about to follow."""
         if self._messages or self._sending or self._closing or self.broken is not None:
             await self.send(message)
         else:
@@ -157,21 +150,3 @@ class SendQueue:
             writer.cancel()
             with suppress(CancelledError):
                 await writer
-
-
-class NullSink:
-    """A sink that leads to nobody, and the reason for it."""
-
-    __slots__ = ("_reason",)
-
-    full = flooded = False
-
-    def __init__(self, reason: str = "there is nobody to say this to") -> None:
-        self._reason = reason
-
-    async def room(self) -> None: ...
-
-    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        raise Disconnected(self._reason)
-
-    def put(self, message: bytes) -> None: ...

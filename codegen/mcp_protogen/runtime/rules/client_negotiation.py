@@ -1,15 +1,15 @@
 """What a client decides: which revision to propose, in which era, and when to give up.
 
-`Negotiation` is a machine without input or output. It returns a step, gets the outcome of it, and
-returns the next one, until it adopts a revision or fails. Its rules:
+`Negotiation` returns a step, gets its outcome, and returns the next one, until it adopts a revision
+or fails. Its rules:
 
 * a server that answers `server/discover` as the page says, or with one of the errors that only
   servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
   handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
 * a silent server is taken for an old one, if the client knows a handshake; a program that may hang
   is started afresh for it, and after a broken connection a new one is opened, both once;
-* over HTTP an answer may be a status. 4xx and 5xx are an old server's: some answer a method that
-  they do not have with 500. The failure is reported as well if the handshake fails too;
+* over HTTP, 4xx and 5xx are an old server's: some answer a method that they do not have with 500.
+  If the handshake fails too, both failures are reported;
 * but 401 and 403 are about who asks, and a 429 that says when to ask again is about how often: they
   are reported, as are other statuses, silence and a broken connection (2026-07-28,
   basic/transports/streamable-http, "Backward Compatibility");
@@ -29,7 +29,8 @@ from ..core.errors import (
     McpError,
 )
 from ..core.json import is_array, is_object
-from ..core.spec import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
+from ..core.spec import EraName
+from ..messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA
 from .server_negotiation import DISCOVER, INITIALIZE, Offer
 
 
@@ -42,7 +43,7 @@ class NegotiatedRevision:
 
 
 class Ask(NamedTuple):
-    """The step to send `server/discover` or `initialize` in a revision."""
+    """The step to ask in a revision, by `server/discover` or `initialize`."""
 
     method: str
     version: str
@@ -72,10 +73,7 @@ class Answered(NamedTuple):
 
 
 Outcome: TypeAlias = Answered | Exception
-"""`McpError` is an error response, `RequestTimeout` silence, `Disconnected` a broken connection.
-
-Any other error says why no answer will come, although the connection goes on.
-"""
+"""Errors other than `McpError` and `Disconnected` say why no answer will come."""
 
 # On stdio -32020 is no sign of the stateless era: it is about headers (basic, "Error Codes").
 _MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
@@ -111,11 +109,10 @@ class Negotiation:
         self._restarted = False
         self._probed_again = False
         self._trouble: HttpError | None = None
-        """The failure of the server at the probe."""
 
     @property
     def silence_means_old(self) -> bool:
-        """Return whether a server that does not answer `server/discover` gets another request."""
+        """Return whether a server that does not answer the probe gets another request."""
         return bool(self._offer.handshake) and not self._over_http
 
     def start(self) -> Step:
@@ -139,7 +136,6 @@ class Negotiation:
         """Return the step after `outcome`, which came of the last one."""
         step = self._step(outcome)
         if isinstance(step, Exception) and self._trouble is not None:
-            # The class and the members stay; the text names both failures.
             step.args = (f"{step}; before that, {self._trouble}",)
         return step
 
@@ -207,10 +203,10 @@ class Negotiation:
 
     def _corrected(self, refused: McpError, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
-            # Everything this client can do was declared already, and its fields repeat its message.
+            # All that this client can do was declared, and its fields repeat its message.
             return refused
-        # Behind one URL there may be several servers: one of them may have refused what the others
-        # support. There, each revision is asked for once more.
+        # Behind one URL, one of several servers may have refused what the others support: there,
+        # each revision is asked for once more.
         discovered = {version for method, version in self._tried if method == DISCOVER}
         done = self._corrections if self._over_http else discovered
         for other in self._offer.stateless:

@@ -1,7 +1,6 @@
 """Classes whose methods answer what the peer sends.
 
-A generated base class has one method per message, and tables that say which is which. A subclass
-handles what it overrides, and from that follows what it has to declare.
+A subclass of a generated class handles what it overrides, and from that follows what it declares.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 from ..core.json import JSONObject, is_object
 from ..core.middleware import CallNext, MethodCall, Middleware, check
 from ..core.models.base import WireModel
-from ..core.spec import EXTENSIONS, AnyRequest, NotificationSpec, Role
-from ..messages.method_table import MethodTable
+from ..core.spec import AnyRequest, NotificationSpec, Role
+from ..messages.method_table import EXTENSIONS, MethodTable
 from . import capabilities
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class HandlerSet:
         self.owner: Final = owner
 
     def handled(self, revision: str | None = None) -> frozenset[str]:
-        """Return the wire names of what the class handles from a peer of a revision, or its own."""
+        """Return the wire names of what the class handles from a peer of a revision."""
         cls = type(self.owner)
         names = _names(cls, revision).items()
         return frozenset(method for method, name in names if _overrides(cls, name))
@@ -56,7 +55,6 @@ class HandlerSet:
         )
 
     def sends(self) -> frozenset[str]:
-        """Return the wire names of the notifications that the object sends."""
         return self.owner.SENDS
 
     def declaration(self) -> JSONObject:
@@ -74,7 +72,6 @@ class HandlerSet:
         return merged(merged(declared, self._extensions(handled)), owner.DECLARES)
 
     def _extensions(self, handled: frozenset[str]) -> JSONObject:
-        """Return the declaration of the extensions that the object has something to answer for."""
         role = self.owner.ROLE
         found = {
             one.identifier: dict(one.settings.get(role, {}))
@@ -85,7 +82,6 @@ class HandlerSet:
         return {EXTENSIONS: found} if found else {}
 
     def declaration_in(self, revision: str) -> JSONObject:
-        """Return the part of the declaration for peers of another revision."""
         return self.declaration()
 
     def wire_feature(self) -> "WireFeature | None":
@@ -110,7 +106,6 @@ class HandlerSet:
         return (*owner.middleware, owner.around) if has_own else tuple(owner.middleware)
 
     def identity(self) -> JSONObject:
-        """Return what the object calls itself: its `info`, or else the name of its class."""
         info: WireModel | None = getattr(self.owner, "info", None)
         if info is None:
             return {"name": type(self.owner).__name__, "version": "0"}
@@ -121,8 +116,7 @@ class Handlers:
     """Base of the generated classes that hold one handler per message.
 
     `REQUESTS` and `NOTIFICATIONS` map a wire name to its entry in the method table and the name of
-    the handler. What the runtime asks for is behind `__mcp_runtime__`, so that subclasses may give
-    their own attributes any name.
+    the handler. Subclasses may use any name but `__mcp_runtime__`.
     """
 
     ROLE: ClassVar[Role]
@@ -170,21 +164,6 @@ class Handlers:
         return await next(call)
 
 
-_RUNTIME: Final = "__mcp_runtime__"
-
-RuntimeT = TypeVar("RuntimeT")
-
-
-def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
-    """Return what the runtime keeps of an object, made when it is first asked for."""
-    # A user's __init__ need not call ours.
-    attributes: dict[str, Any] = owner.__dict__
-    kept: RuntimeT | None = attributes.get(_RUNTIME)
-    if kept is None:
-        kept = attributes[_RUNTIME] = make(owner)
-    return kept
-
-
 def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
     tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
     usual = {method: name for table in tables for method, (_, name) in table.items()}
@@ -192,13 +171,11 @@ def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
 
 
 def generated_class(cls: type[Any]) -> type[Any]:
-    """Return the generated class of a revision that a class is made with."""
     # It is the first to bring a table along, and heads the user's classes.
     return next(base for base in reversed(cls.__mro__) if "TABLE" in base.__dict__)
 
 
 def extended_by(cls: type[Any]) -> list[type[Any]]:
-    """Return the generated classes of extensions among the bases of a class."""
     return [base for base in cls.__mro__ if base.__dict__.get("EXTENSION") is not None]
 
 
@@ -208,7 +185,6 @@ def _overrides(cls: type[Handlers], name: str) -> bool:
 
 
 def _extend(cls: type[Handlers]) -> None:
-    """Give a class the table and the handlers of the extensions among its bases."""
     bases = extended_by(cls)
     if not bases or not hasattr(cls, "TABLE"):
         return
@@ -235,10 +211,7 @@ def _extended_table(core: MethodTable, extensions: "tuple[Extension, ...]") -> "
 
 
 def _answered_by(role: Role, extension: "Extension") -> Iterator[str]:
-    """Yield the requests of an extension that a role answers."""
-    for method, spec in extension.requests.items():
-        if spec.senders - {role}:
-            yield method
+    return (method for method, spec in extension.requests.items() if spec.senders - {role})
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
@@ -265,7 +238,6 @@ def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
             marked: Any = getattr(value, _FOR, None)
-            # Some objects say of any attribute that they have it.
             if isinstance(marked, tuple) and revision in marked[1]:
                 found[marked[0]] = name
     return found

@@ -1,20 +1,20 @@
-"""The opening of a connection, as a table.
+"""What may pass on a connection: its opening, as a table, and what messages need.
 
 Up to 2025-11-25 a connection begins with a handshake: the client offers a revision, the server
-answers with one, the client confirms. Each side keeps a state, which answer and confirmation change
-at the sender and at the receiver. No other message changes it.
-From 2026-07-28 on there is nothing to agree on: every request says all that is needed to understand
-it (basic, "Statelessness").
+answers with one, the client confirms. Answer and confirmation change the state of both sides.
 
 A method's entry has the phase in which its message may pass; in the stateless era every one may.
+What it needs of capabilities is not looked up each time if both sides have declared it for good.
 """
 
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from ..core.spec import Phase, Role
+from ..core.errors import LocalError
+from ..core.spec import CallSpec, Phase, Requirement, Role
+from .capabilities import TASK, Declared, require
 
 
 class State(Enum):
@@ -49,3 +49,48 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
     }
 )
 """Who may send a message of a phase in a state of the handshake era."""
+
+
+def check(spec: CallSpec[Any], sender: Role, params: object, known: Declared) -> None:
+    """Raise `LocalError` unless `sender` may send a message.
+
+    That is `MissingCapability` if a capability is not in `known`: the JSON objects of both sides.
+    """
+    if sender not in spec.senders:
+        raise LocalError(f"a {sender} does not send {spec.method}")
+    require(spec.method, spec.requires, sender, params, known)
+
+
+class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
+    """The requirements of messages, made when first asked for, that `role` does not meet itself."""
+
+    def __init__(self, role: Role, declared: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._role = role
+        self._declared = declared
+
+    def __missing__(self, spec: CallSpec[Any]) -> tuple[Requirement, ...]:
+        found = self[spec] = tuple(
+            need
+            for need in spec.requires
+            if need.capability.role != self._role
+            or not (need.capability.declared_in(self._declared) or _is_passed_over(need))
+        )
+        return found
+
+
+def _is_passed_over(need: Requirement) -> bool:
+    # Receivers ignore the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
+    # Handling").
+    return any(one.member == TASK for one in need.when)
+
+
+def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requirement, ...]:
+    """Return the needs of what `sender` sends that are not declared."""
+    return tuple(
+        need
+        for need in spec.requires
+        if need.sender == sender
+        and (need.level == "MUST" or _is_passed_over(need))
+        and not need.capability.declared_in(known[need.capability.role])
+    )

@@ -1,8 +1,7 @@
 """What a server decides: which revision to agree on, and which era a message belongs to.
 
-Pure functions of the message and of what is on offer. Revisions are opaque names: what counts is
-their place in the offer, never how they compare as text. The offer is a ceiling: nothing outside it
-is ever agreed on.
+Revisions are opaque names: what counts is their place in the offer, never how they compare as text.
+Nothing outside the offer is ever agreed on.
 
 Pages: basic/lifecycle up to 2025-11-25, "Version Negotiation"; 2026-07-28, basic/versioning, and
 basic, "_meta".
@@ -23,9 +22,10 @@ from ..core.errors import (
     RequestId,
     escaped,
 )
-from ..core.spec import HANDSHAKE_ERA, STATELESS_ERA, EraName
+from ..core.spec import EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from ..messages.jsonrpc import Call
+from ..messages.method_table import HANDSHAKE_ERA, STATELESS_ERA
 
 DISCOVER: Final = STATELESS_ERA.opened_by
 INITIALIZE: Final = HANDSHAKE_ERA.opened_by

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..core.connection_errors import MissingClientCapability
 from ..core.json import JSONObject, is_object
-from ..core.spec import EXTENSIONS, Role
+from ..core.spec import Role
 from ..messages.envelope import client_capabilities
-from ..messages.method_table import MethodTable
+from ..messages.method_table import EXTENSIONS, MethodTable
 
 TaskForm: TypeAlias = Literal["core", "extension"]
 

@@ -11,7 +11,7 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Untranslated(NamedTuple):
-    """What a feature reads and writes on the wire, because only that revision has it.
+    """What a feature reads and writes on the wire alone.
 
     `unlost` are members, each with its method or type, whose absence after translation is no loss.
     `kept` are members that stay: of outgoing params, by method, or of an incoming type, by name.

@@ -36,10 +36,7 @@ class Form(ABC, Generic[T_co]):
 
     @abstractmethod
     def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
-        """Return the form in the words of a revision, whose request for it is `spec`.
-
-        Raise `LocalError` for a member that the revision cannot show.
-        """
+        """Return the form for a request; raise `LocalError` for what a revision cannot show."""
 
     @abstractmethod
     def read(self, result: WireModel) -> Answer[T_co]:

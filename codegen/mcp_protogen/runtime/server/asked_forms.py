@@ -1,9 +1,7 @@
-"""Forms that a function asks for, found in its source before anybody calls it.
+"""Forms that a function asks for, checked in its source before anybody calls it.
 
-A type that no form can show is a mistake in a program, and the first question would be a late time
-to say so. Found is `session.ask(message, Type)`, where `session` is a parameter of the function,
-and `Type` is made of names from outside of it. Where that is not certain, or there is no source,
-nothing is said here: `ask` itself refuses the type.
+Found is `session.ask(message, Type)`, where `session` is a parameter, and `Type` is made of names
+from outside of the function. Where that is not certain, `ask` itself refuses the type.
 """
 
 import ast
@@ -22,10 +20,7 @@ _NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
 
 
 def check_asked(inner: FunctionType, codes: Collection[CodeType]) -> None:
-    """Raise `TypeError` if a function asks for a type that no form can show, with the member.
-
-    `codes` are its own, and those of the functions in it.
-    """
+    """Raise `TypeError` if a function, which has `codes`, asks for a type that no form can show."""
     tree = _parsed(inner)
     if tree is None:
         return
@@ -114,7 +109,6 @@ def _names_of(function: FunctionType, local: Collection[str]) -> Mapping[str, An
 
 
 def _value(node: ast.AST, known: Mapping[str, Any]) -> Any:
-    """Return what an expression of types stands for; raise `LookupError` or `TypeError`."""
     match node:
         case ast.Name(name):
             return known[name]

@@ -57,16 +57,12 @@ class ServerRuntime(HandlerSet):
 
     @property
     def wants_scopes(self) -> bool:
-        """Return whether something that it offers needs scopes."""
         return False
 
     async def scopes_of(
         self, method: str, params: Mapping[str, Any], session: "SessionBase"
     ) -> frozenset[str]:
-        """Return the scopes that a request needs for what it is about, if the session has that.
-
-        `params` are as they came.
-        """
+        """Return the scopes that a request needs, whose `params` are as they came."""
         return frozenset()
 
     @property
@@ -78,18 +74,11 @@ class ServerRuntime(HandlerSet):
         return self.lifespan.state
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
-        """Return what stands around requests of clients of a revision.
-
-        `tells_apart` says whether requests come from one client, or say who sends them.
-        """
+        """Return what stands around requests; `tells_apart` as in `ServerState`."""
         return None
 
     def begin(self, state: Any) -> None:
-        """Begin to serve, and what works beside requests.
-
-        `state` is what the connections of the application share. Raise `TypeError` or `ValueError`
-        for what cannot be served.
-        """
+        """Begin to serve; raise `TypeError` or `ValueError` for what cannot be served."""
 
     def parts(self) -> Iterator["ServerBase[Any]"]:
         """Yield the server, and all that is mounted in it."""
@@ -103,7 +92,6 @@ class ServerRuntime(HandlerSet):
         self.connections.pop(connection, None)
 
     def switched(self, connection: OpenConnection) -> SessionSwitches:
-        """Return what was switched for the session of a connection."""
         return ()
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
@@ -122,10 +110,7 @@ class ServerRuntime(HandlerSet):
             _log.warning("%s does not declare %s, which is not sent: %s", cls, method, advice)
 
     async def publish(self, method: str, uri: str | None = None) -> None:
-        """Tell those who want to know of a change, by the method of its notification.
-
-        Those who hear of it by a relay may do so later.
-        """
+        """Tell those who want to know of a change; a relay may do so later."""
         self.count(method)
         relays = self.carriers()
         work = [_publish(one, method, uri) for one in self._beside(relays)]
@@ -154,7 +139,7 @@ class ServerRuntime(HandlerSet):
         return self.relays
 
     def _beside(self, relays: Mapping[Relay, str | None]) -> list[OpenConnection]:
-        return [one for one in list(self.connections) if one.relay not in relays]
+        return [one for one in list(self.connections) if one.state.relay not in relays]
 
     def _carried(
         self, relays: Mapping[Relay, str | None], method: str, uri: str | None = None
@@ -191,7 +176,6 @@ async def _publish(connection: OpenConnection, method: str, uri: str | None) -> 
 def _extended_session(
     session: "type[SessionBase]", extended: "tuple[type[SessionBase], ...]", table: MethodTable
 ) -> "type[SessionBase]":
-    """Return the class of the sessions of a server with extensions, which sends their messages."""
     bases = (*(one for one in extended if not issubclass(session, one)), session)
     return type(session.__name__, bases, {"TABLE": table, "__module__": session.__module__})
 
@@ -263,7 +247,7 @@ class ServerBase(Handlers, Generic[SessionT]):
 
 
 def check_forms(function: object) -> None:
-    """Raise `TypeError` if a function asks for a type that no form can show, with the member."""
+    """Raise `TypeError` if a function asks for a type that no form can show."""
     # Some objects say of any attribute that they have it.
     if type(function) in _HOLDERS:
         function = cast(Any, function).__func__
@@ -283,12 +267,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def package_of(server: type[Any]) -> ModuleType:
-    """Return the generated package that the class of a server is made with."""
     return load_generated(generated_class(server).__module__.rsplit(".", 2)[0])
 
 
 def is_question(given: object) -> bool:
-    """Return whether `elicit` gets a type in place of a schema, and warn of it: that is `ask`."""
+    """Return whether `elicit` gets a type, and warn of it: that is `ask`."""
     if isinstance(given, (WireModel, dict)):
         return False
     warn("elicit(message, Type) is ask(message, Type)", DeprecationWarning, stacklevel=3)
@@ -296,17 +279,9 @@ def is_question(given: object) -> bool:
 
 
 async def ask_form(
-    session: Peer,
-    spec: AnyRequest,
-    message: str,
-    kind: Any,
-    options: CallOptions,
+    session: Peer, spec: AnyRequest, message: str, kind: Any, options: CallOptions
 ) -> Any:
-    """Ask the user for a value of a type; return the `Answer`.
-
-    Raise what a request raises, `TypeError` for a type that no form can show, and `InvalidParams`
-    for an answer that does not fit.
-    """
+    """Ask the user for a value of a type, as `session.ask` of a package."""
     from ..core.forms import FORM
     from .questions import form
 
@@ -387,7 +362,7 @@ class SessionBase(Peer):
         next one, and the last one goes out before the answer
         (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
         """
-        await self._context.progress(done, total, message)
+        await self._context.reports.progress(done, total, message)
 
     async def log(self, level: "Level", data: Any, logger: str | None = None) -> None:
         """Send a log entry, if the client wants entries of that level.
@@ -397,7 +372,7 @@ class SessionBase(Peer):
         An entry that cannot be sent ends nothing: the server's own log says why. A server without a
         toolkit declares `logging` by naming `notifications/message` in `SENDS`.
         """
-        await self._context.log(level, data, logger)
+        await self._context.reports.log(level, data, logger)
 
     def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine where the server runs, and wait for its result in a thread.
@@ -406,7 +381,7 @@ class SessionBase(Peer):
         Raises what the coroutine raises, `CancelledError` when the request is cancelled, and
         `LocalError` where the server runs, which would wait for itself.
         """
-        return self._context.from_thread(work)
+        return self._context.thread_waits.run(work)
 
     async def close_stream(self) -> None:
         """Let go of the connection that carries this request, and work on.
@@ -439,4 +414,4 @@ class SessionBase(Peer):
         and can read but not change it; that of a task is kept with the task. A worker that is
         killed after the end of the work, and before that is kept, is not known to have done it.
         """
-        return await self._context.once(key, work)
+        return await self._context.questions.once.do(key, work)

@@ -1,4 +1,4 @@
-"""A server on one connection, in one revision: what serves requests, and what is kept of them.
+"""A server on one connection, in one revision.
 
 Some methods the runtime answers itself, unless the server does. The log level and the subscriptions
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
@@ -21,24 +21,23 @@ from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
-    SessionEnd,
     noted,
     session_ended,
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
 from ..core.tasks import Tasks
+from ..messages.codec import Notification, Request
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
-from ..messages.method_table import MethodTable, Notification, Request
+from ..messages.method_table import MethodTable
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
-from ..rules.capabilities import OpenNeeds, unmet
-from ..rules.lifecycle import State
+from ..rules.capabilities import unmet
+from ..rules.lifecycle import OpenNeeds, State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
 from .context import Relay, RequestContext, SessionSwitches
@@ -55,11 +54,6 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
-
-    __slots__ = (
-        *("audience", "changes", "declared", "handlers", "layer", "middleware", "needs"),
-        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
-    )
 
     def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
         server = view.handlers
@@ -79,12 +73,8 @@ class BoundServer:
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
         self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
-        """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
-        self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": declaration,
-            "client": {},
-        }
+        self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
         """What belongs into `_meta` of each result of the stateless era."""
@@ -97,17 +87,13 @@ class BoundServer:
         return connection
 
     def introduction(self, result: Any, **members: Any) -> Any:
-        """Return the `result` in which the server says what it offers and is called."""
         if self.view.table.carries:
             return vars(self.server)["introduction"]
         instructions = getattr(self.server, "instructions", None)
         return result(instructions=instructions, **members, **self.view.introduction(result))
 
     def initialize(self, call: Call, options: Options) -> tuple[Connection, bytes | None]:
-        """Return the connection that `initialize` begins, and the answer to it as JSON text.
-
-        Raise the `RemoteError` that answers it otherwise.
-        """
+        """Return the connection that `initialize` begins, and its answer; raise `RemoteError`."""
         connection, table = self.connection(State.NEW), self.view.table
         event = connection.take(call)
         if not isinstance(event, Request):
@@ -137,10 +123,7 @@ class BoundServer:
 
 
 class _Layered(Mapping[str, Handler]):
-    """Handlers with those of a layer above them, which hides some.
-
-    Those of a bridge are not copied: they also handle methods that they do not list.
-    """
+    """Handlers under those of a layer; not copied, for those of a bridge are more than it lists."""
 
     def __init__(self, below: Mapping[str, Handler], layer: Layer) -> None:
         self._below, self._above, self._hidden = below, layer.handlers, layer.hidden
@@ -158,20 +141,23 @@ class _Layered(Mapping[str, Handler]):
 
 
 def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
-    if own is table and not any("may_require_input" in one.traits for one in own.requests.values()):
+    """Return how handlers of a server of `own` are run, by method; most need nothing."""
+    if table.carries or (
+        own is table
+        and not any("may_require_input" in spec.traits for spec in own.requests.values())
+    ):
         return {}
-    from .strategies import strategies
+    if not table.rules.server_requests:
+        from .strategies import asking_methods, in_rounds
 
-    return strategies(own, table)
+        return dict.fromkeys(asking_methods(table), in_rounds)
+    from .waiting_strategies import in_tasks
+
+    return in_tasks(own, table)
 
 
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
-
-    __slots__ = (
-        *("_bound_servers", "_seal", "_views", "host", "ids", "network", "offer", "options"),
-        *("relay", "tasks", "tells_apart"),
-    )
 
     def __init__(
         self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
@@ -181,9 +167,7 @@ class ServerState:
         self.options = options
         self.ids: Iterator[RequestId] = count(1)
         self.network: Network | None = None
-        """What connections go over, if their transport says."""
         self.relay: Relay | None = None
-        """What carries changes to connections, if other processes have some of them."""
         self.host = Host()
         self.tells_apart = True
         """Whether requests come from one client, or say who sends them."""
@@ -200,7 +184,6 @@ class ServerState:
         return self._seal
 
     def bound_server(self, revision: str) -> BoundServer:
-        """Return the server of a revision, which is made when it is first needed."""
         if revision not in self._bound_servers:
             self._bound_servers[revision] = BoundServer(
                 self._views[revision], tells_apart=self.tells_apart
@@ -213,23 +196,9 @@ class ServerState:
 
 
 class ServerConnection:
-    """One server, one connection, one revision."""
-
     __slots__ = (
-        "_begun",
-        "_listeners",
-        "_streams",
-        "answer_to",
-        "audience",
-        "bound_server",
-        "endpoint",
-        "handlers",
-        "is_owner",
-        "level",
-        "server",
-        "settle",
-        "state",
-        "strategies",
+        *("_begun", "_listeners", "_streams", "answer_to", "audience", "bound_server", "endpoint"),
+        *("handlers", "is_owner", "level", "server", "settle", "state", "strategies"),
     )
 
     def __init__(
@@ -315,23 +284,10 @@ class ServerConnection:
     def middleware(self) -> tuple[Middleware, ...]:
         return self.bound_server.middleware
 
-    @property
-    def network(self) -> Network | None:
-        return self.state.network
-
-    @property
-    def relay(self) -> Relay | None:
-        return self.state.relay
-
-    @property
-    def seal(self) -> "StateSeal":
-        return self.state.seal
-
     def session(self) -> Any:
         return RequestContext(self).session()
 
     async def _serve_through(self, job: Job) -> Any:
-        """Serve a request through the middleware."""
         request = job.request
         context = self.context(request, job.reply)
 
@@ -347,8 +303,9 @@ class ServerConnection:
         try:
             return await through(self.bound_server.middleware, answer, call)
         finally:
-            if context.reports is not None:
-                await context.report()
+            if context.reports_so_far is not None:
+                await context.reports_so_far.send_held()
+            context.questions_so_far = context.reports_so_far = None
 
     def _call(
         self, message: Request[Any] | Notification[Any], context: RequestContext
@@ -370,8 +327,8 @@ class ServerConnection:
         if built_in and built_in.check:
             built_in.check(self, request)
         if handler is not None:
-            if context is None:
-                context = self.context(request, job.reply)
+            given = context
+            context = given or self.context(request, job.reply)
             strategy = self.strategies.get(method)
             try:
                 if strategy is None:
@@ -379,8 +336,11 @@ class ServerConnection:
                 else:
                     result = await strategy(handler, context, job)
             finally:
-                if context.reports is not None:
-                    await context.report()
+                if context.reports_so_far is not None:
+                    await context.reports_so_far.send_held()
+                if given is None:
+                    # They refer to the context, and rings of references wait for the collector.
+                    context.questions_so_far = context.reports_so_far = None
         elif built_in is not None:
             result = await built_in.answer(self, request)
         else:
@@ -390,7 +350,6 @@ class ServerConnection:
         return result
 
     def _notify_through(self, notification: Notification[Any]) -> Awaitable[None]:
-        """Return what handles a notification through the middleware."""
         if notification.spec.method == INITIALIZED:
             # The requests that follow do not wait for middleware.
             self._enter_open()
@@ -416,16 +375,6 @@ class ServerConnection:
         connection = self.endpoint.connection
         if connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)
-
-    async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
-        """Return a page of what the server lists to the sender of a call, as a JSON object."""
-        handler = self.handlers.get(method)
-        if handler is None:
-            return {}
-        context = RequestContext(self, None, call.reply, call.request.meta)
-        params = self.server.TABLE.requests[method].params
-        page: WireModel = await handler(context.session(), params(cursor=cursor))
-        return page.to_wire()
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection
@@ -469,10 +418,8 @@ class ServerConnection:
         if self._begun is not None:
             seconds, self._begun = monotonic() - self._begun, None
             revision = self.endpoint.connection.table.revision
-            end = SessionEnd(
-                role="server", revision=revision, seconds=seconds, network=self.network
-            )
-            session_ended(self.bound_server.session_hooks, end)
+            given = {"revision": revision, "seconds": seconds, "network": self.state.network}
+            session_ended(self.bound_server.session_hooks, role="server", **given)
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()
@@ -503,8 +450,6 @@ def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _BuiltIn:
-    """The answer to a request, its check before, and what is kept of it afterwards."""
-
     answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
     check: Callable[[ServerConnection, Request[Any]], None] | None = None
     keep: Callable[[ServerConnection, Request[Any]], None] | None = None

@@ -4,17 +4,9 @@ It belongs to one request, or to a connection as a whole. Handlers see it as a s
 log entries are bound to the request: they stop when it is answered or cancelled.
 """
 
-from asyncio import (
-    AbstractEventLoop,
-    CancelledError,
-    Task,
-    current_task,
-    get_running_loop,
-    run_coroutine_threadsafe,
-)
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from concurrent.futures import CancelledError as FutureCancelledError
-from dataclasses import dataclass
+from asyncio import AbstractEventLoop, Task, get_running_loop
+from collections.abc import Collection, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
@@ -41,33 +33,27 @@ from ..core.middleware import (
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..core.tasks import is_running
-from ..messages.envelope import (
-    CLIENT_INFO,
-    LOG_LEVEL,
-    PROGRESS_TOKEN,
-    client_capabilities,
-    members,
-)
+from ..messages.codec import Request
+from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST
-from ..messages.method_table import MethodTable, Request
+from ..messages.method_table import MethodTable
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Reply
 from ..rpc.send_queue import MessageSink
-from ..rules import capabilities
+from ..rules.lifecycle import check
 
 if TYPE_CHECKING:
     from ..core.http_request import HttpRequest, Principal
     from ..core.subscriptions import Level, PublishedChange
     from .rounds import Asking, Inputs, Once, Rounds
     from .sealed_state import StateSeal
+    from .thread_waits import ThreadWaits
 
 P = TypeVar("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
-_NO_TASKS: Final = frozenset[Task[Any]]()
+_LOCK: Final = Lock()
 _ELICIT: Final = "elicitation/create"
 _MESSAGE: Final = "notifications/message"
 
@@ -112,6 +98,18 @@ class Relay(Protocol):
     def announce(self, change: "PublishedChange", /) -> None: ...
 
 
+class SharedState(Protocol):
+    """What connections of an application share."""
+
+    network: Network | None
+    """What they go over, if their transport says."""
+    relay: Relay | None
+    """What carries changes to them, if other processes have some of them."""
+
+    @property
+    def seal(self) -> "StateSeal": ...
+
+
 class OpenConnection(Protocol):
     """A connection as its server, and the contexts of its requests, see it."""
 
@@ -123,12 +121,7 @@ class OpenConnection(Protocol):
     def server(self) -> _Server: ...
 
     @property
-    def seal(self) -> "StateSeal": ...
-
-    @property
-    def relay(self) -> Relay | None:
-        """The relay from which this connection gets what its server publishes, if there is one."""
-        ...
+    def state(self) -> SharedState: ...
 
     @property
     def is_owner(self) -> bool:
@@ -143,9 +136,6 @@ class OpenConnection(Protocol):
     @property
     def middleware(self) -> Sequence[Middleware]: ...
 
-    @property
-    def network(self) -> Network | None: ...
-
     def session(self) -> Any: ...
 
     async def publish(self, method: str, uri: str | None, /) -> None:
@@ -153,34 +143,117 @@ class OpenConnection(Protocol):
         ...
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class _Reports:
-    """The progress that was reported to a client, and what was held back since."""
+class Reports:
+    """What the client of a request is told before its answer: its progress, and log entries."""
 
-    at: float = float("-inf")
-    done: float = float("-inf")
-    held: Any = None
-    complete: bool = False
+    __slots__ = ("_at", "_context", "_done", "_held", "_is_complete")
+
+    def __init__(self, context: "RequestContext") -> None:
+        self._context = context
+        self._at = self._done = float("-inf")
+        self._held: Any = None
+        self._is_complete = False
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        context = self._context
+        token = context.meta.get(PROGRESS_TOKEN)
+        # A token that is too long would come back with each report.
+        if token is None or not context.is_awaited() or len(str(token)) > LONGEST:
+            return
+        if done <= self._done:
+            return
+        values = {"progress_token": token, "progress": done, "total": total}
+        params = context.table.notifications[PROGRESS].params
+        # Progress has no message in the first revision.
+        if "message" in params.__pydantic_fields__:
+            values["message"] = message
+        due = self._at + context.endpoint.options.progress_interval
+        # Made here, so that what is wrong with it is raised at once, even if it has to wait.
+        self._held, self._done = params(**values), done
+        completes = not self._is_complete and total is not None and done >= total
+        self._is_complete |= completes
+        if completes or get_running_loop().time() >= due:
+            await self._send()
+
+    async def send_held(self) -> None:
+        """Send what was held back of the progress, whatever comes of that."""
+        log = self._context.endpoint.log
+        try:
+            await self._send()
+        except Disconnected:
+            log.info("nobody is left to report progress to")
+        except LocalError as error:
+            log.warning("progress was not reported: %s", error)
+
+    async def _send(self) -> None:
+        context = self._context
+        if self._held is None or not context.is_awaited():
+            return
+        params, self._held = self._held, None
+        self._at = get_running_loop().time()
+        await context.notify(context.table.notifications[PROGRESS], params)
+
+    async def log(self, level: "Level", data: Any, logger: str | None) -> None:
+        from ..core.subscriptions import passes
+
+        context = self._context
+        threshold: object = context.connection.level
+        if not context.spoken.era.remembers_client:
+            threshold = context.meta.get(LOG_LEVEL) if context.is_awaited() else None
+        if not isinstance(threshold, str) or not passes(level, threshold):
+            return
+        spec = context.table.notifications[_MESSAGE]
+        try:
+            await context.notify(spec, spec.params(level=level, data=data, logger=logger))
+        except MissingCapability:
+            context.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+        except Disconnected:
+            context.endpoint.log.info("nobody is left to send a log entry to")
+        except (LocalError, PydanticSerializationError) as error:
+            context.endpoint.log.warning("a log entry was not sent: %s", error)
+
+
+class AskedQuestions:
+    """What is kept over all rounds of a request: its questions, and what is done only once."""
+
+    __slots__ = ("_context", "_once", "begun")
+
+    def __init__(self, context: "RequestContext") -> None:
+        self._context = context
+        self._once: Once | None = None
+        self.begun: Rounds | None = None
+        """The rounds, if something was asked or done."""
+
+    @property
+    def rounds(self) -> "Rounds | None":
+        task, endpoint = self._context.handled_by, self._context.endpoint
+        if self.begun is None and task is not None:
+            from .rounds import Rounds
+
+            self.begun = Rounds(task, endpoint.options.max_rounds, endpoint.tasks)
+        return self.begun
+
+    @property
+    def once(self) -> "Once":
+        if self._once is None:
+            rounds = self.rounds
+            from .rounds import Once
+
+            self._once = Once(self._context.endpoint.tasks) if rounds is None else rounds.once
+        return self._once
 
 
 class RequestContext:
-    """A request and the client behind it.
+    """A request with the client behind it, and the ways to that.
 
     `raw` are its params, and `meta` is their `_meta`, as they came.
     """
 
     __slots__ = (
-        "_in_threads",
-        "_once",
-        "_reply",
-        "_request",
-        "begun",
-        "connection",
-        "handled_by",
-        "inputs",
-        "meta",
-        "raw",
-        "reports",
+        *("_reply", "_request", "_waits", "connection", "handled_by"),
+        *("inputs", "meta", "questions_so_far", "raw", "reports_so_far"),
     )
 
     def __init__(
@@ -195,18 +268,38 @@ class RequestContext:
         self._reply = reply
         self.raw: Mapping[str, Any] = _NOTHING if request is None else request.raw
         self.meta = meta if request is None else request.meta
-        # What most requests never need is not made for each of them.
-        self.reports: _Reports | None = None
-        self._once: Once | None = None
         self.handled_by: Task[Any] | None = None
         """The task of the handler, where its questions are sent in the results of the request."""
         self.inputs: Inputs | None = None
-        self.begun: Rounds | None = None
-        """The questions of the request, if there have been any."""
-        self._in_threads: frozenset[Task[Any]] | None = _NO_TASKS
+        # What most requests never need is not made for each of them.
+        self.questions_so_far: AskedQuestions | None = None
+        self.reports_so_far: Reports | None = None
+        self._waits: ThreadWaits | None = None
 
     def session(self) -> Any:
         return self.connection.server.SESSION(self)
+
+    @property
+    def reports(self) -> Reports:
+        if self.reports_so_far is None:
+            self.reports_so_far = Reports(self)
+        return self.reports_so_far
+
+    @property
+    def questions(self) -> AskedQuestions:
+        if self.questions_so_far is None:
+            self.questions_so_far = AskedQuestions(self)
+        return self.questions_so_far
+
+    @property
+    def thread_waits(self) -> "ThreadWaits":
+        from .thread_waits import ThreadWaits
+
+        # Threads may be the first to need it, several at once.
+        with _LOCK:
+            if self._waits is None:
+                self._waits = ThreadWaits(self.endpoint.jobs.loop)
+        return self._waits
 
     # What is known.
 
@@ -247,9 +340,12 @@ class RequestContext:
     def http_request(self) -> "HttpRequest | None":
         return None if self._reply is None else self._reply.http_request
 
+    @property
+    def network(self) -> Network | None:
+        return self.connection.state.network
+
     def require_scopes(self, scopes: Collection[str]) -> None:
-        """Raise `InsufficientScope` for a request over HTTP whose token does not allow all."""
-        principal, network = self.principal, self.connection.network
+        principal, network = self.principal, self.network
         if principal is None and (network is None or network.protocol != OVER_HTTP.protocol):
             # Elsewhere there are no tokens (2026-07-28, basic/authorization, "Protocol
             # Requirements").
@@ -259,15 +355,16 @@ class RequestContext:
 
             raise InsufficientScope(scopes)
 
-    @property
-    def network(self) -> Network | None:
-        return self.connection.network
-
     def peer_declared(self) -> Mapping[str, Any]:
-        spoken = self.spoken
-        if spoken.era.remembers_client:
+        declared = self._declared()
+        # A connection remembers it in the server's revision.
+        remembers = self.spoken.era.remembers_client
+        return declared if remembers else self.spoken.inward("ClientCapabilities", dict(declared))
+
+    def _declared(self) -> Mapping[str, Any]:
+        if self.spoken.era.remembers_client:
             return self.endpoint.connection.declared["client"]
-        return spoken.inward("ClientCapabilities", dict(client_capabilities(self.meta)))
+        return client_capabilities(self.meta)
 
     def peer_info(self) -> Mapping[str, Any] | None:
         spoken = self.spoken
@@ -276,69 +373,21 @@ class RequestContext:
         info = self.meta.get(CLIENT_INFO)
         return spoken.inward("Implementation", info) if is_object(info) else None
 
-    def _is_awaited(self) -> bool:
+    def is_awaited(self) -> bool:
         request, reply = self._request, self._reply
         return request is not None and reply is not None and reply.awaits(request.id)
 
-    # What is reported to the client.
+    def call(self, method: str, **given: Any) -> MethodCall:
+        """Return what middleware sees of a message."""
+        return MethodCall(
+            method=method,
+            revision=self.spoken.revision,
+            session=self.session(),
+            principal=self.principal,
+            **given,
+        )
 
-    async def progress(
-        self, done: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        token = self.meta.get(PROGRESS_TOKEN)
-        # A token that is too long would come back with each report.
-        if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
-            return
-        reports = self.reports = self.reports or _Reports()
-        if done <= reports.done:
-            return
-        values = {"progress_token": token, "progress": done, "total": total}
-        params = self.table.notifications[PROGRESS].params
-        # Progress has no message in the first revision.
-        if "message" in params.__pydantic_fields__:
-            values["message"] = message
-        due = reports.at + self.endpoint.options.progress_interval
-        # Made here, so that what is wrong with it is raised at once, even if it has to wait.
-        reports.held, reports.done = params(**values), done
-        completes = not reports.complete and total is not None and done >= total
-        reports.complete |= completes
-        if completes or get_running_loop().time() >= due:
-            await self._report()
-
-    async def report(self) -> None:
-        """Send what was held back of the progress, whatever comes of that."""
-        try:
-            await self._report()
-        except Disconnected:
-            self.endpoint.log.info("nobody is left to report progress to")
-        except LocalError as error:
-            self.endpoint.log.warning("progress was not reported: %s", error)
-
-    async def _report(self) -> None:
-        reports = self.reports
-        if reports is None or reports.held is None or not self._is_awaited():
-            return
-        params, reports.held = reports.held, None
-        reports.at = get_running_loop().time()
-        await self.notify(self.table.notifications[PROGRESS], params)
-
-    async def log(self, level: "Level", data: Any, logger: str | None) -> None:
-        from ..core.subscriptions import passes
-
-        threshold: object = self.connection.level
-        if not self.spoken.era.remembers_client:
-            threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
-        if not isinstance(threshold, str) or not passes(level, threshold):
-            return
-        spec = self.table.notifications[_MESSAGE]
-        try:
-            await self.notify(spec, spec.params(level=level, data=data, logger=logger))
-        except MissingCapability:
-            self.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
-        except Disconnected:
-            self.endpoint.log.info("nobody is left to send a log entry to")
-        except (LocalError, PydanticSerializationError) as error:
-            self.endpoint.log.warning("a log entry was not sent: %s", error)
+    # The ways to the client.
 
     @property
     def beside(self) -> MessageSink | None:
@@ -354,57 +403,6 @@ class RequestContext:
 
     async def become_task(self) -> None:
         """Go on as a task, where that is possible."""
-
-    # What a function waits for that runs in a thread.
-
-    def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
-        if is_running():
-            work.close()
-            raise LocalError("from_thread is for threads; here, await the coroutine")
-        if self._in_threads is None:
-            # The request is over, and what served it may be gone.
-            work.close()
-            raise CancelledError
-        guarded = self._for_thread(work)
-        try:
-            waiting = run_coroutine_threadsafe(guarded, self.endpoint.jobs.loop)
-        except RuntimeError:
-            # The loop is closed, and nothing will ever run these.
-            guarded.close()
-            work.close()
-            raise
-        try:
-            return waiting.result()
-        except FutureCancelledError:
-            raise CancelledError from None
-
-    async def _for_thread(self, work: Coroutine[Any, Any, T]) -> T:
-        task = current_task()
-        if self._in_threads is None or task is None:
-            work.close()
-            raise CancelledError
-        self._in_threads |= {task}
-        try:
-            return await work
-        finally:
-            self._in_threads = self._in_threads and self._in_threads - {task}
-
-    def let_go_of_threads(self) -> None:
-        """End what functions in threads wait for; they cannot be ended themselves."""
-        waiting, self._in_threads = self._in_threads, None
-        for task in waiting or ():
-            task.cancel()
-
-    # What the client is asked.
-
-    @property
-    def rounds(self) -> "Rounds | None":
-        task, endpoint = self.handled_by, self.endpoint
-        if self.begun is None and task is not None:
-            from .rounds import Rounds
-
-            self.begun = Rounds(task, endpoint.options.max_rounds, endpoint.tasks)
-        return self.begun
 
     async def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
@@ -453,34 +451,13 @@ class RequestContext:
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
             return alive
-        capabilities.check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
-        if self.rounds is None:
+        check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
+        rounds = self.questions.rounds
+        if rounds is None:
             why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
-        answer = await self.rounds.answer_to(spoken.write_question(spec, params))
+        answer = await rounds.answer_to(spoken.write_question(spec, params))
         return spoken.read_response(spec, answer)
-
-    def call(self, method: str, **given: Any) -> MethodCall:
-        """Return what middleware sees of a message."""
-        return MethodCall(
-            method=method,
-            revision=self.spoken.revision,
-            session=self.session(),
-            principal=self.principal,
-            **given,
-        )
-
-    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        return await self.done_once.do(key, work)
-
-    @property
-    def done_once(self) -> "Once":
-        if self._once is None:
-            rounds = self.rounds
-            from .rounds import Once
-
-            self._once = Once(self.endpoint.tasks) if rounds is None else rounds.once
-        return self._once
 
     def asking(self) -> "Asking":
         """Return who asks, for which request; raise `LocalError` without one."""
@@ -493,23 +470,14 @@ class RequestContext:
         bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
-        declared = (
-            self.endpoint.connection.declared["client"]
-            if spoken.era.remembers_client
-            else client_capabilities(request.meta)
-        )
-        return Asking(connection.seal, bound, specs.input_requests, declared)
-
-    def go_on(self, state: str) -> None:
-        """Begin the next round with a state, as if the client had sent it back."""
-        self.raw = {**self.raw, "requestState": state}
-        self.begun = self._once = None
+        return Asking(connection.state.seal, bound, specs.input_requests, self._declared())
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
         questions = {key: one.to_wire() for key, one in requests.items()}
-        memo = None if self.rounds is None else self.rounds.memo(own=False)
+        rounds = self.questions.rounds
+        memo = None if rounds is None else rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)
         return {"input_requests": dict(requests) or None, "request_state": sealed}

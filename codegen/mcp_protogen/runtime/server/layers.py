@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from ..core.json import JSONObject
-from ..messages.method_table import Request
+from ..messages.codec import Request
 from ..rpc.jobs import Job
 
 Follow: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
@@ -14,46 +14,38 @@ Following: TypeAlias = Mapping[str, Follow]
 
 
 class Layer(Protocol):
-    """What stands around the requests of a server in one revision, and adds nothing by itself."""
+    """What stands around the requests of a server in one revision."""
 
     handlers: Mapping[str, Callable[..., Awaitable[Any]]] = MappingProxyType({})
-    """What answers further methods, by wire name, above the handlers of the server."""
+    """Answers further methods."""
     hidden: Collection[str] = ()
-    """The methods that are not answered."""
     ids_member: str = ""
     """The member of the filter of a listen stream with the ids of what `followed` follows."""
 
     def declared(self, declared: JSONObject, /) -> JSONObject:
-        """Return what the server declares, given its capabilities without the layer."""
+        """Return what the server declares, given that without the layer."""
         return declared
 
     async def serve(self, connection: Any, job: Job, /) -> Any:
-        """Return the result of any request, or what stands for it."""
         return await connection.answer_to(job)
 
     async def followed(
         self, connection: Any, request: Request[Any], ids: Collection[str], /
     ) -> Following:
-        """Return, by id, what follows the things that a listen stream may hear of.
-
-        Raise `MissingClientCapability`.
-        """
+        """Return, by id, what a listen stream may hear of; raise `MissingClientCapability`."""
         return {}
 
 
 class Runner(Protocol):
-    """What works beside the requests of one application."""
-
     async def close(self, within: float, /) -> None: ...
 
 
 class Host:
-    """The place for what works beside the requests of one application, once there is need of it."""
+    """What works beside the requests of one application, once there is need of it."""
 
     def __init__(self) -> None:
         self.runner: Runner | None = None
         self.engine: Callable[[], Any] | None = None
-        """Returns what workers share, if they share anything."""
 
     async def close(self, within: float) -> None:
         """End that work: by itself for `within` seconds, then at once."""

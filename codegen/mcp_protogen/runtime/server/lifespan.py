@@ -12,7 +12,6 @@ class LifespanError(RuntimeError):
 
 
 def check_lifespan(function: Callable[..., Any]) -> None:
-    """Raise `TypeError` for a function that returns no context manager."""
     if isasyncgenfunction(function) or isgeneratorfunction(function):
         name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
         advice = "decorate it with @contextlib.asynccontextmanager"

@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol, TypeAlias
 from ..core.errors import McpError, RequestId
 from ..core.models.base import WireModel
 from ..core.subscriptions import Filter, Listeners
+from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
-from ..messages.method_table import Request
 from .context import OpenConnection, RequestContext
 from .layers import Following, Layer
 
@@ -32,7 +32,7 @@ class _Connection(OpenConnection, Protocol):
 async def subscription(
     handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
-    """Subscribe to a resource, or unsubscribe from it, as `method` says, if it is handled."""
+    """Subscribe to a resource, or unsubscribe from it, as `method` says."""
     handler = handlers.get(method)
     if handler is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)
@@ -42,11 +42,9 @@ async def subscription(
 
 
 class ListenStreams:
-    """The open listen streams of a connection, and the resources that they stand for.
+    """The open listen streams of a connection (2026-07-28, basic/patterns/subscriptions).
 
-    A stream is acknowledged first, with what of its filter is honoured; its answer comes when it
-    ends (2026-07-28, basic/patterns/subscriptions). A server of single subscriptions hears of
-    each resource, and what it refuses is left out.
+    A server of single subscriptions hears of each resource, and what it refuses is left out.
     """
 
     __slots__ = ("_connection", "_ends", "_watched")
@@ -57,10 +55,7 @@ class ListenStreams:
         self._ends: dict[RequestId, Future[None]] = {}
 
     async def serve(self, request: Request[Any]) -> Any:
-        """Keep a stream open until the server or the client ends it, and return its result.
-
-        Raise `McpError` or `InvalidParams` for one too many, or too large.
-        """
+        """Keep a stream open until its end, and return its result; raise `McpError`."""
         connection = self._connection
         connection.register()
         context = RequestContext(connection, meta=request.meta)

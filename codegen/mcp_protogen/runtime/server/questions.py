@@ -1,12 +1,8 @@
 """Questions with types: a Python type becomes a form, and the answer a value of the type.
 
-Pydantic gives the JSON Schema of the type. A form has less: flat members that are texts, numbers,
-yes or no, or choices (client/elicitation, "Requested Schema"). What it cannot show but Pydantic can
-check, such as a pattern, is left out of the form and checked in the answer. A type other than an
-object is asked for in a form with one member.
-
-A form is made once for all revisions, and fitted to one by its models, which know the kinds of
-fields of the revision and their keywords.
+What a form cannot show but Pydantic can check, such as a pattern, is left out of it and checked in
+the answer (client/elicitation, "Requested Schema"). A type other than an object is asked for in a
+form with one member. A form is made once, and fitted to each revision by its models.
 """
 
 import math
@@ -48,8 +44,6 @@ _KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
 
 
 class _TypedForm(Form[T]):
-    """The form of a type, made with what Pydantic says of it."""
-
     def __init__(self, kind: Any) -> None:
         what = kind.__qualname__ if isinstance(kind, type) else repr(kind)
         where = what.replace("<locals>.", "")
@@ -93,8 +87,8 @@ class _TypedForm(Form[T]):
             return Declined() if answer.get("action") == "decline" else Cancelled()
         at = "/result"
         found = faults_of(answer, self._asked, at)
-        content = {**self._nulls, **answer.get("content", {})} if not found else {}
         if not found:
+            content = {**self._nulls, **answer.get("content", {})}
             try:
                 value: Any = self._adapter.validate_json(json_text(content))
                 return Accepted(value.value if self._is_single else value)
@@ -149,7 +143,7 @@ def _form(fields: JSONObject, required: list[str]) -> JSONObject:
 
 
 def _referred(schema: JSONObject, definitions: JSONObject) -> JSONObject:
-    """Return a schema in which no reference is left outside of members and items."""
+    """Return a schema without references outside of members and items."""
     while "$ref" in schema:
         target: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
         # The title of a definition is the name of a class.
@@ -159,7 +153,7 @@ def _referred(schema: JSONObject, definitions: JSONObject) -> JSONObject:
 
 
 def _plain(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, bool]:
-    """Return the schema of a member without null and references, and whether it may be null."""
+    """Return a member without null and references, and whether it may be null."""
     may_be_null = False
     while True:
         schema = _referred(schema, definitions)
@@ -176,7 +170,6 @@ def _plain(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, boo
 
 
 def _field(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObject:
-    """Return the field for a member; raise `TypeError` if no form can have it."""
     options = _options(schema, definitions)
     kind = schema.get("type")
     if options is not None:
@@ -203,7 +196,6 @@ def _field(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObjec
 
 
 def _bounds(schema: JSONObject) -> JSONObject:
-    """Return the bounds that a field has in place of exclusive ones."""
     whole = schema["type"] == "integer"
     bounds: JSONObject = {}
     if "exclusiveMinimum" in schema:

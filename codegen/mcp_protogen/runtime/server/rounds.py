@@ -1,9 +1,8 @@
 """The rounds of a request whose handler asks the client: questions, answers, and what was done.
 
 In the stateless era a question ends a round: it is sent in the result, and the client makes its
-request again with the answer. The server remembers nothing between rounds: the client keeps what
-was asked, sealed, with the state of the handler, so that answers can be checked against their
-questions (2026-07-28, basic/patterns/mrtr).
+request again with the answer. The client also keeps what was asked, sealed, with the state of the
+handler (2026-07-28, basic/patterns/mrtr).
 
 A handler asks in its result, or by awaiting. Then it is stopped at the question and runs again from
 its beginning, where the question is answered at once: answers of earlier rounds, and results of
@@ -90,9 +89,8 @@ def ask(
 ) -> str:
     """Return the sealed state to send with `questions`, which are requests as JSON objects.
 
-    `memo` is what the runtime itself has to know in the next round, and whether `state` is the
-    handler's. Raises `MissingClientCapability` for what the client does not do, and `LocalError` if
-    there is neither a question nor a state, or the state has no JSON form.
+    `memo` is what the runtime has to know in the next round. Raises `MissingClientCapability`, and
+    `LocalError` if there is neither a question nor a state, or the state has no JSON form.
     """
     if not questions and state is None:
         raise LocalError("a result that asks for input has questions or a state")
@@ -118,19 +116,16 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
 
 
 def _noted(question: JSONObject) -> JSONObject:
-    noted: JSONObject = {"method": question["method"], "params": {}}
     schema = question.get("params", {}).get(forms.FORM)
-    if schema is not None:
-        noted["params"][forms.FORM] = schema
-    return noted
+    params = {} if schema is None else {forms.FORM: schema}
+    return {"method": question["method"], "params": params}
 
 
 def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, JSONObject | None]:
     """Return the answers that came with params, and the memo; None if they carry no state.
 
-    Answers without a state are for questions that are still to be asked: see `strategies`. Raises
-    `InvalidParams` for a state that is not good for this request, and for answers that are none to
-    what was asked; unexpected ones are passed over ("Error Handling").
+    Raises `InvalidParams` for what does not fit; answers to nothing are passed over ("Error
+    Handling").
     """
     state = raw.get("requestState")
     if state is None:
@@ -181,11 +176,10 @@ class Once:
         self._running: dict[str, tuple[Task[None], Future[None]]] = {}
 
     async def do(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        """Return the result of `work`, or what it was when this was done before.
+        """Return the result of `work`, or what it was before.
 
-        Work that has begun is finished, even if whoever waits for it is stopped. What it raises is
-        raised to all who wait for it; then it is not done, and may be tried again. Raises
-        `pydantic_core.PydanticSerializationError` for a result that has no JSON form.
+        Work that has begun is finished, even if whoever waits for it is stopped. If it raises, it
+        may be tried again.
         """
         if key not in self.done:
             if key not in self._running:
@@ -217,7 +211,7 @@ class Once:
             ended.cancel()
 
     async def settled(self) -> None:
-        """Wait until what has begun is done; cancelling this cancels the work."""
+        """Wait until what has begun is done."""
         await gather(*(ended for _, ended in self._running.values()), return_exceptions=True)
 
     def cancel(self) -> None:
@@ -226,7 +220,7 @@ class Once:
 
 
 class QuestionKeys:
-    """The keys of the questions of one run of a handler, which are the same in each of its runs."""
+    """Keys of the questions of a handler, which are the same in each of its runs."""
 
     __slots__ = ("_counts",)
 
@@ -234,7 +228,6 @@ class QuestionKeys:
         self._counts: dict[str, int] = {}
 
     def key(self, question: JSONObject) -> str:
-        """Return the key of a question that is asked now."""
         text = dumps(question, sort_keys=True, separators=(",", ":"))
         digest = sha256(text.encode()).hexdigest()[:16]
         number = self._counts[digest] = self._counts.get(digest, 0) + 1
@@ -262,7 +255,6 @@ class Rounds:
         """Whether the handler was stopped, so that the client can be asked."""
 
     def remember(self, memo: JSONObject, inputs: Inputs | None) -> None:
-        """Take in what is known of earlier rounds, and what the client answered to the last one."""
         self._number = memo["round"]
         self.answers = dict(memo["answers"])
         self.once.done.update(memo["done"])
@@ -301,10 +293,7 @@ class Rounds:
         return key in self._asked
 
     def end(self, error: BaseException | None) -> bool:
-        """Note that the handler has ended, by `error` if it raised.
-
-        Return whether it was stopped at a question.
-        """
+        """Note the end of the handler, and return whether it was stopped at a question."""
         self._over = True
         for waiting in self._waiting:
             waiting.cancel()
@@ -317,11 +306,7 @@ class Rounds:
         return error is None or isinstance(error, CancelledError)
 
     def request(self, asking: Asking) -> JSONObject:
-        """Return the result that asks the client what has been asked.
-
-        Raises `McpError` if there were too many rounds, or there is too much to remember, and
-        `MissingClientCapability`.
-        """
+        """Return the result that asks the client; raise `McpError` if that is too much."""
         if self._number + 1 >= self._limit:
             raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
         try:

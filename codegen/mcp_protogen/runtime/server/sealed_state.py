@@ -1,10 +1,8 @@
 """The sealed state of a request, which a client carries from one round to the next.
 
-It passes through the client. So a server can trust it only if it knows that it made the state
-itself, for this request and this caller, and that it has not expired (2026-07-28,
-basic/patterns/mrtr, "Server Requirements"). A seal proves that; it does not hide anything: the
-client can read the content. It does not prevent a second use either: a server that needs that has
-to check it.
+A server can trust it only if it made it for this request and this caller, and if it has not expired
+(2026-07-28, basic/patterns/mrtr, "Server Requirements"). The client can read the content, and use
+it twice: a server that minds that has to check it.
 """
 
 import hmac
@@ -36,7 +34,7 @@ _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
-    """Return what a state is bound to, in every round: a request, its caller and its server."""
+    """Return what a state is bound to: a request, its caller and its server."""
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
     text = dumps(lasting, sort_keys=True, separators=(",", ":"))
     return to_json([method, sha256(text.encode()).hexdigest(), principal_id, server])
@@ -71,11 +69,7 @@ class StateSeal:
         self._clock = clock
 
     def seal(self, value: Any, bound: bytes) -> str:
-        """Return the sealed text of a JSON value.
-
-        Raises `LocalError` if it is too long to come back, and
-        `pydantic_core.PydanticSerializationError` for a value without a JSON form.
-        """
+        """Return the sealed text of a JSON value; raise `LocalError` if it is too long."""
         head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
         body = head + json_text(value)
         sealed = base64url(_mac(self._keys[0], body, bound) + body)

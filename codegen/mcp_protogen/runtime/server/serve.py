@@ -15,8 +15,8 @@ from ..core.revision import Revision
 from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
-from ..messages.jsonrpc import Batch, Call, Malformed, Response
-from ..messages.reading import messages_in
+from ..messages.jsonrpc import Call, Malformed, Response
+from ..messages.reading import Batch, messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
@@ -74,7 +74,7 @@ async def serve_views(
     options: Options,
     begun: Callable[["Router"], None] | None = None,
 ) -> None:
-    """Serve one connection, which is not closed at the end; `begun` gets what routes messages."""
+    """Serve one connection, which is not closed at the end; `begun` gets its router."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
     router = Router(state, queue)
     if begun is not None:
@@ -91,7 +91,6 @@ async def serve_views(
 
 
 def has_lifespan(server: Server) -> bool:
-    """Return whether there is something to enter of a server, or of what is mounted in it."""
     parts = (server,) if isinstance(server, type) else server.__mcp_runtime__.parts()
     return any(map(_has_own_lifespan, parts))
 
@@ -129,7 +128,6 @@ def revisions_spoken(
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
-    """Return the servers by revision, made where only a class is given; see `serve` for errors."""
     given = servers if isinstance(servers, Iterable) else [servers]
     made = [server() if isinstance(server, type) else server for server in given]
     # Revisions are named by dates: their names sort as they were published.
@@ -140,7 +138,6 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
 
 
 async def _read(router: "Router", transport: Transport, writer: Task[None]) -> None:
-    """Take in what comes until the client is gone, or cannot be written to any more."""
     reader = asyncio.create_task(read(transport, router))
     try:
         await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
@@ -157,7 +154,7 @@ async def _read(router: "Router", transport: Transport, writer: Task[None]) -> N
 async def _close(
     router: "Router", state: ServerState, queue: SendQueue, writer: Task[None]
 ) -> None:
-    """End what is under way, in order: calls, streams, handlers, and then the way out."""
+    """End what is under way, in order."""
     gone, within = Disconnected("the client is gone"), 0.0
     try:
         for connection in router.connections:
@@ -176,9 +173,8 @@ async def _close(
 class Router:
     """The server's end of one connection: which server, in which era, a message is for.
 
-    One connection may carry both eras: requests that name their revision in `_meta`, each by
-    itself, and beside them one handshake (2026-07-28, basic/versioning, "Backward Compatibility").
-    The rules are in `server_negotiation`.
+    One connection may carry both eras (2026-07-28, basic/versioning, "Backward Compatibility"). The
+    rules are in `server_negotiation`.
     """
 
     def __init__(self, state: ServerState, sink: MessageSink) -> None:
@@ -187,17 +183,11 @@ class Router:
         self._principal: Principal | None = None
         self._log = Throttle(_log)
         self.connections: list[ServerConnection] = []
-        """All that have been needed so far, one for each revision."""
-        self._handshaken: ServerConnection | None = None
+        """One for each revision that was needed so far."""
+        self.handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}
 
-    @property
-    def handshaken(self) -> ServerConnection | None:
-        """The connection that began with a handshake, once there was one."""
-        return self._handshaken
-
     def authenticated(self, principal: "Principal | None") -> None:
-        """Take note of who has sent what comes now."""
         self._principal = principal
         for connection in self.connections:
             connection.endpoint.principal = principal
@@ -222,9 +212,8 @@ class Router:
         return True
 
     def _take_other(self, message: Response | Malformed | Batch) -> None:
-        handshaken = self._handshaken
-        if handshaken is not None:
-            handshaken.endpoint.receive(message)
+        if self.handshaken is not None:
+            self.handshaken.endpoint.receive(message)
         elif isinstance(message, Batch):
             raise InvalidRequest("no batch can come before initialize was answered")
         elif isinstance(message, Malformed) and not message.error.is_answer:
@@ -237,8 +226,7 @@ class Router:
         if call.id is None and call.method == CANCELLED:
             self._cancelled(call)
             return
-        handshaken = self._handshaken
-        offer = self._state.offer
+        handshaken, offer = self.handshaken, self._state.offer
         match server_negotiation.route(call, offer, handshaken=handshaken is not None):
             case server_negotiation.Route.HANDSHAKE if handshaken is not None:
                 handshaken.endpoint.receive(call)
@@ -253,7 +241,7 @@ class Router:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
                 bound_server = self._state.bound_server(revision)
                 connection, answer = bound_server.initialize(call, self._state.options)
-                self._handshaken = self._served(bound_server, connection)
+                self.handshaken = self._served(bound_server, connection)
                 if answer is not None:
                     self._sink.put(answer)
             case _:
@@ -295,7 +283,7 @@ class Router:
         ):
             # The first request of that id is still to be answered, and no id is answered twice.
             id = None
-        spoken = self._handshaken
+        spoken = self.handshaken
         rules = self._state if spoken is None else spoken.endpoint.connection.table.rules
         if id is None and not rules.error_id_optional:
             return

@@ -1,21 +1,15 @@
-"""Running the handler of a request that may have to ask the client before it can answer.
+"""Running the handler of a request that may have to ask the client: a question ends the round."""
 
-How a question gets to the client depends on the wire alone. Where servers have requests of their
-own, a question is one, and a handler of the stateless era, which asks in its result, is run again
-with the answers. Where they have none, a question ends the round (see `rounds`).
-"""
-
-from asyncio import current_task, sleep
+from asyncio import current_task
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
-from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
+from ..core.errors import McpError
 from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared
-from ..core.tasks import together
-from ..messages.method_table import MethodTable, Request
+from ..messages.codec import Request
+from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from .context import RequestContext
 from .rounds import read_round
@@ -23,31 +17,12 @@ from .rounds import read_round
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
 Strategy: TypeAlias = Callable[[Handler, RequestContext, Job], Awaitable[Any]]
 
-_URLS_FIRST: Final = -32042
-_TOOL: Final = "tools/call"
-
-# A server that only wants to be asked again is asked at once, then less and less eagerly.
-_PAUSE: Final = 0.05
+URLS_FIRST: Final = -32042
+TOOL: Final = "tools/call"
 
 
-def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers of a server of `own` are run, by method; most need none."""
-    if table.carries:
-        return {}
-    if not table.rules.server_requests:
-        return dict.fromkeys(_asking(table), in_rounds)
-    return in_tasks(own, table)
-
-
-def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers are run whose questions can be waited for, also in a task."""
-    found = dict.fromkeys(_asking(own), by_requests)
-    if _URLS_FIRST in own.errors and _URLS_FIRST not in table.wire.errors:
-        found.setdefault(_TOOL, in_text)
-    return found
-
-
-def _asking(table: MethodTable) -> list[str]:
+def asking_methods(table: MethodTable) -> list[str]:
+    """Return the methods whose handlers may ask in their results."""
     requests = table.requests.items()
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
@@ -55,8 +30,8 @@ def _asking(table: MethodTable) -> list[str]:
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return what a handler does, or the result that asks the client what it wants to know.
 
-    A client may know the questions already, or may have got them without a state: it sends answers
-    without one. Then the handler asks first, and runs again with those that fit its questions.
+    A client may send answers without a state: then the handler runs again with those that fit its
+    questions.
     """
     result = await _in_round(handler, context, job, job.request)
     given: Mapping[str, Any] = context.raw.get("inputResponses") or {}
@@ -66,7 +41,8 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     if given.keys().isdisjoint(questions):
         return result
     state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
-    context.go_on(state)
+    # Go on as if the client had sent it back.
+    context.raw, context.questions_so_far = {**context.raw, "requestState": state}, None
     params = job.request.params.model_copy(update={"request_state": state})
     return await _in_round(handler, context, job, job.request._replace(params=params))
 
@@ -83,26 +59,22 @@ async def _in_round(
         except BaseException as error:
             if not _is_stopped(context, error):
                 # A client that was there already is told in words.
-                said = _in_words(error, request)
-                if said is None:
-                    raise
-                return said
+                return in_words(error, request)
         else:
             # Most requests ask nothing.
-            if context.begun is None or not context.begun.end(None):
+            if context.questions_so_far is None or not _ended_at_question(context, None):
                 return result
         return await _question(context, request)
     finally:
         # By the time of a late question, the task may be that of another request.
         context.handled_by = None
-        if context.begun is not None:
-            context.begun.once.cancel()
+        if context.questions_so_far is not None and context.questions_so_far.begun is not None:
+            context.questions_so_far.begun.once.cancel()
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
-    """Take in what the client answered to the round before; raise `InvalidParams` if unfit."""
     asking, ours = context.asking(), context.table.input_requests
-    rounds, (inputs, memo) = context.rounds, read_round(context.raw, asking)
+    rounds, (inputs, memo) = context.questions.rounds, read_round(context.raw, asking)
     if rounds is not None and memo is not None:
         rounds.remember(memo, inputs)
         if memo["own"]:
@@ -113,11 +85,16 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
     context.inputs = inputs
 
 
+def _ended_at_question(context: RequestContext, error: BaseException | None) -> bool:
+    begun = None if context.questions_so_far is None else context.questions_so_far.begun
+    return begun is not None and begun.end(error)
+
+
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    if context.begun is not None and context.begun.end(error):
+    if _ended_at_question(context, error):
         return True
     urls = _urls_first(error)
-    rounds = context.rounds if urls else None
+    rounds = context.questions.rounds if urls else None
     if rounds is None:
         return False
     asked = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
@@ -125,7 +102,7 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 
 
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
-    rounds = context.rounds
+    rounds = context.questions.rounds
     assert rounds is not None
     await rounds.once.settled()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
@@ -134,8 +111,8 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
-    """Return what can be asked for of an error that says which URLs to visit first."""
-    if not isinstance(error, McpError) or error.code != _URLS_FIRST:
+    """Return the questions of an error that says which URLs to visit first."""
+    if not isinstance(error, McpError) or error.code != URLS_FIRST:
         return []
     listed = error.data.get("elicitations") if is_object(error.data) else None
     given: list[Any] = listed if is_array(listed) else []
@@ -146,64 +123,11 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
     ]
 
 
-async def by_requests(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return the plain result of a handler that asks in its result, and ask for it."""
-    own = context.table.requests[job.request.spec.method]
-    params, asks = job.request.params, cast(type[Any], own.results[-1])
-    for number in range(context.endpoint.options.max_rounds):
-        result = await handler(context.session(), params)
-        if not isinstance(result, asks):
-            return result
-        questions: Mapping[str, Any] = result.input_requests or {}
-        if not questions:
-            await sleep(_PAUSE * number)
-        answers = await _answers(context, questions)
-        update = {"input_responses": answers or None, "request_state": result.request_state}
-        params = params.model_copy(update=update)
-        # A mounted server's questions are of its own revision, whatever the client speaks.
-        asking = context.asking()._replace(specs=context.table.input_requests)
-        context.inputs, _ = read_round(params.to_wire(), asking)
-    raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
-
-
-async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dict[str, Any]:
-    answers: dict[str, Any] = {}
-
-    async def answer(key: str, question: Any) -> None:
-        spec = context.table.input_requests[question.method]
-        try:
-            answers[key] = await context.request(spec, question.params, {})
-        except InvalidParams:
-            raise  # what was entered, and not the way it came, is wrong
-        except (RemoteError, Disconnected) as error:
-            raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
-        except McpError:
-            # Only a form has an answer that says "no".
-            if question.method != ELICIT:
-                raise
-            cancelled: type[WireModel] = spec.results[0]
-            answers[key] = cancelled.from_wire({"action": "cancel"})
-
-    await together([answer(key, question) for key, question in questions.items()])
-    return answers
-
-
-async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return what a handler does, or a result that says which URLs to visit first."""
-    try:
-        return await handler(context.session(), job.request.params)
-    except McpError as error:
-        said = _in_words(error, job.request)
-        if said is None:
-            raise
-        return said
-
-
-def _in_words(error: BaseException, request: Request[Any]) -> WireModel | None:
-    """Return the result of a tool that says which URLs to visit first; None for other errors."""
+def in_words(error: BaseException, request: Request[Any]) -> WireModel:
+    """Return a result that says which URLs to visit first; raise any other error."""
     urls = _urls_first(error)
-    if not urls or request.spec.method != _TOOL:
-        return None
+    if not urls or request.spec.method != TOOL:
+        raise error
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
     result: type[WireModel] = request.spec.results[0]
     return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

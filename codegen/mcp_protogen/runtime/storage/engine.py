@@ -9,7 +9,6 @@ a write was made is unknown then: each can be repeated, and finds out.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -18,25 +17,20 @@ class EngineUnavailable(Exception):
     """The engine cannot be reached, or does not answer in time."""
 
 
-# Sessions.
-
-
 class StoredSession(NamedTuple):
-    """A session as an engine knows it."""
-
     record: bytes
     version: int
-    """The number of times that the record was written."""
+    """How often the record was written."""
     owner: str | None
     """The worker that has its standalone stream, or had it last; it may be gone."""
     epoch: int
-    """The number of times that somebody became its owner."""
+    """How often somebody became its owner."""
     delivered: int
-    """The number of the last event of the standalone stream that an owner is known to have sent."""
+    """The last event of the standalone stream that an owner is known to have sent."""
 
 
 class Saved(NamedTuple):
-    """The outcome of a write: the new version, and the other workers that have a copy."""
+    """The new version, and the other workers that have a copy."""
 
     version: int
     others: frozenset[str]
@@ -50,7 +44,7 @@ class SessionStore(Protocol):
     """
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
-        """Return a session, of which `worker` has a copy from now on; None if there is none."""
+        """Return a session, of which `worker` has a copy from now on."""
         ...
 
     async def save(
@@ -67,9 +61,7 @@ class SessionStore(Protocol):
         """Let sessions and their events live `lifetime` seconds from now on."""
         ...
 
-    async def leave(self, key: str, worker: str) -> None:
-        """Forget that a worker has a copy, and that it is the owner."""
-        ...
+    async def leave(self, key: str, worker: str) -> None: ...
 
     async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
         """Delete a session and its events; return who has a copy, or None if there was none.
@@ -88,12 +80,7 @@ class SessionStore(Protocol):
         ...
 
 
-# Events.
-
-
 class Event(NamedTuple):
-    """One event of a stream: its number in it, and what it holds, which may be empty."""
-
     number: int
     message: bytes
 
@@ -106,14 +93,12 @@ class Events(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """The outcome of an append."""
-
     accepted: bool
     last: int
-    """The number of the last event that is stored now."""
+    """That of the last event that is stored now."""
     ended: bool
     followers: frozenset[str]
-    """The workers that want to be told."""
+    """Those that want to be told."""
 
 
 class EventStore(Protocol):
@@ -154,9 +139,6 @@ class EventStore(Protocol):
     async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
 
 
-# Tasks.
-
-
 class StoredTask(NamedTuple):
     """A task as a store knows it: its key, and how often its record was written."""
 
@@ -164,7 +146,7 @@ class StoredTask(NamedTuple):
     record: bytes
     version: int
     at: float
-    """The time at which it was read, by the clock of the store: seconds since the epoch."""
+    """When it was read, by the clock of the store: seconds since the epoch."""
 
 
 class TaskStore(Protocol):
@@ -191,12 +173,10 @@ class TaskStore(Protocol):
         """
         ...
 
-    async def get(self, key: str) -> StoredTask | None:
-        """Return a record; None if there is none, or it has lapsed."""
-        ...
+    async def get(self, key: str) -> StoredTask | None: ...
 
     async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
-        """Return how often each record was written, of those that are there."""
+        """Return how often each of those records was written that are there."""
         ...
 
     async def replace(
@@ -223,9 +203,6 @@ class TaskStore(Protocol):
         ...
 
 
-# From worker to worker.
-
-
 class Mail(Protocol):
     """Letters to workers by name. They arrive in the order in which one worker sent them."""
 
@@ -248,14 +225,10 @@ class Bus(Protocol):
 
 
 class Letter(NamedTuple):
-    """What another worker sent to this one."""
-
     content: bytes
 
 
 class Change(NamedTuple):
-    """What a worker published for all."""
-
     content: bytes
 
 
@@ -273,8 +246,6 @@ Receive: TypeAlias = Callable[[Delivery], None]
 
 
 class EngineConnection(Protocol):
-    """The connection of one worker, in one event loop."""
-
     @property
     def sessions(self) -> SessionStore: ...
     @property
@@ -287,9 +258,7 @@ class EngineConnection(Protocol):
     def bus(self) -> Bus: ...
 
     @property
-    def current(self) -> bool:
-        """Return whether the lease of this worker is good: others count on being heard by it."""
-        ...
+    def current(self) -> bool: ...
 
 
 class Engine(Protocol):
@@ -307,17 +276,4 @@ class Engine(Protocol):
 
 
 DEFAULT_LEASE: Final = 10.0
-"""The lease of a worker, in seconds, unless something else is said."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """What all workers of an endpoint share: sessions, their streams, and changes."""
-
-    engine: Engine
-    lease: float = DEFAULT_LEASE
-    """The seconds after which a worker that is not heard of counts as gone."""
-
-    def __post_init__(self) -> None:
-        if self.lease <= 0:
-            raise ValueError("lease has to be more than 0")
+"""In seconds."""

@@ -1,12 +1,9 @@
-"""An engine in the memory of one process, which several applications in it may share.
-
-It is what an application has that shares nothing with others; there it only keeps events.
-"""
+"""An engine in the memory of one process, which several applications in it may share."""
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -47,14 +44,9 @@ class MemoryEngine:
         self.workers: Final = dict[str, Receive]()
         self.loops: Final = dict[str, AbstractEventLoop]()
 
-    def connect(
-        self, worker: str, lease: float, receive: Receive
-    ) -> "AbstractAsyncContextManager[MemoryConnection]":
-        return self._connected(worker, receive)
-
     @asynccontextmanager
-    async def _connected(
-        self, worker: str, receive: Receive
+    async def connect(
+        self, worker: str, lease: float, receive: Receive
     ) -> "AsyncGenerator[MemoryConnection, None]":
         self.workers[worker], self.loops[worker] = receive, get_running_loop()
         try:
@@ -64,8 +56,6 @@ class MemoryEngine:
 
 
 class MemoryConnection:
-    """The connection of a worker, which is the engine itself."""
-
     def __init__(self, engine: MemoryEngine) -> None:
         self._workers, self._loops = engine.workers, engine.loops
         self.sessions: Final = engine.sessions
@@ -119,8 +109,6 @@ class _Session:
 
 
 class MemorySessions:
-    """The sessions; those that have lapsed go when others come."""
-
     def __init__(self, engine: MemoryEngine) -> None:
         self._engine = engine
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
@@ -214,15 +202,13 @@ def _size_of(events: Iterable[Event]) -> int:
 class _Stream:
     # There may be many, so an empty one takes little.
     last: int = -1
-    """The number of its last event, which may be gone."""
+    """That of its last event, which may be gone."""
     events: list[Event] = field(default_factory=list[Event])
     ended: bool = False
     followers: frozenset[str] = frozenset()
 
 
 class MemoryEvents:
-    """The streams of events."""
-
     def __init__(self, max_events: int, quota: Quota) -> None:
         self._max_events = max_events
         self._quota = quota
@@ -233,7 +219,6 @@ class MemoryEvents:
         self._orders = defaultdict[str | None, OrderedDict[tuple[str, str], _Stream]](OrderedDict)
 
     def own(self, key: str, owner: str) -> None:
-        """Count the events of a session for its owner, too."""
         self._owners.setdefault(key, owner)
 
     async def append(
@@ -276,7 +261,6 @@ class MemoryEvents:
                 excess -= self._drop(quiet, stream, len(stream.events))
 
     def _drop(self, place: tuple[str, str], kept: _Stream, number: int) -> int:
-        """Drop the first events of a stream; return how many bytes they took."""
         owner, size = self._owners.get(place[0]), _size_of(kept.events[:number])
         self._quota.give_back(owner, size)
         del kept.events[:number]

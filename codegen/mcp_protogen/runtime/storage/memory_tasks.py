@@ -1,4 +1,4 @@
-"""A store of tasks in the memory of one process, which ends with it."""
+"""A store of tasks in the memory of one process."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -28,17 +28,12 @@ _T = TypeVar("_T")
 
 
 class _Kept(NamedTuple):
-    """What a file has."""
-
     key: str
     owner: str
     version: int
     ends_at: float | None
     leased: bool
     record: bytes
-
-    def has_lapsed(self, now: float) -> bool:
-        return self.ends_at is not None and self.ends_at <= now
 
     def due(self, now: float, lease: float | None) -> float:
         """Return when something has to be done with it."""
@@ -135,7 +130,6 @@ class FileTaskStore:
         return True
 
     def _still_owned(self, owned: Path) -> int:
-        """Forget the names of tasks that are gone; return how many are left."""
         names = os.listdir(owned)
         gone = [name for name in names if self._live(_key(name)) is None]
         for name in gone:
@@ -205,7 +199,6 @@ class FileTaskStore:
         return found
 
     def _due(self) -> list[str]:
-        """Return the keys of tasks with which something has to be done, the oldest first."""
         now, due = self._clock(), list[tuple[float, str]]()
         with os.scandir(self._tasks) as entries:
             for entry in entries:
@@ -218,7 +211,8 @@ class FileTaskStore:
 
     def _live(self, key: str) -> _Kept | None:
         kept = _read(self._file(key))
-        return None if kept is None or kept.has_lapsed(self._clock()) else kept
+        ends_at = None if kept is None else kept.ends_at
+        return None if ends_at is not None and ends_at <= self._clock() else kept
 
     def _write(self, kept: _Kept, lease: float | None) -> None:
         head = {"key": kept.key, "owner": kept.owner, "version": kept.version}
@@ -244,7 +238,6 @@ def _key(name: str) -> str:
 
 
 def _read(path: Path) -> _Kept | None:
-    """Return what a file has; None if there is none, or it is not one that a store wrote."""
     try:
         head, _, record = path.read_bytes().partition(b"\n")
         known = read_json(head)

@@ -11,18 +11,16 @@ app.run()
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, ClassVar, Unpack, overload
+from typing import Any, ClassVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
 from ..server.base import package_of
 from .decorators import FunctionT, PromptOptions, ResourceOptions, ToolOptions
-from .revision_models import fields_of
+from .items import known_members
 from .server import Toolkit
 
 
 class AppBase(Toolkit):
-    """Base of the generated apps, each of which is a server of its revision."""
-
     IMPLEMENTATION: ClassVar[type[WireModel]]
 
     def __init__(
@@ -41,14 +39,14 @@ class AppBase(Toolkit):
         `lifespan` is called with this server, and entered before it serves; its value is the
         `state` of sessions. Raise `TypeError` for one that is no context manager.
         """
-        known = {field.alias or name for name, field in fields_of(self.IMPLEMENTATION).items()}
         members = {
+            "name": name,
+            "version": version,
             "title": title,
             "icons": None if icons is None else [icon.to_wire() for icon in icons],
             "websiteUrl": website_url,
         }
-        given = {key: one for key, one in members.items() if one is not None and key in known}
-        info = self.IMPLEMENTATION.from_wire({"name": name, "version": version, **given})
+        info = self.IMPLEMENTATION.from_wire(known_members(self.IMPLEMENTATION, members))
         # The generated class says of which types they are.
         vars(self).update(info=info, instructions=instructions)
         if lifespan is not None:
@@ -72,10 +70,8 @@ class AppBase(Toolkit):
         # Without a URI, the function is the first argument.
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('@app.resource needs a URI: @app.resource("scheme://…")')
-        adding: Callable[[FunctionT], FunctionT] = _added(
-            self, "resources", None, {"uri": uri, **options}
-        )
-        return adding
+        given = {"uri": uri, **options}
+        return cast(Callable[[FunctionT], FunctionT], _added(self, "resources", None, given))
 
     @overload
     def prompt(self, function: FunctionT, /) -> FunctionT: ...
@@ -98,7 +94,6 @@ def _added(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -
 
 
 def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]) -> Any:
-    """Add a route to an app, or return what adds a function as one."""
     make = package_of(type(app)).Route
 
     def add(endpoint: Any) -> Any:

@@ -1,7 +1,6 @@
 """What a server of a toolkit has on offer: its own items, and those of the servers in it.
 
-What a class defines is built once for all instances. An instance that adds or removes something
-gets lists of its own.
+What a class defines is built once for all instances, and copied for one that changes.
 """
 
 from collections.abc import Generator, Iterator, Mapping
@@ -41,20 +40,17 @@ Lists: TypeAlias = dict[str, dict[str, Any]]
 
 
 class Catalogue:
-    """The items of one server, the servers that are mounted in it, and who sees what of all."""
+    """The items of one server, the servers that are mounted in it, and who sees what."""
 
     def __init__(self, owner: Handlers, registered: Lists) -> None:
         self.owner: Final = owner
         self.models: Final = revision_models(owner.TABLE)
         self.registered = registered
-        """All items of its own."""
         self.mounts: tuple[Mount, ...] = ()
         self.mounted_in: tuple[Catalogue, ...] = ()
         self.visibility: Visibility | None = None
-        """What was switched on or off, if anything was."""
         self.is_served = False
         """Whether clients know what is on offer."""
-        self.wants_scopes = _any_scopes(registered)
         self.lists = registered
         """The items that every client sees."""
         self.show()
@@ -62,7 +58,7 @@ class Catalogue:
 
     @contextmanager
     def changing(self) -> Generator[Lists, None, None]:
-        """Put the lists that are changed inside in place of its own; raise `ValueError`."""
+        """Change a copy of its lists, and take it if that is right; raise `ValueError`."""
         # Registering may take long, or import modules: other servers do not wait for it.
         with self._lock:
             before = self.registered
@@ -77,13 +73,13 @@ class Catalogue:
                 except ValueError:
                     self.registered = before
                     raise
-                if _any_scopes(lists):
-                    self.note_scopes()
                 self.show()
 
     def show(self) -> None:
         """Find out what is there for everybody, after a change."""
         registered = self.registered
+        every = (item for items in registered.values() for item in items.values())
+        self._has_scopes = any(item.scopes for item in every)
         lists = {
             field: {key: item for key, item in items.items() if self._is_fixed(item)}
             for field, items in registered.items()
@@ -95,7 +91,6 @@ class Catalogue:
             self.lists = lists | {field: {} for field in FIELDS["resources"]}
 
     def switches(self) -> "Visibility":
-        """Return what was switched on or off, to change it."""
         if self.visibility is None:
             from .visibility import Visibility
 
@@ -107,14 +102,12 @@ class Catalogue:
             item.enabled is True if self.visibility is None else bool(self.visibility.fixed(item))
         )
 
-    def note_scopes(self) -> None:
-        """Take note that something needs scopes, here and where this server is mounted."""
-        self.wants_scopes = True
-        for above in self.mounted_in:
-            above.note_scopes()
+    @property
+    def wants_scopes(self) -> bool:
+        return self._has_scopes or any(mount.wants_scopes for mount in self.mounts)
 
     def names(self, field: str) -> dict[str, str]:
-        """Return the known names or URIs, each with the name of the server that has it."""
+        """Return the names or URIs, each with the name of its server; raise `ValueError`."""
         found = dict.fromkeys(self.registered[field], name_of(self.owner))
         for mount in self.mounts:
             for key, whose in mount.names(field).items():
@@ -129,7 +122,7 @@ class Catalogue:
         return found
 
     def check_names(self) -> None:
-        """Raise `ValueError` if a name is there twice, here or where this server is mounted."""
+        """Raise `ValueError` if a name is there twice, here or above."""
         for field in LISTS if self.mounts or self.mounted_in else ():
             for root in self._roots():
                 root.names(field)
@@ -141,13 +134,13 @@ class Catalogue:
             yield from above._roots()
 
     def check_offered(self) -> None:
-        """Raise `ValueError` if something needs a resource that is not there."""
+        """Raise `ValueError` if an item needs a resource that is not there."""
         for items in self.registered.values():
             for item in items.values():
                 item.check_offered(self.owns)
 
     def own(self, method: str, kind: str, key: str) -> Iterator[Item]:
-        """Yield the items of its own that a request may be about, the best one first."""
+        """Yield the items of its own that a request may be about."""
         fixed, *patterns = (self.registered[field] for field in FIELDS[kind])
         if key in fixed:
             yield fixed[key]
@@ -169,7 +162,6 @@ class Catalogue:
         )
 
     def owns(self, uri: str) -> bool:
-        """Return whether there is a resource of a URI, or may be one."""
         if self.is_open("resources"):
             return is_private(uri)
         if any(self.own("resources/read", "resources", uri)):
@@ -181,16 +173,15 @@ class Catalogue:
         return any(tool.task for tool in self.registered["tools"].values())
 
     def has_tasks(self) -> bool:
-        """Return whether a call of a tool may be worked on as a task."""
         return self.makes_tasks() or any(mount.has_tasks() for mount in self.mounts)
 
     def is_open(self, kind: str) -> bool:
-        """Return whether handlers of the user's class may know items that are not listed here."""
+        """Return whether handlers of the user's class may know further items."""
         users = self.owner.REQUESTS.keys() - self.plain() - {*SUBSCRIPTIONS}
         return any(method.startswith(f"{kind}/") for method in users)
 
     def plain(self) -> frozenset[str]:
-        """Return the methods whose handlers are those of the toolkit, and not the user's."""
+        """Return the methods that the toolkit handles, and not the user."""
         toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
         return frozenset(
             method
@@ -200,17 +191,11 @@ class Catalogue:
 
 
 def catalogue_of(server: Any) -> Catalogue:
-    """Return the catalogue of a server of a toolkit."""
     found: Catalogue = server.__mcp_runtime__.catalogue
     return found
 
 
-def _any_scopes(lists: Lists) -> bool:
-    return any(item.scopes for items in lists.values() for item in items.values())
-
-
 def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
-    """Add a function to a list, as its decorator says; raise `TypeError` and `ValueError`."""
     item = _item(marked, models)
     items = lists[item.field]
     if item.key in items:
@@ -238,11 +223,7 @@ def _item(marked: Marked, models: RevisionModels) -> Item:
 
 
 def marked_in(cls: type[Any]) -> Iterator[Marked]:
-    """Yield the decorated functions of a class.
-
-    A function that overrides a decorated one is registered in its place; None in its place removes
-    it.
-    """
+    """Yield the decorated functions of a class; None in place of one removes it."""
     marks: dict[str, tuple[Mark, ...]] = {}
     for base in reversed(cls.__mro__):
         for attribute, value in base.__dict__.items():

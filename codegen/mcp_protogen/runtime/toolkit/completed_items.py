@@ -33,14 +33,12 @@ _MOST: Final = 20
 
 
 class Texts:
-    """Values that come as text: variables of URIs, and arguments of prompts.
-
-    For a type that text cannot express, such as a list, the text may be JSON.
-    """
+    """Values that come as text, which may be JSON for a type that text cannot express."""
 
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
+        self.where = where
         self.parameters = {one.wire: one for one in parameters}
-        """The parameters, by the name that clients use."""
+        """By the name that clients use."""
         self._adapters = {one.wire: adapter_for(where, one) for one in parameters}
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -91,10 +89,16 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
 
 
 class Completed(Item):
-    """An item whose arguments have completions, and whose failures are errors of the protocol."""
+    """An item with completions, whose failures are errors of the protocol."""
 
     texts: Texts
     completers: Mapping[str, Completer]
+
+    def take(self, parameters: Sequence[Parameter]) -> None:
+        """Take in the parameters, whose arguments come as text."""
+        self.texts = texts = Texts(self.signature.where, parameters)
+        given = self.options.get("completions")
+        self.completers = completers(texts.where, texts.parameters, given, self._marked.cls)
 
     async def value(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
         try:
@@ -104,7 +108,6 @@ class Completed(Item):
             raise McpError(INTERNAL_ERROR, str(error)) from error
 
     async def complete(self, server: object, params: Any) -> Any:
-        """Return suggestions for an argument; raise `InvalidParams` if there is no such one."""
         argument, parameters = params.argument, self.texts.parameters
         if argument.name not in parameters:
             meant = closest(argument.name, parameters)
@@ -122,11 +125,7 @@ class Prompt(Completed):
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
         name = marked.mark.options.get("name") or marked.function.__name__
         super().__init__(marked, models, name, "prompts")
-        where = self.signature.where
-        self.texts = Texts(where, self.signature.parameters)
-        parameters = self.texts.parameters
-        completions = self.options.get("completions")
-        self.completers = completers(where, parameters, completions, marked.cls)
+        self.take(self.signature.parameters)
         (model,) = models_in(models.entry(self.field), "arguments")
         arguments = [
             known_members(
@@ -138,12 +137,11 @@ class Prompt(Completed):
                     "required": one.required,
                 },
             )
-            for wire, one in parameters.items()
+            for wire, one in self.texts.parameters.items()
         ]
         self.listed = self.entry(name=self.key, arguments=arguments or None)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return messages or suggestions; raise `InvalidParams` for arguments that do not fit."""
         if method == COMPLETE:
             return await self.complete(server, params)
         try:
@@ -170,8 +168,6 @@ class Prompt(Completed):
 
 
 class Resource(Completed):
-    """A resource, or a template."""
-
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
         options = marked.mark.options
         uri: str = options["uri"]
@@ -187,9 +183,7 @@ class Resource(Completed):
                 wrong = f"the parameter {one.name} is not a variable of {uri}: {advice}"
                 raise TypeError(f"{where}: {wrong}")
         # Variables have the names of the parameters in Python, not their aliases.
-        self.texts = Texts(where, [replace(one, wire=one.name) for one in given])
-        parameters, completions = self.texts.parameters, options.get("completions")
-        self.completers = completers(where, parameters, completions, marked.cls)
+        self.take([replace(one, wire=one.name) for one in given])
         self._mime_type = options.get("mime_type")
         self.listed = self.entry(
             **{member: uri},
@@ -199,7 +193,7 @@ class Resource(Completed):
         )
 
     def values(self, uri: str) -> dict[str, Any] | None:
-        """Return the keyword arguments for a URI, or None if the URI is not of this resource."""
+        """Return the keyword arguments for a URI; None if it is not of this resource."""
         texts = self.template.match(uri)
         try:
             return None if texts is None else self.texts.read(texts)
@@ -215,7 +209,6 @@ class Resource(Completed):
     async def read(
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
     ) -> Any:
-        """Return the result of reading a URI; raise `McpError` if there is no such resource."""
         models = self.models
         try:
             value = await self.value(server, session, given)

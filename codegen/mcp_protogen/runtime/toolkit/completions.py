@@ -1,8 +1,4 @@
-"""Suggestions for an argument of a prompt, or a variable of a resource template, as a user types.
-
-An enumeration, literals and booleans name the values themselves. For other types the author of the
-function gives them (2025-11-25, server/utilities/completion).
-"""
+"""Suggestions for an argument of a prompt, or a variable of a template, as a user types."""
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from enum import Enum
@@ -18,10 +14,7 @@ _MOST: Final = 100
 
 
 class Completer:
-    """Suggestions for one parameter, from values or a function.
-
-    If the function is in the class `cls` of the server, what overrides it there is called.
-    """
+    """Suggestions for one parameter, from values or a function, which `cls` may override."""
 
     def __init__(self, given: Any, cls: type[Any] | None = None) -> None:
         bases: tuple[type[Any], ...] = () if cls is None else cls.__mro__
@@ -36,7 +29,6 @@ class Completer:
     async def __call__(
         self, server: object, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return the members of a completion, for a text and the arguments already known."""
         if not self._is_asked:
             start = value.casefold()
             options = map(_text, self._given)

@@ -103,10 +103,7 @@ _OPTIONS: Final[Mapping[str, Any]] = {
 
 
 class Mark(NamedTuple):
-    """The options of a decorator; those of a resource have its `uri` too.
-
-    `kind` is tools, prompts or resources.
-    """
+    """The options of a decorator; `kind` is tools, prompts or resources."""
 
     kind: str
     options: Any
@@ -158,7 +155,6 @@ def prompt(function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
 
 
 def new_mark(kind: str, options: Mapping[str, Any]) -> Mark:
-    """Return a mark; raise `TypeError` for options that its kind does not have."""
     unknown = options.keys() - _OPTIONS[kind].__annotations__.keys()
     if unknown:
         raise TypeError(f"@{kind.removesuffix('s')} has no option {min(unknown)}")
@@ -192,6 +188,6 @@ def _all_marks(value: object) -> tuple[object, ...]:
 
 
 def function_of(value: Any) -> Any:
-    """Return the function inside a static or class method, and anything else unchanged."""
+    """Return the function inside a static or class method, or what is given."""
     is_wrapped = isinstance(value, (staticmethod, classmethod))
     return cast(Any, value).__func__ if is_wrapped else value

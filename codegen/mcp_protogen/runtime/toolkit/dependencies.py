@@ -1,9 +1,8 @@
 """Parameters that no client sets: functions give their values, anew for each call.
 
-What a call needs is found when the function is registered. In a call, each function runs once,
-after those that it needs itself; generators go on in the opposite order when the call is over.
-Plain functions run in threads. What runs on the event loop comes first where it can, so that a
-plain tool and the plain functions that it needs have one thread for the whole call.
+In a call, each function runs once, after those that it needs itself; generators go on in the
+opposite order. What runs on the event loop comes first where it can, so that a plain tool and the
+plain functions that it needs have one thread for the whole call.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -11,15 +10,9 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from inspect import Parameter as Kind
-from inspect import (
-    isasyncgenfunction,
-    iscoroutinefunction,
-    isgeneratorfunction,
-    signature,
-    unwrap,
-)
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature, unwrap
 from itertools import groupby
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from .functions import Depends, Function, Signature, named, signature_of, split
 from .scopes import Scope, Step, Steps
@@ -27,24 +20,11 @@ from .scopes import Scope, Step, Steps
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 
 
-class _Run(Protocol):
-    def __call__(
-        self,
-        server: Any,
-        session: Any,
-        given: Mapping[str, Any],
-        around: Callable[[Function], Function] | None = None,
-        /,
-    ) -> Awaitable[Any]:
-        """Return what a function returns, or the one that `around` makes of it in its place."""
-        ...
+_Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: bool) -> _Run:
-    """Return `run` with the parameters that functions fill; raise `TypeError` for a circle.
-
-    `threaded` says whether what it runs does so in a thread.
-    """
+    """Return `run` with the parameters that functions fill; raise `TypeError` for a circle."""
     found: dict[Function, Step] = {}
     for one in filled.values():
         _plan(one, found, ())
@@ -101,7 +81,6 @@ async def _of_generator(function: Function, /, **given: Any) -> AsyncGenerator[A
 
 
 def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
-    """Add what a function needs, and then itself, to the steps of a call."""
     function = one.function
     if function in above:
         circle = " → ".join(map(named, (*above[above.index(function) :], function)))

@@ -1,7 +1,6 @@
 """Docstrings: what they say of a function as a whole, and of each of its parameters.
 
-The sections on parameters are those of Google's style (`Args:`), of NumPy's (`Parameters` above a
-line) and of Sphinx (`:param x:`). Everything else is the description, as it was written.
+Sections are those of Google (`Args:`), NumPy (`Parameters` above a line), Sphinx (`:param x:`).
 """
 
 import re
@@ -11,8 +10,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 
 class Docstring(NamedTuple):
-    """A docstring without its sections on parameters, and what these say, by name."""
-
     description: str | None
     parameters: Mapping[str, str]
 
@@ -34,7 +31,6 @@ _SPHINX: Final = re.compile(
 
 
 def docstring_of(function: Callable[..., Any]) -> Docstring:
-    """Return what the docstring of a function says."""
     lines = (getdoc(function) or "").splitlines()
     kept: list[str] = []
     parameters: dict[str, str] = {}

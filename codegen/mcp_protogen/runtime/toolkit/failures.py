@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from ..core.errors import InvalidParams, Problem
 from ..core.json import json_text
 from ..core.many_errors import first_problems, problems_within
-from ..core.models.validation_errors import ABSENT, steps_of, unescaped, value_at
 from ..core.options import MANY, count_values, has_long_paths
+from ..core.places import ABSENT, steps_of, unescaped, value_at
 from ..core.sendable import Unsendable
 from ..core.spec import Rules
 
@@ -50,7 +50,6 @@ class BadArguments(Exception):
     def __init__(
         self, problems: Sequence[Problem], arguments: Any, names: Collection[str] = ()
     ) -> None:
-        """`names` are those of the arguments that there are."""
         listed = [
             f"{at or '/'}: {message}{_got(at, arguments)}{_meant(at, arguments, names)}"
             for at, message in problems[:_MOST]
@@ -82,19 +81,10 @@ def _got(pointer: str, arguments: Any) -> str:
     return f", got {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
 
 
-def bad_arguments(
-    error: ValidationError,
-    arguments: Mapping[str, Any],
-    validate: Callable[[Any], object],
-    names: Collection[str],
-) -> BadArguments:
-    return BadArguments(problems_within(error, arguments, "", validate), arguments, names)
-
-
 def refuse_large(
     arguments: Mapping[str, Any], validate: Callable[[Any], object], names: Collection[str]
 ) -> None:
-    """Raise `BadArguments` for many values or long names that cannot be right."""
+    """Raise `BadArguments` for what is too much to be right."""
     if has_long_paths(arguments):
         raise BadArguments([Problem("", "The names around values are too long")], arguments)
     if count_values(arguments, MANY) > MANY:
@@ -104,7 +94,6 @@ def refuse_large(
 
 
 def unfit(error: Exception, value: Any, validate: Callable[[Any], object]) -> UnfitResult:
-    """Return the error for a return value that could not be written, as `error` says."""
     if isinstance(error, ValidationError):
         return UnfitResult(problems_within(error, value, "", validate))
     if isinstance(error, Unsendable):
@@ -113,10 +102,7 @@ def unfit(error: Exception, value: Any, validate: Callable[[Any], object]) -> Un
 
 
 def said_of(tool: str, error: Exception, rules: Rules) -> str:
-    """Return what the result of a tool says of its failure, and log what it does not say.
-
-    Raise `InvalidParams` for unfit arguments in a revision where these are an error.
-    """
+    """Return what a tool says of its failure, and log the rest; raise `InvalidParams`."""
     match error:
         case BadArguments():
             refusal = error.refusal(tool)

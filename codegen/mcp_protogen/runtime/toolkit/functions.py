@@ -1,11 +1,8 @@
 """Functions as clients see them: their parameters, JSON Schemas and arguments.
 
-What does not need the types is checked as soon as a class is made. The types are resolved later,
-when everything that annotations name is defined.
-
-Pydantic validates arguments in its lax mode: it reads `"3"` as an int, because models often write
-numbers so. An argument that the schema does not name is refused, or nobody would notice a misspelt
-one.
+Types are resolved late, when everything that annotations name is defined. Pydantic validates in its
+lax mode: it reads `"3"` as an int, because models often write numbers so. An unknown argument is
+refused, or nobody would notice a misspelt one.
 """
 
 import inspect
@@ -49,10 +46,7 @@ _DEFS: Final = "#/$defs/"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that a client sets; `wire` is its name on the wire.
-
-    Its `description` is that of its `Field`, or else what the docstring says of it.
-    """
+    """One parameter that a client sets; `wire` is its name on the wire."""
 
     name: str
     wire: str
@@ -107,7 +101,7 @@ def named(function: Function) -> str:
 
 
 def check_shape(function: Function, *, method: bool) -> list[str]:
-    """Return the names of a function's parameters; raise `TypeError` if a client cannot set one."""
+    """Return the names of the parameters; raise `TypeError` if a client cannot set one."""
     where = named(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{where} is a generator, but a client gets one result")
@@ -123,7 +117,6 @@ def check_shape(function: Function, *, method: bool) -> list[str]:
 
 
 def signature_of(function: Function, *, method: bool) -> Signature:
-    """Return the signature with its types; raise `TypeError` for a name that is not defined."""
     where = named(function)
     try:
         # A decorator may wrap the function in another module, which lacks the names of the
@@ -152,7 +145,6 @@ def signature_of(function: Function, *, method: bool) -> Signature:
 
 
 def _innermost(function: Function) -> Function:
-    """Return the function that has the annotations: inside decorators, and partials in them."""
     inner = inspect.unwrap(function)
     return _innermost(inner.func) if isinstance(inner, partial) else inner
 
@@ -234,8 +226,6 @@ def arms(annotation: Any) -> list[Any]:
 
 
 class Arguments:
-    """The arguments of one function."""
-
     def __init__(self, signature: Signature) -> None:
         # An argument may have any name, but a field of a model may not.
         parameters = {f"a{at}": one for at, one in enumerate(signature.parameters)}
@@ -254,7 +244,6 @@ class Arguments:
         self.schema: JSONObject = {"type": schema.pop("type"), **schema}
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keyword arguments for the call; raise `BadArguments`."""
         if len(arguments) > MANY or not _SCALARS.issuperset(map(type, arguments.values())):
             self._check_size(arguments)
         try:
@@ -278,9 +267,11 @@ class Arguments:
         try:
             return self._validate(arguments)
         except ValidationError as error:
-            from .failures import bad_arguments
+            from ..core.many_errors import problems_within
+            from .failures import BadArguments
 
-            raise bad_arguments(error, arguments, self._validate, self._wires) from None
+            found = problems_within(error, arguments, "", self._validate)
+            raise BadArguments(found, arguments, self._wires) from None
 
     def _validate(self, arguments: Mapping[str, Any]) -> BaseModel:
         # From JSON text, strict types also take a date or a set.
@@ -309,7 +300,6 @@ def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
 
 
 def adapter_for(where: str, parameter: Parameter) -> TypeAdapter[Any]:
-    """Return an adapter for the values of a parameter; raise `TypeError` if there can be none."""
     # Names and descriptions beside a type belong to fields of models, and there are none here.
     info = FieldInfo.from_annotation(parameter.annotation)
     more = list(info.metadata)
@@ -321,7 +311,7 @@ def adapter_for(where: str, parameter: Parameter) -> TypeAdapter[Any]:
 
 
 def adapter_of(annotation: Any, what: str) -> TypeAdapter[Any]:
-    """Return an adapter for a type; raise `TypeError`, which names `what`, if there can be none."""
+    """Return an adapter for a type; raise `TypeError`, which names `what`."""
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(annotation)
@@ -336,8 +326,6 @@ def _reason(error: Exception) -> str:
 
 
 class _PlainJsonSchema(UntitledJsonSchema):
-    """The same without titles of classes, and with an object at its root."""
-
     def generate(self, schema: CoreSchema, mode: Any = "validation") -> JSONObject:
         generated = super().generate(schema, mode)
         definitions: JSONObject = generated.get("$defs", {})
@@ -355,10 +343,7 @@ class _PlainJsonSchema(UntitledJsonSchema):
 
 
 def schema_of(generate: Callable[..., JSONObject], where: str, **options: Any) -> JSONObject:
-    """Return the schema that `model_json_schema` or `TypeAdapter.json_schema` makes.
-
-    Raises `TypeError` if the type has none.
-    """
+    """Return the schema that a method of Pydantic makes; raise `TypeError`."""
     try:
         schema = generate(schema_generator=_PlainJsonSchema, **options)
         check_finite(schema)

@@ -15,13 +15,7 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared
 from ..server.base import SessionBase
 from .decorators import Marked, ToolOptions
-from .functions import (
-    Arguments,
-    Function,
-    Signature,
-    signature_of,
-    split,
-)
+from .functions import Arguments, Function, Signature, signature_of, split
 from .results import output_of
 from .revision_models import RevisionModels, fields_of
 
@@ -42,15 +36,11 @@ _PLAIN: Final = (str, dict, list, int)  # `isawaitable` takes longer than most f
 
 
 def is_private(uri: str) -> bool:
-    """Return whether a URI is one that only its server can read.
-
-    Others a client fetches by itself (2025-11-25, server/resources, "Common URI Schemes").
-    """
+    """Return whether only its server can read a URI (2025-11-25, "Common URI Schemes")."""
     return not uri.startswith(("http:", "https:"))
 
 
 def name_of(server: Any) -> str:
-    """Return the name of a server, or of a class."""
     info: WireModel | None = getattr(server, "info", None)
     if isinstance(server, type):
         return server.__name__
@@ -67,13 +57,9 @@ def asked(method: str, params: Any) -> tuple[str, str]:
 
 
 class Item(ABC):
-    """A decorated function in one revision; raises `TypeError` if it cannot be used.
-
-    `key` is the name or URI by which clients ask for it, `field` that of its list in a result.
-    """
+    """A decorated function in one revision, by the `key` that clients use, in the list `field`."""
 
     listed: Any
-    """The entry in the list."""
 
     def __init__(self, marked: Marked, models: RevisionModels, key: str, field: str) -> None:
         self.key = key
@@ -111,16 +97,14 @@ class Item(ABC):
             vars(self)["run"] = _requiring(self.scopes, self.run)
 
     def listed_for(self, session: SessionBase) -> Any:
-        """Return the entry in the list of a session."""
         return self.listed
 
     # No abstract method: most items need nothing.
     def check_offered(self, owns: Callable[[str], bool]) -> None:  # noqa: B027
-        """Raise `ValueError` if it needs a resource that its server, which `owns` some, has not."""
+        """Raise `ValueError` if it needs a resource that its server has not."""
 
     @abstractmethod
-    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return the result of a request that is about it."""
+    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any: ...
 
     def entry(self, **members: Any) -> Any:
         options, where = self.options, self.signature.where
@@ -179,10 +163,7 @@ def _scopes(options: Mapping[str, Any], where: str) -> frozenset[str]:
 
 
 def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `run` for requests that have the scopes.
-
-    That was asked before, by the name that came. Middleware may have put another one in its place.
-    """
+    """Check scopes again: middleware may have put another item in its place."""
 
     async def checked(server: Any, session: SessionBase, *given: Any) -> Any:
         session.require_scopes(*scopes)
@@ -192,14 +173,12 @@ def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[...,
 
 
 def known_members(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
-    """Return the members, by wire name, that have a value and that a model of a revision has."""
+    """Return the members, by wire name, that have a value and that a model has."""
     known = {field.alias or name for name, field in fields_of(model).items()}
     return {key: value for key, value in members.items() if value is not None and key in known}
 
 
 class Tool(Item):
-    """A tool; raises also `ValueError`."""
-
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
         options: ToolOptions = marked.mark.options
         super().__init__(marked, models, tool_name(marked.function, options), "tools")
@@ -216,10 +195,7 @@ class Tool(Item):
             check_mirrors(schema, self.signature.where)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return the result of a call, which may be `Written`.
-
-        Raise `ProtocolError` for an error of the protocol.
-        """
+        """Return the result, which may be `Written`."""
         try:
             given = self._read(params.arguments or {})
             return self._output.result(await self.run(server, session, given))
@@ -258,10 +234,10 @@ def _arguments(
 
 
 def tool_name(function: Function, options: ToolOptions) -> str:
-    """Return the name of a tool; raise `ValueError` if it is not allowed.
+    """Return the name of a tool; raise `ValueError`.
 
-    The specification says SHOULD (2025-11-25, server/tools, "Tool Names"). Here it is a rule,
-    because clients refuse other names or change them, each in its own way.
+    The specification says SHOULD (2025-11-25, server/tools, "Tool Names"), but clients refuse other
+    names or change them, each in its own way.
     """
     given = options.get("name")
     name: str = function.__name__ if given is None else given

@@ -1,14 +1,14 @@
 """Finding items by name, and listing them, with those of the servers that are mounted."""
 
 from asyncio import gather
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection
 from inspect import isawaitable
 from logging import getLogger
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import InvalidParams
-from ..core.json import JSONObject, is_array, is_object
+from ..core.json import JSONObject
 from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from .mounts import Offered
 
 _log: Final = getLogger(__name__)
-
-_LISTEN: Final = "subscriptions/listen"
-_RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "tools/call": {"name": "tools"},
-    "prompts/get": {"name": "prompts"},
-    "resources/read": {"uri": "resources"},
-    "resources/subscribe": {"uri": "resources"},
-    COMPLETE: {"uri": "resources", "name": "prompts"},
-}
-"""The member that names an item, and the kind of that, by method."""
 
 
 def tags_of(catalogue: Catalogue, field: str, key: str) -> Collection[str]:
@@ -58,7 +48,6 @@ async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionB
 
 
 async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) -> list[Any]:
-    """Return the list for a session, with the entries of mounted servers."""
     items = catalogue.registered[field]
     entries = [
         one.listed_for(session) for one in items.values() if await _shows(catalogue, one, session)
@@ -87,7 +76,6 @@ async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[s
 async def find(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
 ) -> "Item | Offered | None":
-    """Return the item that a request is about; None if the session has none."""
     for item in catalogue.own(method, kind, key):
         if await _shows(catalogue, item, session):
             return item
@@ -100,7 +88,7 @@ async def find(
     return None
 
 
-async def _item(
+async def item_of(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
 ) -> "Item | Offered | None":
     known: Item | None = catalogue.lists[kind].get(key)
@@ -108,9 +96,8 @@ async def _item(
 
 
 async def answer(catalogue: Catalogue, method: str, session: SessionBase, params: Any) -> Any:
-    """Answer a request about an item; raise `McpError` if the session has no such item."""
     kind, key = asked(method, params)
-    found = await _item(catalogue, method, kind, key, session)
+    found = await item_of(catalogue, method, kind, key, session)
     if found is not None:
         if method == COMPLETE and found.scopes:
             # Which is no run of the item, that would ask for them.
@@ -126,38 +113,6 @@ async def answer(catalogue: Catalogue, method: str, session: SessionBase, params
     raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{meant}")
 
 
-async def named_items(
-    catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
-) -> AsyncIterator["Item | Offered"]:
-    """Yield the items that a request is about, and that the session has; `params` are as came."""
-    for kind, key in _named_in(method, params):
-        found = await _item(catalogue, method, kind, key, session)
-        if found is not None:
-            yield found
-
-
-async def scopes_of(
-    catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
-) -> frozenset[str]:
-    items = [one async for one in named_items(catalogue, method, params, session)]
-    return frozenset[str]().union(*(one.scopes for one in items))
-
-
-def _named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name or URI of each item that a request is about, as it came."""
-    about = params.get("ref") if method == COMPLETE else params
-    if method == _LISTEN:
-        wanted = params.get("notifications")
-        uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
-        listed: list[Any] = uris if is_array(uris) else []
-        yield from (("resources", uri) for uri in listed if isinstance(uri, str))
-    elif is_object(about):
-        kinds = _RAW_KINDS.get(method, {})
-        for member, kind in kinds.items():
-            if isinstance(key := about.get(member), str):
-                yield kind, key
-
-
 async def subscribe(
     catalogue: Catalogue,
     method: str,
@@ -165,7 +120,7 @@ async def subscribe(
     session: SessionBase,
     params: Any,
 ) -> Any:
-    """Subscribe to a resource, or unsubscribe from it, where it is; `own` is the user's handler."""
+    """Subscribe to a resource, or unsubscribe, where it is; `own` is the user's handler."""
     uri: str = params.uri
     is_own = any(catalogue.own("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
@@ -182,7 +137,6 @@ async def subscribe(
 
 
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
-    """Return the tools that every client of a revision sees; see `Toolkit.tool_schemas`."""
     owner, own, listing = catalogue.owner, catalogue.owner.TABLE.revision, LISTS["tools"]
     entries = [tool.listed for tool in catalogue.lists["tools"].values()]
     listed: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()

@@ -1,8 +1,4 @@
-"""Images, sounds and files as a function returns them: bytes, or what is in a file.
-
-They are put into the content of whatever revision the client gets, so that a function needs no
-models and no base64.
-"""
+"""Images, sounds and files as a function returns them: bytes, or what is in a file."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -23,8 +19,6 @@ _TEXTS: Final = ("application/json", "application/xml", "application/javascript"
 
 
 class _Bytes(Media):
-    """Base of `Image`, `Audio` and `File`."""
-
     _KIND: ClassVar[str]
     _USUAL: ClassVar[str]
     """The type of data of which nothing is said."""
@@ -40,8 +34,7 @@ class _Bytes(Media):
     ) -> None:
         """Take `data`, or read the file at `path`; raise `OSError` if that fails.
 
-        The type is `mime_type`, or follows from `format`, such as `png`, or from the name of the
-        file.
+        The type is `mime_type`, or follows from `format`, such as `png`, or the name of the file.
         """
         if (path is None) == (data is None):
             raise TypeError(f"{type(self).__name__} takes a path or data, and not both")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Hashable, Mapping
 from logging import INFO, Logger, getLogger
 from math import ceil
+from operator import attrgetter
 from time import monotonic
 from typing import Any, Final, NamedTuple, cast
 
@@ -46,10 +47,6 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _principal_id(call: MethodCall) -> Hashable:
-    return call.principal_id
-
-
 def _checked(methods: Collection[str], where: str) -> frozenset[str]:
     if isinstance(methods, str):
         # Each part of a text is "in" it.
@@ -76,7 +73,7 @@ class RateLimit:
         burst: int | None = None,
         *,
         methods: Collection[str] | None = None,
-        key: Callable[[MethodCall], Hashable] = _principal_id,
+        key: Callable[[MethodCall], Hashable] = attrgetter("principal_id"),
     ) -> None:
         self._rate = rate
         self._burst = max(1, ceil(rate)) if burst is None else burst

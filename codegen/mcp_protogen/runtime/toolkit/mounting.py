@@ -1,18 +1,15 @@
-"""Mounting a server in another one, above all one of the same package; see `Toolkit.mount`."""
+"""Mounting a server in another one; see `Toolkit.mount`."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import Any, cast
 
 from ..core.json import JSONObject
-from ..core.losses import LossReport
-from ..core.options import Options
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
-from ..server.strategies import Strategy, strategies
 from ..translation.revision_view import adapters_of
 from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
@@ -23,17 +20,10 @@ from .offers import ToolkitRuntime
 
 
 class LocalMount(Mount):
-    """A toolkit of the same package, in the same process.
-
-    Handlers of its own class may know further items of the kinds in `open`.
-    """
+    """A toolkit of the same package, which may know further items of the kinds in `open`."""
 
     def __init__(
-        self,
-        above: ServerBase[Any],
-        prefix: Prefix,
-        server: ServerBase[Any],
-        open: Collection[str],
+        self, above: ServerBase[Any], prefix: Prefix, server: ServerBase[Any], open: Collection[str]
     ) -> None:
         super().__init__(above, prefix)
         self.server = server
@@ -41,8 +31,8 @@ class LocalMount(Mount):
         self.runtime: Any = server.__mcp_runtime__
         self.catalogue = catalogue_of(server)
         self._links: dict[OpenConnection, Link] = {}
-        self._handlers: dict[str, Mapping[str, Callable[..., Awaitable[Any]]]] = {}
         self._translating: MethodTable | None = None
+        self._handlers: dict[str, Mapping[str, Callable[..., Awaitable[Any]]]] = {}
 
     def parts(self) -> Iterable[ServerBase[Any]]:
         return cast(Iterable[ServerBase[Any]], self.runtime.parts())
@@ -67,6 +57,10 @@ class LocalMount(Mount):
 
     def tags(self, field: str, own: str) -> Collection[str]:
         return lookup.tags_of(self.catalogue, field, own)
+
+    @property
+    def wants_scopes(self) -> bool:
+        return self.catalogue.wants_scopes
 
     @property
     def subscribes(self) -> bool:
@@ -99,26 +93,19 @@ class LocalMount(Mount):
             if revision not in self._handlers:
                 handled = self.runtime.handled(revision)
                 self._handlers[revision] = self.runtime.handlers(revision, handled)
-            table, own = self._spoken(outer.endpoint.options), self.server.TABLE
-            connection = MountedConnection(self.server, outer, self.full_uri, table)
-            how: Mapping[str, Strategy] | None = None
-            if table is not own:
-                how = strategies(own, table) if table.rules.server_requests else {}
-            link = Link(connection, self._handlers[revision], how)
+            given, above = (self.server, outer, self.full_uri), self.above.TABLE
+            if self.server.TABLE.revision == above.revision:
+                link = Link(MountedConnection(*given), self._handlers[revision])
+            else:
+                package, own = package_of(type(self.server)), self.server.TABLE.revision
+                links: Any = adapters_of(package, own, above.revision).translated_links()
+                if self._translating is None:
+                    options = outer.endpoint.options
+                    self._translating = links.translating_table(self.server, above, options)
+                connection = links.TranslatedConnection(*given, self._translating)
+                link = links.TranslatedLink(connection, self._handlers[revision])
             self._links[outer] = link
         return link
-
-    def _spoken(self, options: Options) -> MethodTable:
-        own, above = self.server.TABLE, self.above.TABLE
-        if own.revision == above.revision:
-            return own
-        table = self._translating
-        if table is None:
-            package = package_of(type(self.server))
-            losses = LossReport(own.revision, above.revision, options.on_loss)
-            adapters = adapters_of(package, own.revision, above.revision)
-            table = self._translating = adapters.TranslatingTable(own, above, package, losses)
-        return table
 
     def connected(self, connection: OpenConnection) -> None:
         self.runtime.connected(self._link(connection).connection)
@@ -147,7 +134,7 @@ class LocalMount(Mount):
         return cast(AbstractContextManager[object], self.runtime.listening(self._inner(context)))
 
     def _inner(self, outer: RequestContext) -> MountedContext:
-        return MountedContext(self._link(outer.connection).connection, outer)
+        return self._link(outer.connection).connection.context(outer)
 
     async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
         own = self.prefix.own(kind, key)
@@ -167,7 +154,6 @@ class LocalMount(Mount):
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> None:
-    """Mount a server, or what is to be connected to; see `Toolkit.mount`."""
     mounted, catalogue = _mounted(above.owner, prefix, server, target), above.catalogue
     with LOCK:
         for other in catalogue.mounts:
@@ -186,8 +172,6 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
             raise
         if isinstance(mounted, LocalMount):
             mounted.catalogue.mounted_in += (catalogue,)
-            if mounted.catalogue.wants_scopes:
-                catalogue.note_scopes()
     for connection in list(above.connections):
         mounted.connected(connection)
     above.announce_changes(

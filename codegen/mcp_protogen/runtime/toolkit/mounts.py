@@ -17,7 +17,7 @@ from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.listen_streams import subscription
 from .items import asked, is_private
-from .links import Link, MountedContext
+from .links import Link
 from .revision_models import LISTS
 
 if TYPE_CHECKING:
@@ -35,11 +35,7 @@ class Prefix(NamedTuple):
     separator: str
 
     def key(self, kind: str, own: str) -> str:
-        """Return the name or URI with the prefix, as clients know it.
-
-        `scheme://rest` becomes `scheme://prefix/rest`, and `scheme:rest` becomes
-        `scheme:prefix/rest`.
-        """
+        """Return the name or URI with the prefix: `scheme://prefix/rest`, `scheme:prefix/rest`."""
         if not self.text:
             return own
         at, start = self._start(kind, own)
@@ -55,7 +51,6 @@ class Prefix(NamedTuple):
         return own if key.startswith(start, at) and self.key(kind, own) == key else None
 
     def _start(self, kind: str, key: str) -> tuple[int, str]:
-        """Return the position of the prefix, and its text there."""
         scheme = _SCHEME.match(key) if kind.startswith("resource") else None
         if scheme is None:
             return 0, f"{self.text}{self.separator}"
@@ -71,7 +66,6 @@ class Prefix(NamedTuple):
             raise ValueError(f"mount({self.text!r}): the separator is empty; write it as one, '_'")
 
     def overlaps(self, other: "Prefix") -> bool:
-        """Return whether one name or URI could have either prefix."""
         # In URIs, a slash follows the text, whatever the separator is.
         one, two = f"{self.text}{self.separator}", f"{other.text}{other.separator}"
         both = self.text and other.text
@@ -82,7 +76,7 @@ class Prefix(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """An item of a mounted server, by the name or URI that clients know it by."""
+    """An item of a mounted server, by the name or URI that clients use."""
 
     mount: "Mount"
     key: str
@@ -92,38 +86,39 @@ class Offered:
     task: "TaskMode | None" = None
 
     async def answer(self, _: object, session: SessionBase, method: str, params: Any) -> Any:
-        """Return the result of a request that is about it."""
         return await self.mount.answer(method, session, params)
 
 
 class Mount(ABC):
-    """A server in another one, whose class is `above`; it may have anything, until it is asked."""
+    """A server in another one, which is `above`; it may have anything, until it is asked."""
 
     def __init__(self, above: ServerBase[Any], prefix: Prefix) -> None:
         prefix.check()
         self.above = above
         self.prefix = prefix
         self.full_uri = partial(prefix.key, "resources")
-        """Returns the URI by which clients know one of the server's own."""
+        """Returns the URI that clients use."""
 
     # Without a connection.
 
     @property
+    def wants_scopes(self) -> bool:
+        return False
+
+    @property
     def subscribes(self) -> bool:
-        """Return whether clients can subscribe to its resources."""
         return True
 
     @property
     def only_before_serving(self) -> bool:
-        """Return whether it can only be mounted before the server above is served."""
         return True
 
     def names(self, field: str) -> Mapping[str, str]:
-        """Return the names of its items as clients know them, each with that of its server."""
+        """Return the names that clients use, each with that of its server."""
         return {}
 
     def may_have(self, kind: str, key: str) -> bool:
-        """Return whether it may have an item that is not among its `names`."""
+        """Return whether there may be an item that is not among its `names`."""
         return self.prefix.own(kind, key) is not None
 
     def parts(self) -> Iterable[ServerBase[Any]]:
@@ -131,35 +126,29 @@ class Mount(ABC):
         return ()
 
     def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
-        """Return its tools as plain JSON, where that is known without a connection."""
+        """Return its tools as plain JSON, as far as they are known."""
         return ()
 
     def offers(self, field: str) -> bool:
-        """Return whether it has, or may have, items of a list."""
         return True
 
     def completes(self) -> bool:
         return True
 
     def owns(self, uri: str) -> bool:
-        """Return whether it has a resource of a URI, or may have."""
         return is_private(uri)
 
     def tags(self, field: str, own: str) -> Collection[str]:
         return ()
 
     def has_tasks(self) -> bool:
-        """Return whether a call of one of its tools may be worked on as a task."""
         return False
 
     # Its connections.
 
     @abstractmethod
     def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
-        """Return the server for the client of a request, in use until the end of the `with`.
-
-        Entering it raises `McpError` if the server is not there.
-        """
+        """Return the server for the client of a request; entering it may raise `McpError`."""
 
     @abstractmethod
     def connected(self, connection: OpenConnection) -> None: ...
@@ -171,7 +160,6 @@ class Mount(ABC):
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
     def switched(self, connection: OpenConnection) -> SessionSwitches:
-        """Return what was switched in it for the session of a connection."""
         return ()
 
     # No abstract method: most mounts have nothing that could be switched.
@@ -183,7 +171,6 @@ class Mount(ABC):
     # Its items.
 
     async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
-        """Return the item that it has for a request of a session; None if there is none."""
         return Offered(self, key) if self.may_have(kind, key) else None
 
     async def known(self, field: str, session: SessionBase) -> list[Offered]:
@@ -191,7 +178,6 @@ class Mount(ABC):
         return []
 
     async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
-        """Return what it lists for a session."""
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             return await self._listed(link, field, outer)
@@ -215,7 +201,7 @@ class Mount(ABC):
         return found
 
     def _with_full_ui(self, entry: Any) -> Any:
-        """Return an entry whose user interface has the URI that clients know (extension apps)."""
+        """Return an entry whose interface has the URI that clients know (extension apps)."""
         meta: Mapping[str, Any] = declared(entry, "meta") or {}
         ui: object = meta.get("ui")
         uri: object = ui.get("resourceUri") if is_object(ui) else None
@@ -225,7 +211,6 @@ class Mount(ABC):
         return entry.model_copy(update={"meta": {**meta, "ui": full}})
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        """Return the result of a request about one of its items, by the name that clients know."""
         kind, key = asked(method, params)
         own = self.prefix.own(kind, key)
         assert own is not None
@@ -246,7 +231,6 @@ class Mount(ABC):
         return self._with_full_uris(result) if own != key else result
 
     def _with_full_uris(self, result: Any) -> Any:
-        """Return a result in which the URIs of the server are those that clients know."""
         for field in ("contents", "content", "messages"):
             blocks: list[Any] | None = declared(result, field)
             if blocks:
@@ -267,8 +251,7 @@ class Mount(ABC):
         return block.model_copy(update={"uri": self.full_uri(uri)})
 
     async def subscription(self, method: str, session: SessionBase, own: str) -> None:
-        """Subscribe to a resource, or unsubscribe from it."""
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
-            inner = MountedContext(link.connection, outer).session()
+            inner = link.connection.context(outer).session()
             await subscription(link.handlers, method, inner, own)

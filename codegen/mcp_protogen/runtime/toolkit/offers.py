@@ -1,4 +1,4 @@
-"""A server of a toolkit, as the runtime asks it: what it declares, and what answers requests."""
+"""A server of a toolkit, as the runtime asks it."""
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,13 +18,11 @@ from .revision_models import LISTS
 from .threads import Threads
 
 if TYPE_CHECKING:
-    from .items import Item
-    from .mounts import Offered
     from .visibility import Switches
 
 OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
-"""The attributes of a class that hold its items and its threads."""
+"""What a class has: its items and its threads."""
 
 _CALL: Final = "tools/call"
 _LOG: Final = "notifications/message"
@@ -43,7 +41,7 @@ class ToolkitRuntime(ServerRuntime):
     # Changes.
 
     def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-        """Add a function as `options` say, or else as its own marks do."""
+        """Add a function as `options` say, or else its own marks."""
         marks = [one for one in marks_of(function) if one.kind == kind]
         if options or not marks:
             if kind == "resources" and "uri" not in options:
@@ -102,14 +100,13 @@ class ToolkitRuntime(ServerRuntime):
 
     # As calls are frequent, what answers them is awaited without a step in between.
     def call(self, session: SessionBase, params: Any) -> Any:
-        """Call a tool, by name; the result may be `Written`."""
+        """Call a tool; the result may be `Written`."""
         tool = self.catalogue.lists["tools"].get(params.name)
         if tool is None:
             return self.answer(_CALL, session, params)
         return tool.answer(self.owner, session, _CALL, params)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        """Answer a request about an item; raise `McpError` if the session has no such item."""
         from .lookup import answer
 
         return await answer(self.catalogue, method, session, params)
@@ -117,9 +114,10 @@ class ToolkitRuntime(ServerRuntime):
     async def scopes_of(
         self, method: str, params: Mapping[str, Any], session: SessionBase
     ) -> frozenset[str]:
-        from .lookup import scopes_of
+        from .named_items import named_items
 
-        return await scopes_of(self.catalogue, method, params, session)
+        items = [item async for item in named_items(self.catalogue, method, params, session)]
+        return frozenset[str]().union(*(item.scopes for item in items))
 
     @property
     def wants_scopes(self) -> bool:
@@ -176,14 +174,10 @@ class ToolkitRuntime(ServerRuntime):
     # Tasks.
 
     def has_tasks(self) -> bool:
-        """Return whether a call of a tool may be worked on as a task."""
         return self.catalogue.has_tasks()
 
     def wire_feature(self) -> Any:
-        """Return what the package has for tools with tasks, if there are any.
-
-        Where it was made without the part, this says so.
-        """
+        """Return what the package has for tools with tasks, if there are any."""
         if not self.has_tasks():
             return None
         return package_of(type(self.owner)).__mcp_tool_tasks__(self)
@@ -199,16 +193,6 @@ class ToolkitRuntime(ServerRuntime):
                 part.__mcp_runtime__.catalogue.check_offered()
         if tasks := self.wire_feature():
             tasks.begin(state)
-
-    async def called(
-        self, params: Mapping[str, Any], session: SessionBase
-    ) -> "Item | Offered | None":
-        """Return the tool that a call names, if the session has it; `params` are as they came."""
-        from .lookup import named_items
-
-        async for found in named_items(self.catalogue, _CALL, params, session):
-            return found
-        return None
 
     # What is declared and handled.
 

@@ -1,8 +1,7 @@
 """Servers that are reached by a connection and mounted: one connection for each client.
 
-A client of the handshake era, or on a pipe, gets a connection of its own. Over HTTP, requests of
-the stateless era share one if they have the same principal and the same capabilities. Each is made
-when it is first needed, and made anew when it has broken.
+Over HTTP, requests of the stateless era share one if they have the same principal and capabilities.
+It is made when it is first needed, and made anew when it has broken.
 """
 
 from asyncio import CancelledError, Event, Future, Task, create_task, get_running_loop, shield, wait
@@ -44,8 +43,6 @@ Proxy: TypeAlias = Callable[
 
 
 class _Remote:
-    """One connection to the remote server, from the time when it is asked for."""
-
     __slots__ = ("over", "ready", "used", "work")
 
     work: Task[None]
@@ -56,10 +53,8 @@ class _Remote:
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
         self.used = 0
-        """The number of requests and listen streams that use it."""
 
     def end(self) -> None:
-        """End it, in order if it is open."""
         self.over.set()
         if not self.ready.done():
             # A task that is cancelled before its first step runs nothing, and no `finally`.
@@ -95,7 +90,6 @@ class RemoteMount(Mount):
 
     @contextmanager
     def _used(self, outer: RequestContext) -> Generator[_Remote, None, None]:
-        """Yield the connection for the client of a request, which stays open until the end."""
         remote = self._remote(outer)
         remote.used += 1
         try:
@@ -129,7 +123,6 @@ class RemoteMount(Mount):
         return remote
 
     async def _hold(self, connection: OpenConnection, key: _Key, remote: _Remote) -> None:
-        """Wait for the end of a connection; when this is cancelled, end it."""
         try:
             await wait([remote.work])
         except CancelledError:
@@ -149,7 +142,7 @@ class RemoteMount(Mount):
             opening = self._proxy(above, capabilities, own, self._opener, options)
             async with opening as server:
                 runtime = server.__mcp_runtime__
-                mounted = MountedConnection(server, connection, self.full_uri, server.TABLE)
+                mounted = MountedConnection(server, connection, self.full_uri)
                 runtime.connected(mounted)
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
@@ -175,7 +168,6 @@ class RemoteMount(Mount):
         return await super().answer(method, session, params)
 
     async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
-        """Return what it lists; log a failure, and return nothing then."""
         try:
             return await super().entries(field, session)
         except ProtocolError as error:

@@ -1,9 +1,8 @@
 """Conversion of what a tool's function returns into the result that a client gets.
 
-Content blocks and whole results stay what they are. Any other value is structured: it has an output
-schema, made from the return annotation, and is checked against it before it is sent. The same JSON
-goes into a text block, for clients that do not know structured content (2025-11-25, server/tools,
-"Structured Content" and "Output Schema"). A text is its own text block, without quotes.
+Any value but content is structured: it has an output schema, made from the return annotation, and
+is checked against it. The same JSON goes into a text block, for clients that do not know structured
+content (2025-11-25, server/tools, "Structured Content" and "Output Schema").
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,13 +17,7 @@ from ..connection import Written
 from ..core.errors import Problem
 from ..core.json import JSONObject, is_object, json_text, read_json
 from ..core.models.base import has_failed
-from ..core.sendable import (
-    Unsendable,
-    check_finite,
-    open_text,
-    sendable_text,
-    without_surrogates,
-)
+from ..core.sendable import Unsendable, check_finite, open_text, sendable_text, without_surrogates
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
@@ -33,17 +26,13 @@ from .revision_models import Media, Models, RevisionModels, several, text_block
 if TYPE_CHECKING:
     from ..core.schema_validation import Check
 
-if TYPE_CHECKING:
-    from ..core.schema_validation import Check
-
 RESULT: Final = "result"
-"""The member that holds a value which is not a JSON object, in revisions that require one."""
+"""Holds a value that is no JSON object, in revisions that require one."""
 
 _PLAIN: Final = (bool, int, str)
 
 
 def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
-    """Return the conversion for a function; raise `TypeError` and `ValueError`."""
     given = options.get("output_schema")
     if given is not None:
         from ..core.schema_validation import checker
@@ -88,10 +77,7 @@ _LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
 
 
 def _is_open(annotation: Any) -> bool:
-    """Return whether an annotation does not say what the values are, or what their lists hold.
-
-    Such values may hold content, which no schema describes.
-    """
+    """Return whether values may hold content, which no schema describes."""
     if annotation is EMPTY:
         return True
     return any(arm in (Any, object) or _lists_anything(arm) for arm in arms(annotation))
@@ -106,10 +92,7 @@ def _lists_anything(annotation: Any) -> bool:
 
 
 class UnstructuredOutput:
-    """Content, or any value of a function whose annotation does not say what it returns.
-
-    With `lists_content`, a list of texts is content too.
-    """
+    """Content, or any value; with `lists_content`, a list of texts is content too."""
 
     schema: JSONObject | None = None
 
@@ -124,7 +107,6 @@ class UnstructuredOutput:
         self._lists_content = lists_content
 
     def result(self, value: Any) -> Any:
-        """Return the result for a value, some as text; raise `UnfitResult`."""
         models = self._models
         if isinstance(value, str):
             return models.tool_result(value)
@@ -180,9 +162,8 @@ def _refuse(found: list[Problem]) -> None:
 
 
 class StructuredOutput:
-    """Structured results, with a schema.
+    """Structured results. `write` gives JSON text or raises `UnfitResult`; `check` is for JSON.
 
-    `write` returns a value as JSON text; it raises `UnfitResult`. `check` is for decoded JSON.
     With `plain`, all values are of a class in `_PLAIN`.
     """
 
@@ -240,7 +221,6 @@ class StructuredOutput:
 
 
 Output: TypeAlias = UnstructuredOutput | StructuredOutput
-"""The conversion of one function's return values into results."""
 
 
 def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
@@ -286,7 +266,7 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
 
 
 def _wrapped(schema: Mapping[str, Any]) -> JSONObject:
-    """Return the schema of an object whose only member has `schema`; its definitions move up."""
+    """Return the schema of an object with one member; its definitions move up."""
     inner = {key: value for key, value in schema.items() if key != "$defs"}
     outer: JSONObject = {"type": "object", "properties": {RESULT: inner}, "required": [RESULT]}
     return {**outer, "$defs": schema["$defs"]} if "$defs" in schema else outer

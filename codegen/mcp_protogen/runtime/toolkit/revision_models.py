@@ -1,7 +1,4 @@
-"""The models of one revision that a toolkit uses, found in the revision's method table.
-
-What a revision has no member for is left out, such as structured content in the first revisions.
-"""
+"""The models of one revision that a toolkit uses, found in the revision's method table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -26,7 +23,7 @@ LISTS: Final[Mapping[str, str]] = {
     "resources": "resources/list",
     "resource_templates": "resources/templates/list",
 }
-"""The methods that list what is on offer, by the field of the result that has the entries."""
+"""The methods that list what is on offer, by the field with the entries."""
 
 
 class Media(ABC):
@@ -34,23 +31,20 @@ class Media(ABC):
 
     @abstractmethod
     def block(self, kinds: Kinds) -> JSONObject:
-        """Return the block of content, as JSON, in a revision that has these `kinds` of blocks."""
+        """Return the block of content in a revision that has these `kinds` of blocks."""
 
     @abstractmethod
-    def contents(self, uri: str) -> JSONObject:
-        """Return the contents of a resource of this URI, as JSON."""
+    def contents(self, uri: str) -> JSONObject: ...
 
 
 class RevisionModels:
-    """The classes of one revision: of results, content blocks, messages and contents."""
-
     def __init__(self, table: MethodTable) -> None:
         self._table = table
         self.rules = table.rules
 
     @cached_property
     def ui(self) -> ModuleType | None:
-        """Return what makes items with user interfaces; None without the extension for those."""
+        """Return what makes items with user interfaces, if the extension for those is there."""
         return next((one.items() for one in self._table.extensions if one.items), None)
 
     def result(self, method: str) -> type[Any]:
@@ -73,7 +67,6 @@ class RevisionModels:
 
     @cached_property
     def kinds(self) -> Kinds:
-        """Return the types of the blocks of content, such as `audio`."""
         return _kinds(self.blocks)
 
     @cached_property
@@ -87,7 +80,7 @@ class RevisionModels:
 
     @cached_property
     def has_any_structured(self) -> bool:
-        """Return whether structured content may be any JSON value (from 2026-07-28 on)."""
+        """Return whether that may be any JSON value (from 2026-07-28 on)."""
         result = fields_of(self.call_result)
         return self.has_structured and result["structured_content"].annotation is Any
 
@@ -116,17 +109,16 @@ class RevisionModels:
         return validator_of(model), model(content=[]).to_wire()
 
     def tool_result(self, text: str, **members: Any) -> Any:
-        """Return the result of a tool with one text, and further members by wire name."""
+        """Return a result with one text, and further members by wire name."""
         # Reading takes half the time of constructors.
         read, empty = self._empty_result
         return read({**empty, "content": [text_block(text)], **members})
 
     def not_found(self, uri: str, meant: str = "") -> McpError:
-        """Return the error for a URI without a resource, with the code of the revision."""
         return McpError(self.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
 
     def read_result(self, members: bytes) -> Any:
-        """Return the result of a tool whose members are JSON text."""
+        """Read a result whose members are JSON text."""
         return self._empty_result[0](read_json(b"{%b}" % members))
 
 

@@ -24,8 +24,6 @@ _UNSET: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A function that a call depends on."""
-
     function: Function
     threaded: bool
     manager: Callable[..., Any] | None
@@ -38,7 +36,7 @@ Steps: TypeAlias = Sequence[Step]
 
 
 class Scope:
-    """The values that functions give to one call, and the generators that go on after it."""
+    """The values of one call, and the generators that go on after it."""
 
     __slots__ = (
         *("_context", "_groups", "_is_abandoned", "_is_running", "_lock"),
@@ -52,7 +50,6 @@ class Scope:
         self._groups: list[tuple[bool, list[Any]]] = []
         """What is to be left, in the order of entering, and whether that was in a thread."""
         self._context: Context | None = None
-        """The context variables of all that runs in threads."""
         self._lock = Lock()
         self._turn: object | None = None
         """The work that a thread does, or is about to do."""
@@ -61,7 +58,7 @@ class Scope:
         """Whether the call has ended, and a thread sees to the rest."""
 
     async def enter(self, steps: Steps) -> None:
-        """Run functions, either all in a thread or all on the event loop."""
+        """Run functions, all in a thread or all on the event loop."""
         if steps[0].threaded:
             turn = self._turn_of(partial(self._enter, steps))
             await self._threads.run(turn, session=self._session)
@@ -79,7 +76,7 @@ class Scope:
             self.values[step.function] = value
 
     def around(self, steps: Steps, names: Mapping[str, Function], function: Function) -> Function:
-        """Return what calls a function between both halves of `steps`, all in one thread."""
+        """Return what calls a function between both halves of `steps`, in one thread."""
         return self._turn_of(partial(self._call, steps, names, function))
 
     async def close(self, failed: BaseException | None) -> BaseException | None:
@@ -151,7 +148,6 @@ class Scope:
         return self._session.from_thread(_result_of(value)) if isawaitable(value) else value
 
     def _turn_of(self, work: Function) -> Function:
-        """Return what does some work in a thread, after all that did before."""
         turn, given_context = object(), copy_context()
         context = self._context = self._context or copy_context()
         self._turn = turn
@@ -186,7 +182,7 @@ class Scope:
 
 
 def _carry(context: Context) -> None:
-    """Set the context variables that differ to what they are in a context."""
+    """Set the context variables that differ."""
     for variable, value in context.items():
         if variable.get(_UNSET) is not value:
             variable.set(value)

@@ -1,8 +1,6 @@
-"""Servers made of typed functions.
+"""Servers made of typed functions: a `Toolkit` before the server class of a revision.
 
-A `Toolkit` comes before the server class of a revision, and answers lists, calls, reads and
-completions by decorated functions. A handler that a subclass overrides comes first, and can call
-`super()` for the rest.
+A handler that a subclass overrides comes first, and can call `super()` for the rest.
 """
 
 from collections.abc import Callable, Collection

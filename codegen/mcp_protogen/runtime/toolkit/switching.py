@@ -24,7 +24,6 @@ def switch(
     session: SessionBase | None,
     principal_id: str,
 ) -> None:
-    """Enable or disable items, by name or tag; see `Toolkit.enable`."""
     if isinstance(tags, str):
         raise TypeError(f"tags are one text: write tags={{{tags!r}}}")
     if not chosen and not tags:
@@ -72,7 +71,6 @@ def _may_have(catalogue: Catalogue, key: str) -> bool:
 def _kinds_of(
     catalogue: Catalogue, chosen: tuple[str, ...], tags: Collection[str], known: set[str]
 ) -> Iterator[str]:
-    """Yield the kinds that chosen items are of, or may be if no list has them."""
     for kind, fields in FIELDS.items():
         if not known.issuperset(chosen) or any(
             key in chosen or not {*tags}.isdisjoint(tags_of(catalogue, field, key))

@@ -10,22 +10,17 @@ _FURTHER_CHOICES: Final = ("required", "deferred")
 
 
 class TaskMode(NamedTuple):
-    """How a tool becomes a task; `again` says that it may run again if its worker is gone.
-
-    `immediate_response` is what a model may be told while it works.
-    """
+    """How a tool becomes a task; `again` says that it may run twice."""
 
     choice: TaskChoice
     again: bool = False
     immediate_response: str | None = None
 
     def support(self) -> str:
-        """Return what its entry says of tasks (2025-11-25, "Tool-Level Negotiation")."""
         return "required" if self.choice == "required" else "optional"
 
 
 def task_mode(options: Mapping[str, Any], where: str) -> TaskMode | None:
-    """Return how a tool becomes a task, if it does; raise `TypeError` for what is no choice."""
     choice = options["task"]
     if not isinstance(choice, bool) and choice not in _FURTHER_CHOICES:
         raise TypeError(f'{where}: task is True, False, "required" or "deferred"')

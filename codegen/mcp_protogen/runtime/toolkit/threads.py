@@ -1,7 +1,6 @@
 """Threads for plain functions, which would hold up the event loop while they wait for something.
 
-The default threads of asyncio are few, everybody shares them, and a program does not end before
-they do. These belong to one class of servers, and nothing waits for them.
+Those of asyncio are few, everybody shares them, and a program does not end before they do.
 """
 
 from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop, shield
@@ -23,8 +22,6 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class _Call:
-    """One call of a function, in a copy of the caller's context."""
-
     __slots__ = ("_context", "_function", "_given", "_loop", "has_place", "outcome")
 
     def __init__(self, function: Function, given: Mapping[str, Any]) -> None:
@@ -64,12 +61,9 @@ class _Call:
 class Threads:
     """At most `size` calls of functions at the same time, each in a thread; others wait.
 
-    A thread cannot be stopped. When a call is cancelled, its place is free at once, and its
-    function runs to its end with nobody waiting for it. So that clients cannot pile these up,
-    there are never more than twice as many threads as places. Threads without work end.
-
-    One thread at a time is woken, and wakes the next one if more is to do. Most functions are
-    quick, and one thread does many of them before a second one is awake.
+    A thread cannot be stopped: when a call is cancelled, its place is free at once. So that clients
+    cannot pile these up, there are never more than twice as many threads as places. One thread at a
+    time is woken, and wakes the next one: most functions are quick, and one does many of them.
     """
 
     def __init__(self, name: str, size: int) -> None:
@@ -82,17 +76,14 @@ class Threads:
         self._waiting: deque[_Call] = deque()
         self._idle: list[SimpleQueue[None]] = []
         self._is_waking = False
-        """Whether a thread has been woken, or started, that has not looked for work yet."""
+        """Whether a thread is awake that has not looked for work yet."""
         self._busy = 0
         self._let_go = 0
 
     async def run(
         self, function: Function, given: Mapping[str, Any] = _NOTHING, session: Any = None
     ) -> Any:
-        """Return what a function returns for keyword arguments, or raise what it raises.
-
-        The end of the request of a session also ends what the function waits for.
-        """
+        """Return what a function returns; the end of a session's request ends what it waits for."""
         call = _Call(function, given)
         try:
             self._take(call)
@@ -101,11 +92,11 @@ class Threads:
             # Cancelled, or there can be no more threads: otherwise the call has ended.
             self._forget(call)
             if session is not None and isinstance(error, CancelledError):
-                session.__mcp_runtime__.let_go_of_threads()
+                session.__mcp_runtime__.thread_waits.cancel()
             raise
 
     async def run_anyway(self, function: Function) -> Any:
-        """Do as `run`, but run the function also if the caller is cancelled."""
+        """Run a function also if the caller is cancelled."""
         call = _Call(function, _NOTHING)
         try:
             self._take(call)
@@ -124,10 +115,7 @@ class Threads:
         return bool(self._waiting) and busy < size and busy + self._let_go < 2 * size
 
     def _wake(self) -> None:
-        """Have a thread look for work, if there is some; for the holder of the lock.
-
-        Raises `RuntimeError` if there can be no thread; while there are others, calls wait.
-        """
+        """Wake a thread if there is work; for the holder of the lock. Raise `RuntimeError`."""
         if self._is_waking or not self._may_begin():
             return
         if self._idle:
@@ -174,7 +162,6 @@ class Threads:
                 return
 
     def _next(self, queue: SimpleQueue[None]) -> _Call | None:
-        """Return what a thread does next; for the holder of the lock."""
         call: _Call | None = None
         if self._may_begin():
             call = self._waiting.popleft()
@@ -186,7 +173,6 @@ class Threads:
         return call
 
     def _is_woken(self, queue: SimpleQueue[None]) -> bool:
-        """Wait for more to do; return whether there is some."""
         with suppress(Empty):
             queue.get(timeout=_IDLE)
             return True

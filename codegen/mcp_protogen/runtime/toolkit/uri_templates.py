@@ -1,10 +1,9 @@
 """URI templates of the levels 1 and 2 of RFC 6570, with expansion and matching.
 
-`{x}` stands for one segment, `{+x}` for text that may hold slashes and other reserved characters,
-`{#x}` for a fragment. A matched value is decoded once, and is safe as part of a path: a segment
-holds no slash, encoded or not, and neither kind holds `.` or `..` as a segment, or control
-characters (2026-07-28, server/resources, "Security Considerations"). Matching takes linear time: a
-variable ends where the text after it first occurs.
+`{x}` stands for one segment, `{+x}` for text that may hold slashes, `{#x}` for a fragment. A
+matched value is decoded once, and is safe as part of a path: it holds no `.` or `..` as a segment,
+no control characters, and a segment no slash, encoded or not (2026-07-28, server/resources,
+"Security Considerations"). Matching takes linear time.
 """
 
 import re
@@ -30,7 +29,6 @@ class Variable(NamedTuple):
 
     name: str
     reserved: bool
-    """Whether it may hold reserved characters: `{+x}` and `{#x}`."""
     after: str
 
 

@@ -1,7 +1,4 @@
-"""Which items of a server are enabled: for all clients, for one session, or for a principal.
-
-`Toolkit.enable` says which of several switches counts.
-"""
+"""Which items are enabled: for all clients, for one session, or for a principal."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
@@ -12,8 +9,6 @@ from .decorators import Enabled
 
 
 class Named(Protocol):
-    """An item under a name or URI, with its tags."""
-
     @property
     def key(self) -> str: ...
     @property
@@ -23,7 +18,7 @@ class Named(Protocol):
 
 
 class Switches:
-    """What was switched on or off, by name or tag; the last switch of an item counts."""
+    """What was switched, by name or tag; the last switch of an item counts."""
 
     def __init__(self) -> None:
         self._switches: dict[tuple[str, bool], bool] = {}
@@ -46,8 +41,6 @@ class Switches:
 
 
 class Visibility:
-    """All switches of one server."""
-
     def __init__(self) -> None:
         self.everybody = Switches()
         self.principals: dict[str, Switches] = {}
@@ -57,13 +50,12 @@ class Visibility:
     def replace(
         self, connection: OpenConnection, switched: Iterable[tuple[str, bool, bool]]
     ) -> None:
-        """Replace what was switched for a session: texts, whether each is a tag, and is on."""
         own = self.sessions[connection] = Switches()
         for text, is_tag, on in switched:
             own.add(text, is_tag, on)
 
     def fixed(self, item: Named) -> bool | None:
-        """Return whether an item is enabled, if that is so for all clients; None if it depends."""
+        """Return whether an item is enabled for all clients; None if it depends."""
         for some in (self.principals, self.sessions):
             if any(switches.of(item) is not None for switches in some.values()):
                 return None
@@ -73,7 +65,7 @@ class Visibility:
         return on
 
     def of(self, item: Named, session: SessionBase) -> bool | None:
-        """Return whether an item was switched on or off for a session; None if it was not."""
+        """Return whether an item was switched on or off for a session."""
         context = session.__mcp_runtime__
         own = self.sessions.get(context.connection), self.principals.get(context.principal_id or "")
         for switches in (*own, self.everybody):

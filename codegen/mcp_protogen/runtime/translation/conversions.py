@@ -13,7 +13,8 @@ from pydantic_core import to_json
 from ..core.errors import Untranslatable
 from ..core.form_fields import labels_beside, several_as_text
 from ..core.json import JSONObject, is_array, is_object, read_json
-from ..core.losses import Place, Report, What, pointer_of
+from ..core.losses import What
+from .report import Place, Report, pointer_of
 
 
 class Here(NamedTuple):

@@ -1,27 +1,23 @@
 """How a server or client, written for one revision, appears in others.
 
-A view is made when a peer of its revision connects: only then are the models of that revision, and
-the tables that translate to it, loaded.
+A view is made when a peer of its revision connects: only then are its models and tables loaded.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from ..core.extensions import Extension
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision, load_generated
-from ..core.spec import EraName, Role
+from ..core.spec import EraName
 from ..messages.method_table import MethodTable
-from ..rules import capabilities
-from ..rules.handlers import Handlers, extended_by, merged
+from ..rules.handlers import Handlers, merged
 from ..rules.server_negotiation import Offer
 
 if TYPE_CHECKING:
     from ..core.losses import Loss
-    from ..rules.wire_features import WireFeature
 
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
@@ -107,38 +103,13 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
             return RevisionView(handlers, handlers.TABLE, declared, identity)
         newer = [one for one in self._handlers if one > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
-        spoken, own = self._revisions[revision], handlers.TABLE
+        spoken = self._revisions[revision]
         package = load_generated(spoken.module.rpartition(".")[0])
-        adapters = adapters_of(package, own.revision, revision)
-        from ..core.losses import LossReport
-
-        losses = LossReport(own.revision, revision, self._on_loss)
-        feature = handlers.__mcp_runtime__.wire_feature()
-        wire = _wire_of(spoken, handlers, feature)
-        seen_to = () if feature is None else (feature.untranslated(wire),)
-        table: MethodTable = adapters.TranslatingTable(own, wire, package, losses, *seen_to)
-        identity = table.outward("Implementation", handlers.__mcp_runtime__.identity())
-        declared = _declared(handlers, table, feature)
-        return RevisionView(handlers, table, declared, identity, adapters)
-
-
-def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
-    """Return the table of a revision, with those extensions of `handlers` that it has, too."""
-    names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
-    return table_with(revision, names if feature is None else names | {feature.extension})
-
-
-def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
-    """Return the table of a revision, with those of some extensions that the package has."""
-    module = revision.load()
-    core: MethodTable = module.methods.TABLE
-    found = map(module.__mcp_part__, sorted(names))
-    extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
-    if not extensions:
-        return core
-    from ..messages.extended_table import ExtendedTable
-
-    return ExtendedTable(core, extensions)
+        adapters = adapters_of(package, handlers.TABLE.revision, revision)
+        view: RevisionView[HandlersT] = adapters.translated_view(
+            handlers, spoken, package, adapters, self._on_loss
+        )
+        return view
 
 
 def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
@@ -150,23 +121,3 @@ def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
     if adapters is None:
         raise LookupError(f"{package.__name__} has no table between {own} and {wire}")
     return adapters
-
-
-def _declared(handlers: Handlers, table: MethodTable, feature: "WireFeature | None") -> JSONObject:
-    """Return the capabilities that are declared on the wire, by what is handled and sent."""
-    role: Role = handlers.ROLE
-    handled = handlers.__mcp_runtime__.answered(table.revision)
-    wire = table.wire
-    requests = (*wire.requests.items(), *wire.input_requests.items())
-    needs = [need for method, spec in requests if method in handled for need in spec.requires]
-    for method in handlers.__mcp_runtime__.sends():
-        spec = wire.notifications.get(method)
-        needs += () if spec is None else spec.requires
-    own = handlers.__mcp_runtime__.declaration_in(table.revision)
-    if feature is not None:
-        own = feature.without(own, wire)
-    name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
-    # A translation adds members that the wire requires; here, absent means not declared.
-    kept = {key: value for key, value in table.outward(name, own).items() if key in own}
-    declared = merged(capabilities.declare(capabilities.needed(needs, role)), kept)
-    return declared if feature is None else merged(declared, feature.declared(wire))

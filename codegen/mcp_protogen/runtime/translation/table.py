@@ -14,14 +14,16 @@ from typing import Any, Final, TypeVar
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
-from ..core.losses import Loss, LossReport, Place, Report
+from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
-from ..core.spec import EXTENSIONS, AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
+from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import MethodTable, Part, SpecT
+from ..messages.method_table import EXTENSIONS, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
+from .report import Place, Report
 from .translator import Run, translator
 
 P = TypeVar("P")
@@ -89,21 +91,12 @@ class TranslatingTable(MethodTable):
         # There may be many such connections: they share everything else.
         table = copy(self)
         table._presumed = members
-        table._find_readers()
+        table._known = {}
         return table
 
     @property
     def wire(self) -> MethodTable:
         return self._wire
-
-    def claimed(self, method: str, result_type: str) -> type[Any] | None:
-        return self._wire.claimed(method, result_type)
-
-    def claims(self, method: str) -> tuple[type[Any], ...]:
-        return self._wire.claims(method)
-
-    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
-        return self._wire.undeclared(result, declared)
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:

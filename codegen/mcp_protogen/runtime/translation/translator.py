@@ -13,10 +13,10 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from ..core.json import JSONObject, is_array, is_object, read_json
-from ..core.losses import Loss, Place, Report, Translated
+from ..core.losses import Loss, Translated
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
-from ..messages.method_table import Part
+from ..core.spec import Part
 from .conversions import CONVERSIONS, Conversion, Here
 from .plans import (
     Apply,
@@ -33,6 +33,7 @@ from .plans import (
     When,
     Whole,
 )
+from .report import Place, Report
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
 """A function that translates one value."""

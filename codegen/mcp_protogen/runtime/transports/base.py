@@ -1,33 +1,27 @@
 """What a transport is: the few calls through which a connection moves its messages.
 
-A transport knows where one message ends and the next begins, and nothing else about them. Any
-channel that keeps messages whole and in order will do (2025-11-25, basic/transports, "Custom
-Transports"; 2026-07-28, basic/transports, "Custom Transports").
+Any channel that keeps messages whole and in order will do (basic/transports, "Custom Transports").
 """
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from ..core.errors import RemoteError, RequestId
+from ..core.errors import ParseError, RemoteError, RequestId
+from ..core.json import json_text
 from ..core.throttle import Throttle
-from ..messages.reading import separate
+from ..messages.reading import Reading, log_repairs, read_values
 from ..rules.handlers import Handlers
-
-if TYPE_CHECKING:
-    pass
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
 AT_ONCE: Final = 100
 
 
 class Unanswered(NamedTuple):
-    """A request that was sent and will not be answered, although the connection goes on.
-
-    Only an `ExchangingTransport` can know that.
-    """
+    """A request that will not be answered, although the connection goes on."""
 
     id: RequestId
     error: Exception
@@ -36,7 +30,7 @@ class Unanswered(NamedTuple):
 class Held(NamedTuple):
     """A request that is not sent before its user has logged in; not `held`, it is sent now.
 
-    The time for its answer begins then. Only an `ExchangingTransport` can know that.
+    The time for its answer begins then.
     """
 
     id: RequestId
@@ -44,10 +38,7 @@ class Held(NamedTuple):
 
 
 Received: TypeAlias = bytes | RemoteError | Unanswered | Held
-"""A message as it came, or the error of one that could not be read.
-
-On a client it may be `Unanswered` or `Held`.
-"""
+"""A message as it came, or the error of one; an `ExchangingTransport` may say more."""
 
 
 class MessageWriter(Protocol):
@@ -99,8 +90,7 @@ class NamingTransport(Protocol):
 class ExchangingTransport(Protocol):
     """A transport that carries each request and its answer in an HTTP exchange of its own.
 
-    There a peer answers what it does not understand with a status, and silence says nothing about
-    its age. So a client finds out in another way which revision to speak.
+    There silence says nothing about the age of a server.
     """
 
     @property
@@ -128,10 +118,15 @@ class WaitingTransport(Protocol):
 
 
 def separate_texts(received: Sequence[Received], log: Throttle) -> list[Received]:
-    """Return the received texts with one message in each, for callers that keep texts."""
+    """Return the received texts with one message in each, in strict JSON if it can be read."""
     found: list[Received] = []
     for text in received:
-        found += separate(text, log) if isinstance(text, bytes) else (text,)
+        reading = Reading(())
+        if isinstance(text, bytes):
+            with suppress(ParseError):
+                reading = read_values(text)
+        log_repairs(reading.repairs, log)
+        found += map(json_text, reading.values) if reading.repairs else [text]
     return found
 
 

@@ -1,8 +1,4 @@
-"""The two ends of a connection within one process, with real messages between them.
-
-What one side sends arrives at the other as the bytes it would put on any wire, so tests and
-embedded servers see exactly what a remote peer would see.
-"""
+"""The two ends of a connection within one process, with the bytes of any wire between them."""
 
 from asyncio import Task, get_running_loop
 from collections.abc import Callable, Sequence
@@ -22,7 +18,7 @@ _CAPACITY: Final = 1000
 
 
 class _Pipe:
-    """One direction of a connection; it keeps the order of the messages."""
+    """One direction of a connection."""
 
     def __init__(self, sender: Role, tap: Tap | None) -> None:
         self._sender: Role = sender
@@ -85,7 +81,7 @@ class MemoryTransport:
         self.feed_eof = incoming.close
         """Let `receive` return what has come, and nothing more."""
         self.serving: Task[None] | None = None
-        """The task of the server at the other end, if closing this one has to wait for it."""
+        """The task of a server at the other end that closing waits for."""
 
     async def close(self) -> None:
         for pipe in self._pipes:

@@ -43,8 +43,7 @@ async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
 def _pollable(descriptor: int) -> bool:
     """Return whether an event loop can wait for a descriptor.
 
-    It cannot for regular files and devices, which are always ready, and on Windows not for those
-    that were inherited.
+    It cannot for regular files and devices, and on Windows not for those that were inherited.
     """
     mode = os.fstat(descriptor).st_mode
     waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
@@ -52,8 +51,6 @@ def _pollable(descriptor: int) -> bool:
 
 
 class _Descriptors:
-    """Descriptors 0 and 1, taken from the rest of the process and given back."""
-
     def __init__(self) -> None:
         # The number of one that was closed when Python began is now of another file: of the loop's.
         ours = [

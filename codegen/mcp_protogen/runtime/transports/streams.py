@@ -1,10 +1,9 @@
-"""Messages as lines over whatever asyncio can read from and write to: sockets, pipes, processes.
+"""Messages as lines over what asyncio can read from and write to: sockets, pipes, processes.
 
-A message is one line that ends with a newline, and it contains no other newline
-(basic/transports/stdio). Blank lines are ignored.
+A message is one line (basic/transports/stdio). Blank lines are ignored.
 
-`LineProtocol` is what asyncio calls when something happens; `LineTransport` is what a connection
-calls. A socket needs one of each, a pair of pipes two protocols:
+asyncio calls a `LineProtocol`, a connection a `LineTransport`. A socket needs one of each, a pair
+of pipes two protocols:
 
     _, lines = await loop.create_unix_connection(LineProtocol, path)
     transport = LineTransport(lines)
@@ -67,7 +66,7 @@ class LineReader:
         return received
 
     def end(self) -> list[Received]:
-        """Return the last line, which may lack its newline; one that was cut off is text."""
+        """Return the last line, which may lack its newline; one cut off is text."""
         rest = self.feed(b"\n")
         for line in rest:
             if isinstance(line, bytes):
@@ -126,7 +125,7 @@ class LineProtocol(asyncio.Protocol):
         if received:
             self._messages += received
             self._changed.ring()
-        # A line that has not ended wakes nobody, so reading has to go on.
+        # A line that has not ended wakes nobody.
         self._size = self._size + len(data) if self._messages else 0
         if self._size > _HIGH_WATER and self._source is not None:
             self._source.pause_reading()

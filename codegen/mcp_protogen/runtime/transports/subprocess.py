@@ -81,10 +81,7 @@ def stdio_client(
 
 
 def _with_suffix(program: str, variables: Mapping[str, str]) -> str:
-    """Return the file that a shell of Windows would start, such as `npx.cmd` for `npx`.
-
-    Without a shell, the system itself adds nothing but `.exe`.
-    """
+    # As a shell of Windows does, for `npx.cmd`; the system itself adds nothing but `.exe`.
     from shutil import which
 
     return which(program, path=variables.get("PATH")) or program
@@ -104,8 +101,6 @@ def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:
 
 
 class _Errors:
-    """The standard error of a server: it is passed on, and its last lines are kept."""
-
     def __init__(self, target: StandardError) -> None:
         self._callback = target if callable(target) else None
         self._file = target.open("ab", buffering=0) if isinstance(target, Path) else None
@@ -181,7 +176,7 @@ class _Process(asyncio.SubprocessProtocol):
 
 
 class ProcessTransport(LineTransport):
-    """A server that runs as a process of its own, as a transport."""
+    """A transport to a server that runs as a process of its own."""
 
     def __init__(self, process: _Process, transport: SubprocessTransport, grace: float) -> None:
         super().__init__(process.incoming, process.outgoing)
@@ -190,11 +185,10 @@ class ProcessTransport(LineTransport):
         self._transport = transport
         self._grace = grace
         self.pid = transport.get_pid()
-        """The process id, which is that of its group too."""
+        """The id of the process, and of its group."""
         self._ending: asyncio.Task[None] | None = None
 
     async def receive(self) -> Sequence[Received]:
-        """Wait for messages; raise `Disconnected` that says how the process ended, if it has."""
         received = await super().receive()
         if not received:
             await self._check_running()
@@ -208,7 +202,7 @@ class ProcessTransport(LineTransport):
             raise
 
     async def _check_running(self) -> None:
-        """Raise `Disconnected` if the process has ended, or ends within a second, by itself."""
+        """Raise `Disconnected` if the process has ended by itself, or does within a second."""
         process = self._process
         if self._ending is not None or not await _within(_EXIT_CODE, process.exited):
             return

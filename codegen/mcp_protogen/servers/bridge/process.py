@@ -10,8 +10,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.server.lifespan import LifespanError
 from mcp_protogen.runtime.transports.base import Opener

@@ -11,12 +11,7 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected, RequestTim
 from mcp_protogen.runtime.core.errors import LocalError, McpError, ProtocolError
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import NO_END, Progress
-from mcp_protogen.servers.call.connections import (
-    JSON,
-    Client,
-    has_task_extension,
-    request_meta,
-)
+from mcp_protogen.servers.call.connections import JSON, Client, has_task_extension, request_meta
 
 _CALL: Final = "tools/call"
 # 2025-11-25, client/elicitation, "URL Elicitation Required Error".

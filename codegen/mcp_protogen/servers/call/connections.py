@@ -11,13 +11,12 @@ from math import inf
 from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.core.spec import EXTENSIONS
+from mcp_protogen.runtime.messages.method_table import EXTENSIONS
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.connect.protocol import protocol
 

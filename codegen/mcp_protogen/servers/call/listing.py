@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.printable import counted
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, McpError
 from mcp_protogen.servers.call.connections import JSON, Client, declared
 from mcp_protogen.servers.call.input_schemas import signature
@@ -176,7 +175,6 @@ def _annotations(one: JSON) -> JSON:
 
 
 def _first(text: object) -> str:
-    """Return the first paragraph of a text, on one line."""
     return " ".join(str(text or "").strip().partition("\n\n")[0].split())
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import did_you_mean
 from mcp_protogen.servers.call.connections import (
     ELICIT,
     JSON,

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.uri_expansion import expanded_uri, uri_variables
 
 

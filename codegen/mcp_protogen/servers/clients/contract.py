@@ -11,8 +11,7 @@ from typing import Any, Final, cast
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import counted, listed
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.uri_expansion import uri_variables
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 

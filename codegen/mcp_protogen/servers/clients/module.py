@@ -174,7 +174,6 @@ def _read_as(expr: TypeExpr | None, given: str) -> str:
 
 
 def _words(hints: Iterable[str]) -> Iterator[str]:
-    """Yield the names in expressions."""
     for text in hints:
         yield from (one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
 

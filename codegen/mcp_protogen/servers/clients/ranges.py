@@ -30,10 +30,7 @@ class Edge(NamedTuple):
         return self.opened if opened > closed else self.closed
 
 
-EDGES: Final = (
-    Edge("minimum", "exclusiveMinimum", 1),
-    Edge("maximum", "exclusiveMaximum", -1),
-)
+EDGES: Final = (Edge("minimum", "exclusiveMinimum", 1), Edge("maximum", "exclusiveMaximum", -1))
 
 
 def tighter(schema: Json, edge: Edge, *, whole: bool) -> tuple[float, bool]:

@@ -19,11 +19,7 @@ from mcp_protogen.base.subschemas import changed, subschemas, with_pointers
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.normalise import dialect, normalise, references
 from mcp_protogen.servers.call.input_schemas import Part, as_array, read_schema
-from mcp_protogen.servers.clients.keywords import (
-    UNIONS,
-    enumerated,
-    required_of,
-)
+from mcp_protogen.servers.clients.keywords import UNIONS, enumerated, required_of
 from mcp_protogen.servers.clients.naming import class_text, numbered
 
 Json = dict[str, Any]
@@ -235,7 +231,6 @@ def reachable(schemas: Json, names: Iterable[str]) -> Json:
 
 
 def _graph(schemas: Json) -> Mapping[str, list[str]]:
-    """Return to which definitions each definition refers."""
     return {
         name: [
             references.target(one["$ref"])

@@ -338,7 +338,6 @@ def _method(
 
 
 def _returned(result: _Added) -> TypeExpr:
-    """Return the type of a result, by its name if it is a class."""
     if "properties" in result.schema:
         return Ref(ClassName(result.root))
     return expression(result.schema)
@@ -409,7 +408,6 @@ def fits(expr: TypeExpr, value: object) -> bool:
 
 
 def _used(methods: Iterable[ClientMethod]) -> Iterator[str]:
-    """Yield the types that methods name."""
     for method in methods:
         for argument in method.arguments or ():
             yield from recursion.names_in(argument.type)

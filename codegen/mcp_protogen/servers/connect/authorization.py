@@ -15,26 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.features.auth.client.grants import ClientCredentials
-from mcp_protogen.runtime.features.auth.client.loopback import LoopbackReceiver
 from mcp_protogen.runtime.features.auth.client.oauth import OAuth
 from mcp_protogen.runtime.features.auth.client.storage import (
     FileStorage,
     MemoryStorage,
     TokenStorage,
 )
-from mcp_protogen.runtime.features.auth.client.user_agent import Redirection
+from mcp_protogen.runtime.features.auth.client.user_agent import LoopbackReceiver, Redirection
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation, ClientMetadata
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.features.auth.fetch_policy import is_loopback
 from mcp_protogen.runtime.features.auth.urls import split_url
-from mcp_protogen.runtime.http.client.authorization import (
-    Authorizer,
-    Exchange,
-    HttpAuthorization,
-)
+from mcp_protogen.runtime.http.client.authorization import Authorizer, Exchange, HttpAuthorization
 
 AUTO: Final = "auto"
 VARIABLE: Final = "MCP_GEN_CONFIG"

@@ -54,8 +54,6 @@ async def hold(session: Session, probing: StreamProbing, options: InspectOptions
 
 @dataclass(slots=True)
 class _Holding:
-    """The steps of one session."""
-
     probing: StreamProbing
     client: SessionClient
     timeout: float

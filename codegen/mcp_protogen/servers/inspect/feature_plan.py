@@ -8,13 +8,7 @@ from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_protogen.servers.inspect.plan import NONE, cancellation, first_uri, of_first
 from mcp_protogen.servers.inspect.revision_facts import STDIO, has_core_tasks, is_stateless
-from mcp_protogen.servers.inspect.steps import (
-    PlanStep,
-    Probe,
-    SessionClient,
-    asking,
-    awaiting,
-)
+from mcp_protogen.servers.inspect.steps import PlanStep, Probe, SessionClient, asking, awaiting
 
 LISTEN: Final = "subscriptions/listen"
 LISTENING: Final = (LISTEN, f"{LISTEN} of nothing")

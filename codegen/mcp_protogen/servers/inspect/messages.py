@@ -98,8 +98,9 @@ def protocol_of(revision: str) -> Protocol:
             continue
         mended = patches.apply(one.schema, one.ledger, one.ledger_place)
         schema["$defs"] = {**mended["$defs"], **schema["$defs"]}
-        methods = {**one.methods(revision), **methods}
-        for fact in one.of("claims", revision).values():
+        facts = one.facts_of(revision)
+        methods = {**facts.methods, **methods}
+        for fact in facts.claims.values():
             claims[fact["method"], fact["result_type"]] = fact["type"], one.identifier
     return Protocol(revision, schema, methods, claims)
 

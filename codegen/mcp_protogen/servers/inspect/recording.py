@@ -26,8 +26,6 @@ _FORM: Final = ConfigDict(extra="forbid", frozen=True)
 
 
 class _SessionHead(BaseModel):
-    """The line of a session."""
-
     model_config = _FORM
     revision: str
     transport: str
@@ -35,8 +33,6 @@ class _SessionHead(BaseModel):
 
 
 class _ExchangeHead(BaseModel):
-    """The line of an exchange."""
-
     model_config = _FORM
     probe: str
     method: str = ""

@@ -7,8 +7,8 @@ from typing import Final
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs import facts
-from mcp_protogen.runtime.core.spec import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
+from mcp_protogen.runtime.messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
 
 STDIO: Final = "stdio"
 HTTP: Final = "Streamable HTTP"

@@ -59,7 +59,6 @@ def _arms(type_: UnionIR | AliasIR) -> tuple[TypeExpr, ...]:
 
 
 def _body(type_: ObjectIR, inline: Inline, indent: int) -> str:
-    """Return the members of an object in braces."""
     margin = " " * indent
     members = "".join(_member(field, inline, indent + 2) for field in type_.fields)
     others = f"{margin}  [member: string]: unknown;\n" if type_.open else ""

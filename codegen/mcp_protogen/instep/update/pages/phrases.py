@@ -136,11 +136,7 @@ def problem(one: Problem) -> str:
     return f"{where}{one.message}{hint}"
 
 
-_FITS = (
-    (Fit.FITS, "still needed"),
-    (Fit.DONE, "fixed upstream"),
-    (Fit.STALE, "to write again"),
-)
+_FITS = ((Fit.FITS, "still needed"), (Fit.DONE, "fixed upstream"), (Fit.STALE, "to write again"))
 _FITS_OF_ANOTHER = (
     (Fit.FITS, "needed here as well"),
     (Fit.DONE, "not needed here"),

@@ -10,17 +10,18 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.harmless import made_safe
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.html_views import (
-    columns_of,
-    filters_of,
+    DESCRIPTIONS,
+    categories_of,
     groups_of,
     sections_of,
 )
-from mcp_protogen.pipeline.reports.pages.ranking import counts, summary
+from mcp_protogen.pipeline.reports.pages.ranking import HEADINGS, counts, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,9 +43,11 @@ def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | No
         overview=safe.overview,
         tally=_tally(safe),
         sections=sections_of(safe, reader),
-        columns=columns_of(safe, matrix),
+        columns=[*map(one_line, matrix.revisions if matrix else ())],
         groups=groups_of(matrix),
-        filters=filters_of(safe, matrix),
+        headings=HEADINGS,
+        descriptions=DESCRIPTIONS,
+        categories=categories_of(safe, matrix),
         notes=safe.notes,
         style=style,
         script=script,

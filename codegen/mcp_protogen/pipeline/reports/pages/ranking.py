@@ -42,7 +42,7 @@ CATEGORIES: Mapping[Category, str] = {
     Category.ARGUMENT: "arguments",
     Category.RESULT: "results",
 }
-_POSITION = {category: position for position, category in enumerate(Category)}
+POSITION = {category: position for position, category in enumerate(Category)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _ranked(change: ReportedChange, reader: Reader | None) -> Ranked:
 
 def _order(entry: Ranked) -> tuple[int, int, str, str, str]:
     change = entry.change
-    return entry.severity.rank, _POSITION[change.category], change.item, change.code, change.pointer
+    return entry.severity.rank, POSITION[change.category], change.item, change.code, change.pointer
 
 
 def noun(severity: Severity, number: int) -> str:

@@ -1,8 +1,6 @@
 """Models that accept from the wire what the JSON Schema accepts, and are convenient in Python.
 
-Pydantic has one notion of "optional". A JSON Schema has three: a member may be absent, may be null,
-or both. It also has constants, which every sender writes although no caller wants to repeat them.
-`WireModel` keeps these apart: it adjusts the validation schema once, when a class is first used.
+Pydantic has one notion of "optional". In a JSON Schema a member may be absent, null, or both.
 
 * A constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
   wire and filled in for callers.
@@ -20,35 +18,29 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, V
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
-from ..json import read_json
+from ..json import is_array, is_object, read_json
 from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
-# Classes whose build has begun. A class builds the classes it refers to before itself: so each is
-# built only once, and instances are written by their own class.
+# Classes whose build has begun. A class builds those it refers to before itself, each only once, so
+# that instances are written by their own class.
 _under_way: set[type["WireModel"]] = set()
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 
-# Pydantic reads NaN and infinities where any value is allowed, and has no option against it. A text
-# without these words has none.
+# Pydantic has no option against NaN and infinities where any value is allowed.
 _NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
 
 Validate: TypeAlias = Callable[[Any], Any]
 """A function that reads a decoded JSON value."""
 
 SUPPLIED: Final[Any] = object()
-"""The usual value of an object member: an object whose own members have their usual values.
-
-All instances without the member share it, so it cannot be changed.
-"""
+"""The usual value of an object member: an object of usual values, which cannot be changed."""
 
 
 class _Rules(NamedTuple):
-    """The rules that the constructor of a class applies."""
-
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
     absent_if_none: frozenset[str]  # wire names and Python names
     optional: frozenset[str]  # the Python names among these
@@ -73,8 +65,7 @@ class WireModel(BaseModel):
         allow_inf_nan=False,
     )
 
-    # Only declared: Pydantic would evaluate the annotation again for each subclass, which is a
-    # quarter of the cost of a small class.
+    # Pydantic would evaluate the annotation again for each subclass.
     if TYPE_CHECKING:
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
         """Wire names of which at least one must be present; most classes have none."""
@@ -86,9 +77,9 @@ class WireModel(BaseModel):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; raise `pydantic.ValidationError`.
+        """Read JSON text; raise `pydantic.ValidationError`, as for NaN and infinities.
 
-        NaN and infinities are refused; of a member that occurs twice, the last one counts.
+        Of a member that occurs twice, the last one counts.
         """
         if not _NO_NUMBERS.isinstance_python(data):
             try:
@@ -99,14 +90,10 @@ class WireModel(BaseModel):
         try:
             value = read_json(data.encode() if isinstance(data, str) else data)
         except ValueError as error:
-            line: InitErrorDetails = {
-                "type": "json_invalid",
-                "input": data,
-                "ctx": {"error": str(error)},
-            }
-            found = ValidationError.from_exception_data(cls.__name__, [line], input_type="json")
-            raise found from None
-        # As text again, because a class may read some members differently from JSON text.
+            context = {"error": str(error)}
+            line: InitErrorDetails = {"type": "json_invalid", "input": data, "ctx": context}
+            raise ValidationError.from_exception_data(cls.__name__, [line], "json") from None
+        # A class may read members of JSON text differently.
         strict: Self = cls.__pydantic_validator__.validate_json(to_json(value))
         return strict
 
@@ -118,18 +105,17 @@ class WireModel(BaseModel):
         return wire
 
     def to_json(self) -> bytes:
-        """Return the JSON object to send, as UTF-8 text.
+        """Return the JSON object to send, as UTF-8 text, with null for NaN and infinities.
 
-        NaN and infinities become null, as in JavaScript; only members of any type can hold them.
-        Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+        Raise `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
-    # Type checkers take the signatures from the fields and from BaseModel.
+    # Type checkers take these signatures from the fields and BaseModel.
     if not TYPE_CHECKING:
 
         def __init__(self, /, **members: Any) -> None:
-            implied, absent_if_none, _, _, validate = _rules_of(type(self))
+            implied, absent_if_none, _, _, validate = rules_of(type(self))
             for name, wire_name, value in implied:
                 if members.get(name, SUPPLIED) is SUPPLIED and wire_name not in members:
                     members[name] = value
@@ -143,20 +129,20 @@ class WireModel(BaseModel):
                     raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
                 raise
 
-        # Without this mark Pydantic would call __init__ for every object it reads, which costs a
-        # Python call each, and would fill in constants on the wire too.
+        # Without this mark Pydantic would call __init__ for every object it reads, which is slow,
+        # and would fill in constants on the wire too.
         __init__.__pydantic_base_init__ = True
 
         @property
         def model_fields_set(self) -> set[str]:
             given = self.__pydantic_fields_set__
-            namesakes = _namesakes(self) & _rules_of(type(self)).optional
+            namesakes = _namesakes(self) & rules_of(type(self)).optional
             absent = {name for name in namesakes if self.__dict__.get(name) is None}
             return given - absent if absent else given
 
         def __setattr__(self, name: str, value: Any) -> None:
             _refuse_if_shared(self)
-            rules = _rules_of(type(self))
+            rules = rules_of(type(self))
             if name in rules.names:
                 raise AttributeError(f"{name} is called {rules.names[name]} in Python")
             if value is None and name in rules.optional:
@@ -183,20 +169,22 @@ class WireModel(BaseModel):
             self, *, update: Mapping[str, Any] | None = None, deep: bool = False
         ) -> Self:
             if update is not None:
-                names = _rules_of(type(self)).names
+                names = rules_of(type(self)).names
                 update = {names.get(name, name): value for name, value in update.items()}
             return super().model_copy(update=update, deep=deep)
 
         @classmethod
         def model_construct(cls, _fields_set: set[str] | None = None, **members: Any) -> Self:
-            rules = _rules_of(cls)
+            rules = rules_of(cls)
             if _fields_set is not None:
                 _fields_set = _fields_set | {name for name, _, _ in rules.implied}
-            usual = {
+            given = {
                 name: value for name, wire_name, value in rules.implied if wire_name not in members
             }
-            given = _present(members, rules.absent_if_none)
-            return super().model_construct(_fields_set, **(usual | given))
+            for name, value in members.items():
+                if value is not None or name not in rules.absent_if_none:
+                    given[name] = value
+            return super().model_construct(_fields_set, **given)
 
         def model_dump(self, **options: Any) -> dict[str, Any]:
             return super().model_dump(**{"exclude_unset": True, **options})
@@ -240,7 +228,7 @@ class WireModel(BaseModel):
 
 
 class _OnDemand:
-    """An attribute of model classes that a function of the module `members` makes."""
+    # An attribute of model classes that a function of the module `members` makes.
 
     def __init__(self, function: str) -> None:
         self._function = function
@@ -262,23 +250,14 @@ _shared: dict[type, WireModel] = {}
 
 
 def supplied(value: object) -> bool:
-    """Return whether a value is the shared one of a member that was not given: `SUPPLIED`."""
+    """Return whether a value is what members that are not given share: `SUPPLIED`."""
     return value is not None and _shared.get(type(value)) is value
 
 
 def _refuse_if_shared(model: WireModel) -> None:
     if supplied(model):
-        raise AttributeError(
-            f"this {type(model).__name__} is shared: pass one of your own to change it"
-        )
-
-
-def _present(members: Mapping[str, Any], absent_if_none: frozenset[str]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in members.items()
-        if value is not None or name not in absent_if_none
-    }
+        name = type(model).__name__
+        raise AttributeError(f"this {name} is shared: pass one of your own to change it")
 
 
 def _leave_out(model: WireModel, name: str) -> None:
@@ -287,37 +266,25 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 
 def _namesakes(model: WireModel) -> set[str]:
-    """Return undeclared members with the Python name of a declared one."""
-    extra = model.__pydantic_extra__
-    return extra.keys() & type(model).__pydantic_fields__.keys() if extra else set()
+    return (model.__pydantic_extra__ or {}).keys() & type(model).__pydantic_fields__.keys()
 
 
 def declared(model: object, name: str) -> Any:
-    """Return the declared member called `name` in Python; None if it is absent or not declared.
-
-    An attribute may also be an undeclared member.
-    """
+    """Return the declared member called `name` in Python; None if it is absent or not declared."""
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
 
-def required_constants(cls: type[WireModel]) -> dict[str, Any]:
+def required_members(cls: type[WireModel]) -> dict[str, Any]:
+    """Return the constants of members that are required on the wire, or `SUPPLIED`."""
     return {
-        field.alias or name: field.default
+        field.alias or name: field.default if is_constant(field) else SUPPLIED
         for name, field in cls.__pydantic_fields__.items()
-        if is_constant(field)
+        if field.is_required() or is_implied(field)
     }
 
 
-def required_members(cls: type[WireModel]) -> list[str]:
-    return [
-        field.alias or name
-        for name, field in cls.__pydantic_fields__.items()
-        if field.is_required() or is_implied(field)
-    ]
-
-
 @cache
-def _rules_of(cls: type[WireModel]) -> _Rules:
+def rules_of(cls: type[WireModel]) -> _Rules:
     # The build resolves annotations that name classes defined further down.
     cls.model_rebuild()
     implied: list[tuple[str, str, Any]] = []
@@ -342,10 +309,7 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
 
 @cache
 def validator_of(expression: Any) -> Validate:
-    """Return a function that reads decoded JSON as any type; it raises `ValidationError`.
-
-    Raises `TypeError` if `expression` cannot be hashed.
-    """
+    """Return a function that reads decoded JSON as any type; it raises `ValidationError`."""
     with BUILDING:
         if isinstance(expression, type) and issubclass(expression, WireModel):
             expression.model_rebuild()
@@ -360,8 +324,7 @@ class ToolResult(WireModel):
     @property
     def text(self) -> str:
         """All blocks of text, joined by line breaks."""
-        blocks = declared(self, "content") or ()
-        return "\n".join(str(one.text) for one in blocks if declared(one, "type") == "text")
+        return text_of(self)
 
     @property
     def data(self) -> Any:
@@ -370,5 +333,15 @@ class ToolResult(WireModel):
 
 
 def has_failed(result: object) -> bool:
-    """Return whether the tool has failed."""
-    return declared(result, "is_error") is True
+    return _member(result, "is_error", "isError") is True
+
+
+def text_of(result: object) -> str:
+    content = _member(result, "content")
+    blocks = content if is_array(content) else []
+    found = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
+    return "\n".join(text for text in found if isinstance(text, str))
+
+
+def _member(holder: object, name: str, wire: str = "") -> Any:
+    return holder.get(wire or name) if is_object(holder) else declared(holder, name)

@@ -1,7 +1,4 @@
-"""Adjustments of a model's validation schema to what the wire requires, and Pydantic does not.
-
-The module `base` describes them. A schema is adjusted once, in place, when its class is built.
-"""
+"""Adjustments of a model's validation schema to what the wire requires; see `base`."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -25,10 +22,7 @@ _Check: TypeAlias = Callable[[_Members], _Members]
 
 
 class _Absent(RootModel[Any]):
-    """A stand-in for a member that was absent, where its usual value might also have been sent.
-
-    It never leaves validation. A JSON Schema made from it has the usual value, which is its root.
-    """
+    """A stand-in for an absent member, where its usual value might also have been sent."""
 
     def __hash__(self) -> int:
         # Pydantic copies a default without a hash each time.
@@ -49,7 +43,6 @@ def is_constant(field: FieldInfo) -> bool:
 
 
 def is_implied(field: FieldInfo) -> bool:
-    """Return whether a member is required on the wire, but not of callers."""
     return is_constant(field) or Implied in field.metadata
 
 
@@ -68,7 +61,7 @@ def absent_if_none(field: FieldInfo) -> bool:
 def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
-    """Adjust the schema of one class, in place; `resolve` returns what a reference refers to."""
+    """Adjust the schema of a class, in place; `resolve` returns what a reference refers to."""
     around = cast(cs.ModelSchema, schema)
     while around["schema"]["type"] != "model-fields":
         # A subclass may define validators around the model or around its fields.
@@ -101,11 +94,8 @@ def adjust(
 
 
 def _stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]) -> None:
-    """Make a schema stop at the first error of each array and each free-form object, in place.
-
-    For each error, the validator copies the path to it: many errors below a long name would take a
-    thousand times the memory of the value. Models are left as they are: they have few members.
-    """
+    # For each error, the validator copies the path to it: many errors below a long name would take
+    # a thousand times the memory of the value. Models have few members.
     left: list[Any] = [schema]
     while left:
         one: Any = left.pop()
@@ -131,12 +121,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def _given(names: list[str]) -> _Check:
-    """Return a check that removes absent members from the names that were given.
-
-    Pydantic lists there the names of all members that came, and the wire name of an undeclared
-    member may be the Python name of a declared one. Where the value does not tell which of the two
-    came, this check does.
-    """
+    # An undeclared member that came may have the Python name of a declared one.
 
     def check(members: _Members) -> _Members:
         values, others, given = members
@@ -169,10 +154,7 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
 
 def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
-    """Build the classes before `cls` in its module, to which it may refer, and before these.
-
-    Then the build of the class itself does not need one nested call for each step between classes.
-    """
+    """Build the classes before `cls` in its module, so that its own build is less nested."""
     for other in list(vars(sys.modules[cls.__module__]).values()):
         if other is cls:
             return

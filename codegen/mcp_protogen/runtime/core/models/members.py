@@ -42,12 +42,11 @@ def described(cls: type[BaseModel]) -> dict[str, FieldInfo]:
 
 @cache
 def _texts(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of members by class; none if the module has no source."""
+    """Return the docstrings of members by class."""
     try:
-        tree = ast.parse(inspect.getsource(sys.modules[module]))
+        return dict(_classes(ast.parse(inspect.getsource(sys.modules[module]))))
     except (KeyError, OSError, TypeError):
-        return {}
-    return dict(_classes(tree))
+        return {}  # the module has no source
 
 
 def _classes(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -1,9 +1,4 @@
-"""Types of JSON Schema that Python lacks: numbers, constants and open unions.
-
-JSON has one number type, which has no booleans, strings, NaN or infinities. A union of content
-stays readable when a later revision adds an arm: a block with an unknown tag becomes the arm that
-leaves the tag open, and is written back unchanged.
-"""
+"""Types of JSON Schema that Python lacks."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
@@ -81,14 +76,13 @@ class UnknownContent(WireModel):
     """A content block of a kind that this revision does not know, with its members as extras."""
 
     type: str
-    """The kind of block."""
 
 
 class OpenUnion(NamedTuple):
     """A mark of a union of models whose arms differ in the member `tag`, open to unknown tags.
 
     `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm whose tag
-    is not a constant takes every tag that no other arm names.
+    is not a constant takes every other tag, and is written back unchanged.
     """
 
     tag: str
@@ -105,8 +99,7 @@ class OpenUnion(NamedTuple):
             fallback = fallback if tags else schema
         if fallback is None or not known:
             raise TypeError(f"an open union needs known arms and one without a constant {self.tag}")
-        # A known tag is validated without Python code. Instances are written by their own class:
-        # this is faster than a search for their arm, and right for subclasses.
+        # Instances are written by their own class, which is fast, and right for subclasses.
         return cs.union_schema(
             [
                 (cs.tagged_union_schema(known, self.tag), f"({self.tag})"),

@@ -1,8 +1,7 @@
 """Validation errors as RFC 6901 pointers into the JSON that was refused.
 
-Pydantic's locations mix members of the input with the names of union arms and validators. To tell
-them apart, the location is followed through the input: the pointer has to end at the value that the
-error is about. The messages contain neither values nor links, because they leave the process.
+Pydantic's locations mix members of the input with names of union arms: a pointer has to end at the
+value that the error is about. The messages leave the process, so they have no values.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,8 +19,6 @@ _IN_JSON: Final = {
     "dict_type": "Input should be an object",
     "list_type": "Input should be an array",
 }
-ABSENT: Final = object()
-"""The value at a place that does not exist."""
 
 # A long message that is wrong everywhere gets a short answer, soon.
 _MOST: Final = 1000
@@ -31,11 +28,9 @@ _LONGEST: Final = 64 * 1024
 def problems(
     error: ValidationError, value: Any, prefix: str = "", lines: list[ErrorDetails] | None = None
 ) -> list[Problem]:
-    """Return the problems that `error` reports about `value`, the JSON value that was validated.
+    """Return the first of what `error`, or `lines` of it, says about the `value` at `prefix`.
 
-    `prefix` is the pointer of `value` inside the whole message. What several arms of a union report
-    is listed once. Arms for another JSON type than the input are ignored. Of very many problems,
-    or `lines`, only the first are listed.
+    Arms of a union for another JSON type than the input are ignored.
     """
     lines = lines or error.errors(include_url=False)
     found: dict[Problem, str] = {}
@@ -43,7 +38,6 @@ def problems(
     for line in lines[:_MOST]:
         problem = problem_of(line, value, prefix)
         left -= len(problem.pointer)
-        # A common prefix also counts each time, because each pointer repeats it.
         if left < 0 and found:
             break
         found.setdefault(problem, line["type"])
@@ -62,7 +56,6 @@ def problems(
 
 
 def message_of(line: ErrorDetails) -> str:
-    """Return the problem in words that need no knowledge of Python or Pydantic."""
     if line["type"] in ("value_error", "assertion_error"):
         # Pydantic puts a prefix before the message of a validator.
         return str(line.get("ctx", {}).get("error", "")) or "Input is not valid"
@@ -81,22 +74,17 @@ def problem_of(line: ErrorDetails, value: Any, prefix: str) -> Problem:
         expected = context.get("expected_tags")
         message = f"Input should be one of {expected}" if expected else "Field required"
     steps = _steps(location, value, line["input"], set())
-    if steps is None:
-        steps = _longest(location, value)
+    steps = _longest(location, value) if steps is None else steps
     return Problem(prefix + pointer_to((*steps, *further)), message)
 
 
 def _steps(
     location: Sequence[int | str], value: Any, target: Any, dead: set[tuple[int, int]]
 ) -> list[int | str] | None:
-    """Return the part of `location` that leads from `value` to `target`, or None.
-
-    `dead` holds the points where the search has failed: the length that was left, and the value
-    that was reached. Otherwise members named like union arms would double the work per level.
-    """
+    """Return the part of `location` that leads from `value` to `target`, or None."""
+    # At `dead` the search has failed: members named like arms would double the work per level.
     if not location:
-        # Text that was read twice gives values that are equal but not identical; 1, 1.0 and true
-        # differ.
+        # What was read twice is equal, but not identical; 1, 1.0 and true differ.
         same = value is target or (type(value) is type(target) and value == target)
         return [] if same else None
     if (len(location), id(value)) in dead:
@@ -130,26 +118,3 @@ def has_step(value: Any, step: int | str) -> bool:
 
 def pointer_to(steps: Iterable[int | str]) -> str:
     return "".join("/" + escaped(str(step)) for step in steps)
-
-
-def unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
-
-
-def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
-    """Return the members and indices of a pointer to a part of `value`."""
-    steps: list[int | str] = []
-    for text in pointer.split("/")[1:]:
-        is_index = is_array(value) and text.isdecimal()
-        steps.append(int(text) if is_index else unescaped(text))
-        value = value_at(value, steps[-1:])
-    return tuple(steps)
-
-
-def value_at(value: Any, steps: Iterable[int | str]) -> Any:
-    """Return the part of a value at a place, or `ABSENT`."""
-    for step in steps:
-        if not has_step(value, step):
-            return ABSENT
-        value = value[step]
-    return value

@@ -1,8 +1,4 @@
-"""Challenges: what the header field `WWW-Authenticate` says (RFC 9110, section 11.6.1).
-
-They are read leniently, since many servers write the field by hand: what makes no sense is left
-out, and the rest counts.
-"""
+"""The header field `WWW-Authenticate` (RFC 9110, 11.6.1), read leniently: many write it by hand."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +7,9 @@ from itertools import islice
 from typing import Final
 
 _LONGEST: Final = 16 * 1024
-"""What is read of one field, in characters."""
+"""In characters, of one field."""
 _MOST: Final = 64
-"""How many fields are read, how many elements of each, and how many challenges come of all."""
+"""Of fields, of elements of each, and of all challenges."""
 
 _OF_TOKENS: Final = frozenset({"bearer", "dpop"})
 """The schemes of access tokens (RFC 6750, section 3; RFC 9449, section 7.1)."""
@@ -50,13 +46,11 @@ class Challenge:
 
 
 def challenges_in(values: Iterable[str]) -> tuple[Challenge, ...]:
-    """Return the challenges in all values of the field, in their order."""
     found = (challenge for value in islice(values, _MOST) for challenge in _challenges_of(value))
     return tuple(islice(found, _MOST))
 
 
 def token_param(values: Iterable[str], name: str) -> str | None:
-    """Return a parameter of the first challenge that asks for an access token and has it."""
     for challenge in challenges_in(values):
         if challenge.scheme in _OF_TOKENS and name in challenge.params:
             return challenge.params[name]
@@ -66,8 +60,8 @@ def token_param(values: Iterable[str], name: str) -> str | None:
 def _challenges_of(value: str) -> Iterator[Challenge]:
     """Yield the challenges in one value; parameters before its first scheme belong to none.
 
-    A comma may be missing before a parameter, but not before a scheme: there, two words in a row
-    are more often a value without its quotes.
+    A comma may be missing before a parameter, but not before a scheme: two words in a row are more
+    often a value without its quotes.
     """
     scheme: re.Match[str] | None = None
     params: dict[str, str] = {}

@@ -1,5 +1,6 @@
 """Proofs that a client has the key its tokens are bound to (RFC 9449; extension DPoP, SEP-1932)."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -12,16 +13,15 @@ from .signing import PrivateKey
 from .urls import origin, split_url
 
 _MOST_NONCES: Final = 100
-"""How many origins have their last nonce kept."""
-_LONGEST_NONCE: Final = 4096
-"""In characters; what is longer is no nonce."""
+# RFC 9449, section 8.1
+_NONCE: Final = re.compile(r"[!#-\[\]-~]{1,4096}")
 
 
 class DPoP:
-    """The key of a client, and the proofs that are signed with it. It shows the key to nobody.
+    """The key of a client, and the proofs that are signed with it.
 
-    Tokens are bound to the key: those that are to outlive the process need one that does, too. Each
-    server may ask for a nonce in proofs; the last one of each is kept.
+    Tokens that are to outlive the process need a key that does, too. The last nonce of each server
+    is kept.
     """
 
     extension: ClassVar = "io.modelcontextprotocol/auth/dpop"
@@ -84,8 +84,7 @@ class DPoP:
         Names of `headers` are in lower case (RFC 9449, sections 8 and 9).
         """
         nonce = headers.get("dpop-nonce", "")
-        # The characters of RFC 9449, section 8.1
-        if not 0 < len(nonce) <= _LONGEST_NONCE or not _is_nonce(nonce):
+        if not _NONCE.fullmatch(nonce):
             return False
         place = _origin(url)
         self._nonces[place] = nonce
@@ -93,10 +92,6 @@ class DPoP:
         while len(self._nonces) > _MOST_NONCES:
             self._nonces.popitem(last=False)
         return True
-
-
-def _is_nonce(text: str) -> bool:
-    return all("!" <= char <= "~" and char not in '"\\' for char in text)
 
 
 def _origin(url: str) -> object:

@@ -1,7 +1,7 @@
 """Which URLs may be fetched for authorization.
 
-These URLs come from documents of others, who could name a host inside of a private network with
-them (2026-07-28, Security Best Practices, "Server-Side Request Forgery"; RFC 9728, section 7.7).
+They come from documents of others, who could name a host inside of a private network with them
+(2026-07-28, Security Best Practices, "Server-Side Request Forgery"; RFC 9728, section 7.7).
 """
 
 import ssl
@@ -75,12 +75,10 @@ class FetchPolicy:
         return zone
 
     def trusts(self, url: URL) -> bool:
-        """Return whether the host of a URL is one of those that are trusted."""
         return _plain(host_of(url)) in map(_plain, self.trusted_hosts)
 
 
 def check_address(zone: Zone, address: IPv4Address | IPv6Address, host: str) -> None:
-    """Raise `UnsafeUrl` for an address that a host of this zone may not have."""
     allowed = address.is_loopback if zone == "loopback" else is_public(address)
     if zone != "trusted" and not allowed:
         hint = "trusted_hosts of a FetchPolicy can have it"
@@ -88,7 +86,6 @@ def check_address(zone: Zone, address: IPv4Address | IPv6Address, host: str) -> 
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Return whether an address is one of the public network."""
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped
         if inner is None and address in _NAT64:
@@ -115,7 +112,6 @@ def host_of(url: URL) -> str:
 
 
 def shown(url: URL) -> str:
-    """Return a URL for messages, without the parts that may be secret."""
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))[:200]
 
 

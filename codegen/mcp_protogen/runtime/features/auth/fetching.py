@@ -1,12 +1,11 @@
 """Requests for authorization: bounded, and only to where the policy lets them go.
 
-The address of a host is looked up and checked once, and the connection is made to that address. To
-look it up again could give another one, which nobody checked.
+The connection is made to the address that was checked: to look it up again could give another.
 """
 
 import asyncio
 from asyncio import get_running_loop
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from ipaddress import ip_address
@@ -19,7 +18,6 @@ from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, shown
 from .steps import Fetch, Fetched
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Looks up the addresses of a host for a port; raises `OSError`."""
 
 # RFC 9110, section 15.4
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -36,7 +34,6 @@ _ANY: Final = FetchPolicy()
 
 
 async def resolved(host: str, port: int) -> list[str]:
-    """Return the addresses of a host as the system knows them; raise `OSError`."""
     found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
@@ -54,8 +51,6 @@ class Fetcher:
     Raise `ImportError` if httpx2 is not installed and there is no `http`.
     """
 
-    __slots__ = ("_http", "_policy", "_resolve")
-
     def __init__(
         self,
         policy: FetchPolicy = _ANY,
@@ -70,11 +65,7 @@ class Fetcher:
         self._resolve = resolve
 
     async def __call__(self, request: Fetch) -> Fetched:
-        """Return the response to a request, whatever its status.
-
-        Raise `UnsafeUrl` for a URL that may not be fetched, `Unreachable` if there is no response
-        in time or it is too large, and `ImportError` if httpx2 is not installed.
-        """
+        """Return the response, whatever its status; raise `UnsafeUrl` and `Unreachable`."""
         package = httpx2()
         try:
             url = package.URL(request.url)
@@ -87,7 +78,9 @@ class Fetcher:
         except TimeoutError:
             raise Unreachable(f"{shown(url)} did not answer within {within:g} s") from None
         except (package.RequestError, package.InvalidURL, OSError, UnicodeError) as error:
-            raise Unreachable(f"{shown(url)} could not be fetched: {_kind(error)}") from None
+            # The text of an error may have the URL in it.
+            kind = type(error).__name__
+            raise Unreachable(f"{shown(url)} could not be fetched: {kind}") from None
 
     async def _followed(self, request: Fetch, url: URL) -> Fetched:
         zone = self._policy.zone(url)
@@ -105,7 +98,9 @@ class Fetcher:
             if found not in ("public", zone):
                 raise UnsafeUrl(f"{shown(url)} redirects to a host that is not public")
             if _origin(target) != _origin(url):
-                request = replace(request, headers=_without_credentials(request.headers))
+                sent = request.headers.items()
+                kept = {name: value for name, value in sent if name.lower() not in _CREDENTIALS}
+                request = replace(request, headers=kept)
             url, zone = target, found
 
     async def _fetched(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
@@ -174,12 +169,3 @@ class Fetcher:
 
 def _origin(url: URL) -> tuple[str, str, int]:
     return url.scheme, url.host, url.port or _PORTS[url.scheme]
-
-
-def _without_credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name.lower() not in _CREDENTIALS}
-
-
-def _kind(error: Exception) -> str:
-    # The text of an error may have the URL in it.
-    return type(error).__name__

@@ -1,7 +1,7 @@
-"""Signatures of JWTs: private keys that sign, and public keys that verify (RFC 7515, RFC 7519).
+"""Signatures of JWTs (RFC 7515, RFC 7519), by joserfc, which is imported when first needed.
 
-joserfc does the work, and is imported when it is first needed. Only asymmetric algorithms exist
-here: neither `none` nor one with a shared secret can be chosen by a token. Claims are not judged.
+Only asymmetric algorithms exist here: neither `none` nor one with a shared secret can be chosen by
+a token. Claims are not judged.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,7 +23,6 @@ _OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {
 _OF_RSA: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 
 ALGORITHMS: Final = frozenset(_OF_RSA).union(*_OF_CURVES.values())
-"""All algorithms that can be used."""
 
 # RFC 7638, section 3.2: the members that make a key what it is.
 _MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -42,26 +41,20 @@ _LARGEST_PAYLOAD: Final = 64 * 1024
 
 
 class InvalidKey(ValueError):
-    """A key cannot be read, is weak, or does not fit an algorithm. No message has the key in it."""
+    """A key cannot be read, is weak, or does not fit an algorithm."""
 
 
 class InvalidJwt(ValueError):
-    """A JWT is malformed, or its signature is not that of the key. No message has it in it."""
+    """A JWT is malformed, or its signature is not that of the key."""
 
 
 class Jwt(NamedTuple):
-    """What a JWT says: its header, and its claims."""
-
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
 
 
 class PublicKey:
-    """A key that verifies signatures.
-
-    `algorithms` are those that it can be used with: of its type, and of its member `alg` if it has
-    one. `jwk` has the members that make the key what it is, and no others.
-    """
+    """A key that verifies signatures, by the `algorithms` of its type and of its `alg`."""
 
     def __init__(self, key: Any) -> None:
         self._key: Final = key
@@ -71,20 +64,14 @@ class PublicKey:
         possible = _algorithms(key)
         self.algorithms: Final = tuple(one for one in possible if key.alg in (None, one))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(kid={self.kid!r}, algorithms={self.algorithms!r})"
-
     @cached_property
     def thumbprint(self) -> str:
-        """The SHA-256 thumbprint of the key (RFC 7638)."""
+        """RFC 7638."""
         text: str = _joserfc("jwk").thumbprint(self.jwk)
         return text
 
     def verify(self, token: str, algorithms: Collection[str]) -> Jwt:
-        """Return what a token says that was signed with this key by one of `algorithms`.
-
-        Raise `InvalidJwt`.
-        """
+        """Return what a token says that was signed with this key; raise `InvalidJwt`."""
         header = read_header(token)
         if header["alg"] not in algorithms or header["alg"] not in self.algorithms:
             raise InvalidJwt("the algorithm is not one of those that are accepted")
@@ -98,13 +85,8 @@ class PublicKey:
 
 
 class PrivateKey:
-    """A key that signs, by one algorithm. It shows itself to nobody."""
-
     def __init__(self, text: str, algorithm: str | None = None) -> None:
-        """Read a key in PEM without a password, or a JWK as JSON.
-
-        `algorithm` is by default the first that fits the key. Raise `InvalidKey`.
-        """
+        """Read a key in PEM without a password, or a JWK as JSON; raise `InvalidKey`."""
         self._key: Final = _private_key(text)
         self.public: Final = PublicKey(self._key)
         self.algorithm: Final = algorithm or next(iter(self.public.algorithms), "")
@@ -113,7 +95,6 @@ class PrivateKey:
 
     @classmethod
     def generated(cls, algorithm: str = "ES256") -> "PrivateKey":
-        """Return a new key. Raise `InvalidKey` for an algorithm that is not known."""
         curve = next((name for name, used in _OF_CURVES.items() if algorithm in used), None)
         if algorithm not in ALGORITHMS:
             raise InvalidKey(f"no key is made for the algorithm {algorithm!r:.20}")
@@ -121,26 +102,19 @@ class PrivateKey:
         key = _joserfc("jwk").generate_key(kind, curve)
         return cls(key.as_pem(private=True).decode(), algorithm)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(algorithm={self.algorithm!r})"
-
     def to_pem(self) -> str:
-        """Return the key as PEM without a password (PKCS #8), for those who keep it safe."""
+        """Return the key as PEM without a password (PKCS #8)."""
         pem: bytes = self._key.as_pem(private=True)
         return pem.decode()
 
     def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
-        """Return a JWT with these claims; `alg` is added to its header."""
         fields = {**header, "alg": self.algorithm}
         token: str = _joserfc("jwt").encode(fields, {**claims}, self._key, registry=_registry())
         return token
 
 
 def public_key(key: Mapping[str, Any] | str) -> PublicKey:
-    """Read a public key: a JWK, such as one of a JWK set, or text in PEM.
-
-    Raise `InvalidKey`, also for a private key or a secret: nobody else should have it.
-    """
+    """Read a public key: a JWK, or text in PEM; raise `InvalidKey`, also for a private one."""
     read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
     if read.is_private:
         raise InvalidKey("a private key is not for verifying")
@@ -230,7 +204,6 @@ def _algorithms(key: Any) -> tuple[str, ...]:
 
 @cache
 def _registry() -> Any:
-    """Return the rules of joserfc, with our algorithms and our limits."""
     registry = _joserfc("jws").JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
     registry.algorithms = {name: registry.algorithms[name] for name in ALGORITHMS}
     # Its name is deprecated, and still the one that most know. The warning would be for each token.

@@ -1,21 +1,20 @@
 """The steps of a flow: what has to be done next, and what came of it.
 
-A flow is a generator that does no input or output. It yields a request to make, a page to open or a
-function to call, gets the answer, and returns its result. It raises `AuthorizationError`. Where a
-request could not be made, whoever runs the flow throws `Unreachable` or `UnsafeUrl` into it.
+A flow is a generator that does no input or output, and raises `AuthorizationError`. Where a request
+could not be made, whoever runs it throws `Unreachable` or `UnsafeUrl` into it.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
+from ...http.headers import media_type
+
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
-    """An HTTP request to make."""
-
     method: Literal["GET", "POST"] = "GET"
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -30,13 +29,19 @@ class Fetched:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     body: bytes = field(default=b"", repr=False)
 
+    @property
+    def is_document(self) -> bool:
+        """Return whether it has a document: some sites answer everything with a page."""
+        page = media_type(self.headers.get("content-type")) == "text/html"
+        return self.status == 200 and not page
+
+
+Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationRequest:
-    """A page that the user has to open (RFC 6749, section 4.1.1).
-
-    It ends with a redirect to `redirect_uri`, which repeats `state`.
-    """
+    """A page that the user has to open; it ends at `redirect_uri` (RFC 6749, section 4.1.1)."""
 
     url: str
     redirect_uri: str
@@ -45,7 +50,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationResponse:
-    """The URL that the user was redirected to in the end, as it came (RFC 6749, section 4.1.2)."""
+    """The URL that the user was redirected to in the end (RFC 6749, section 4.1.2)."""
 
     url: str = field(repr=False)
 
@@ -56,44 +61,33 @@ AssertionSource: TypeAlias = Callable[[str], str | Awaitable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionRequest:
-    """An assertion that is needed: call `source` with `audience`, and await what it returns.
-
-    A string is there at once.
-    """
-
     source: AssertionSource = field(repr=False)
     audience: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """What the source of an assertion gave."""
-
     value: str = field(repr=False)
 
 
 Step: TypeAlias = Fetch | AuthorizationRequest | AssertionRequest
 Answer: TypeAlias = Fetched | AuthorizationResponse | Assertion
 Flow: TypeAlias = Generator[Step, Answer, T]
-"""A generator of steps that returns a `T`."""
 
 
 def fetch(request: Fetch) -> Flow[Fetched]:
-    """Return the response to a request, as one step of a flow."""
     answer = yield request
     assert isinstance(answer, Fetched)
     return answer
 
 
 def ask_user(request: AuthorizationRequest) -> Flow[AuthorizationResponse]:
-    """Return where the user was redirected, as one step of a flow."""
     answer = yield request
     assert isinstance(answer, AuthorizationResponse)
     return answer
 
 
 def assertion(source: str | AssertionSource, audience: str) -> Flow[str]:
-    """Return an assertion that is known, or that has to be asked for, as one step of a flow."""
     if isinstance(source, str):
         return source
     answer = yield AssertionRequest(source=source, audience=audience)

@@ -1,7 +1,6 @@
-"""URLs of metadata: looked into, and never changed.
+"""URLs of metadata, which are compared as text: issuers and resources are identifiers.
 
-Issuers and resources are identifiers. They are compared as text, without normalising anything
-(RFC 8414, section 3.3; RFC 9207, section 2.4; RFC 9728, section 3.3).
+RFC 8414, section 3.3; RFC 9207, section 2.4; RFC 9728, section 3.3.
 """
 
 import re
@@ -15,7 +14,7 @@ _log: Final = getLogger(__name__)
 # letters beyond ASCII that `IGNORECASE` takes for such of ASCII.
 _CHARACTERS: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE | re.ASCII)
 SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
-"""Where the metadata of an authorization server is, before the path of its issuer (RFC 8414)."""
+"""Where it is, before the path of the issuer (RFC 8414)."""
 _OPENID: Final = "/.well-known/openid-configuration"
 
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
@@ -35,16 +34,15 @@ def split_url(url: str) -> SplitResult | None:
 
 
 def origin(parts: SplitResult) -> tuple[str, str, int]:
-    """Return the scheme, the host and the port of a URL, for comparisons (RFC 6454, section 4)."""
     scheme = parts.scheme.lower()
     return scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[scheme]
 
 
 def server_metadata_urls(issuer: str) -> tuple[str, ...]:
-    """Return where the metadata of an authorization server may be, in the order to look there.
+    """Return where the metadata of an issuer may be, in the order to look there.
 
-    2025-11-25 and 2026-07-28, basic/authorization/authorization-server-discovery. There is no place
-    for what is no issuer, which has neither a query nor a fragment (RFC 8414, section 2).
+    There is no place for what is no issuer, which has neither a query nor a fragment (RFC 8414,
+    section 2).
     """
     parts = split_url(issuer)
     if parts is None or "?" in issuer or "#" in issuer:
@@ -55,10 +53,7 @@ def server_metadata_urls(issuer: str) -> tuple[str, ...]:
 
 
 def is_metadata_document(client_id: str) -> bool:
-    """Return whether the id of a client is the URL of a document about it: https with a path.
-
-    Draft "OAuth Client ID Metadata Document", section "Client Identifier".
-    """
+    """Return whether the id of a client is the URL of a document about it: https with a path."""
     parts = split_url(client_id)
     if parts is None or parts.scheme != "https" or "#" in client_id:
         return False
@@ -66,11 +61,7 @@ def is_metadata_document(client_id: str) -> bool:
 
 
 def same_identifier(one: str, other: str, *, trailing_slash: bool = False) -> bool:
-    """Return whether two identifiers are the same text.
-
-    With `trailing_slash`, one of them may have a slash at the end that the other one lacks; then a
-    warning names both.
-    """
+    """Return whether two identifiers are the same text, or may differ in a slash at the end."""
     if one == other:
         return True
     if not trailing_slash or _without_trailing_slash(one) != _without_trailing_slash(other):
@@ -91,8 +82,7 @@ def _without_trailing_slash(url: str) -> str:
 def covers(resource: str, url: str) -> bool:
     """Return whether a resource is an endpoint, or its parent by whole segments of the path.
 
-    The origins have to be the same (2026-07-28, basic/authorization, "Canonical Server URI"; RFC
-    9728, sections 3.3 and 7.3).
+    2026-07-28, basic/authorization, "Canonical Server URI"; RFC 9728, sections 3.3 and 7.3.
     """
     outer, inner = split_url(resource), split_url(url)
     if outer is None or inner is None or "#" in resource:
@@ -107,5 +97,5 @@ def covers(resource: str, url: str) -> bool:
 
 
 def _has_dots(parts: SplitResult) -> bool:
-    """Return whether a path has segments that servers resolve: it is not what it looks like."""
+    """Return whether a path has segments that servers resolve."""
     return any(_DOTS.fullmatch(segment) for segment in parts.path.split("/"))

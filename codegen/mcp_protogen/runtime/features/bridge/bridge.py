@@ -1,8 +1,7 @@
 """A bridge between a client of one revision and a server of another, over any transports.
 
-To the client the bridge is the server, in the client's own revision; to the server it is that
-client, and what it says there is translated. It connects to the server once the client has said who
-it is, so that the server sees what the client can do.
+It connects to the server once the client has said who it is, so that the server sees what the
+client can do.
 """
 
 import asyncio
@@ -21,26 +20,24 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss
 from ...core.options import Options, SizeLimit
 from ...core.revision import Revision
-from ...core.spec import HANDSHAKE_ERA
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
+from ...messages.extended_table import table_with
 from ...messages.forgiving import reinterpret
 from ...messages.jsonrpc import Call, Malformed
-from ...messages.method_table import MethodTable
+from ...messages.method_table import HANDSHAKE_ERA, MethodTable
 from ...messages.reading import messages_in
 from ...rules import server_negotiation
 from ...rules.client_negotiation import NegotiatedRevision
-from ...rules.handlers import runtime_of
 from ...rules.server_negotiation import Offer
 from ...rules.task_forms import without_tasks
 from ...server.base import ServerBase
 from ...server.serve import serve
-from ...translation.revision_view import RevisionView, RevisionViews, table_with
+from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
-from .carrying import CarryingTable
-from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
-from .task_carrying import CarriesTasks
+from .forwarding import CarryingTable
+from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
 
 _USUAL: Final = Options()
 
@@ -48,7 +45,6 @@ UNREACHABLE: Final = "The server cannot be reached"
 
 _IN_HANDSHAKE: Final = ("/params", "capabilities", "clientInfo")
 _IN_REQUEST: Final = ("/params/_meta", CLIENT_CAPABILITIES, CLIENT_INFO)
-"""Where clients say what they can do and who they are."""
 
 
 class BridgeBase:
@@ -150,8 +146,7 @@ class BridgeBase:
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
         """Connect to a server, and return one of `revision` in its place, for another to mount.
 
-        To the server it is a client that declares and is called what is given. Raises what
-        `connect` raises.
+        To the server it is a client that declares and is called what is given.
         """
         known = next(one for one in cls.REVISIONS if one.id == revision)
         # Tasks are those of the server that mounts, and not of what is mounted.
@@ -169,7 +164,6 @@ async def proxied(
     *,
     carries: bool = True,
 ) -> AsyncGenerator[ServerBase[Any], None]:
-    """Connect to a server, and give what serves a client in its place."""
     client, server = _proxies(caller.revision, carries, bridge.TASKS)
     to_server = runtime_of(client, ProxyClientRuntime)
     to_client = runtime_of(server, ProxyServerRuntime)
@@ -194,8 +188,6 @@ async def proxied(
 
 
 class _Views(RevisionViews[ClientBase]):
-    """A client as servers of all revisions see it, as it described itself in its own."""
-
     def __init__(
         self,
         caller: "Caller",
@@ -217,7 +209,6 @@ class _Views(RevisionViews[ClientBase]):
 
 
 def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> tuple[Any, Any]:
-    """Return the two halves for a client of a revision."""
     module = revision.load()
     table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
@@ -237,13 +228,10 @@ class UnfitCaller(Exception):
 
 
 class Caller(NamedTuple):
-    """A client: the revision that it speaks, and what it declares and is called in that one."""
-
     revision: Revision
     capabilities: JSONObject
     info: JSONObject
     call: Call | None = None
-    """The message with the declaration."""
 
     def check(self) -> None:
         """Raise `UnfitCaller` unless the client can be understood in another revision."""
@@ -275,8 +263,6 @@ def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
 
 
 class Arrival:
-    """The transport of a client, whose first messages are looked at before they are served."""
-
     def __init__(
         self, transport: Transport, revisions: Iterable[Revision], limit: SizeLimit
     ) -> None:
@@ -290,10 +276,7 @@ class Arrival:
         self._log = Throttle(getLogger(__name__))
 
     async def first(self) -> Caller | None:
-        """Return the client, once it has said who it is; None if it has gone.
-
-        Answer what comes before.
-        """
+        """Return the client, once it has said who it is; None if it has gone."""
         while True:
             while self._seen:
                 caller = await self._look_at(self._seen[0])
@@ -304,17 +287,13 @@ class Arrival:
                 return None
 
     async def _take(self) -> bool:
-        """Take in the next messages; return False once the client has closed its side."""
         received = await self._receive()
         self._seen.extend(separate_texts(received, self._log))
         self._has_ended = not received
         return not self._has_ended
 
     async def until_gone(self, most: int) -> None:
-        """Keep messages for later, until the client has closed its side or the connection breaks.
-
-        After `most` messages, read no more and never return.
-        """
+        """Keep messages for later; after `most` of them, read no more and never return."""
         with suppress(Disconnected):
             while await self._take():
                 if len(self._seen) >= most:
@@ -346,12 +325,10 @@ class Arrival:
                 return None
 
     async def refuse(self, message: str) -> None:
-        """Answer what is waiting for the server with an error."""
         while self._seen:
             await self.refuse_first(McpError(INTERNAL_ERROR, message))
 
     async def refuse_first(self, error: ProtocolError) -> None:
-        """Answer the message that has waited longest with an error."""
         for call in messages_in(self._seen.popleft(), self._log):
             if isinstance(call, Call) and call.id is not None:
                 data = jsonrpc.write_error(call.id, error.code, error.message, error.data)

@@ -1,8 +1,7 @@
 """A bridge as an ASGI application: clients come over HTTP, and the server is behind an opener.
 
-A session has a connection to the server of its own, so that it has what the server keeps for a
-client. Requests of the stateless era belong to no session: those of one principal, whose clients
-are called the same and declare the same, share a connection.
+A session has a connection to the server of its own. Requests of the stateless era of one principal,
+whose clients are called the same and declare the same, share one.
 """
 
 from asyncio import (
@@ -30,15 +29,16 @@ from ...core.json import json_text
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks
+from ...http.headers import EVENTS, JSON, media_type
 from ...http.server.app import HttpApp, Running
-from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, require_room
+from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from ...http.server.http_state import HttpState
 from ...http.server.options import HttpOptions, quota_of
 from ...http.server.stateless import StatelessHttp
-from ...messages.jsonrpc import Batch, Call, Parsed
-from ...rpc.jobs import Work
+from ...http.sse import LARGEST, Parser
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...rules import server_negotiation
-from ...rules.handlers import runtime_of
 from ...server.base import ServerBase
 from ...server.connection import BoundServer, ServerState
 from ...server.serve import Router
@@ -46,18 +46,66 @@ from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
-from .proxies import ProxyServerRuntime
-from .tapping import tapping
+from .proxies import ProxyServerRuntime, runtime_of
+
+_CONTENT_TYPE: Final = b"content-type"
 
 _log: Final = getLogger(__name__)
 
 _USUAL: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
 
-_GONE: Final = Disconnected("the server is gone")
+_GONE: Final = "the server is gone"
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
 """A revision, the id of a principal, and what its client is called and declares."""
+
+
+def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
+    posted, answer = bytearray(), _Answer(tap)
+
+    async def receiving() -> Any:
+        event = await receive()
+        if event["type"] == "http.request" and scope["method"] == "POST":
+            posted.extend(event.get("body", b""))
+            if posted and not event.get("more_body"):
+                tap("client", bytes(posted))
+                posted.clear()
+        return event
+
+    async def sending(event: Any) -> None:
+        if event["type"] == "http.response.start":
+            answer.begin(dict(event["headers"]))
+        elif event["type"] == "http.response.body":
+            answer.take(event.get("body", b""), more=bool(event.get("more_body")))
+        await send(event)
+
+    return receiving, sending
+
+
+class _Answer:
+    def __init__(self, tap: Tap) -> None:
+        self._tap = tap
+        self._body: bytearray | None = None
+        self._events: Parser | None = None
+
+    def begin(self, fields: dict[bytes, bytes]) -> None:
+        media = media_type(fields.get(_CONTENT_TYPE, b"").decode("latin-1"))
+        if media == JSON:
+            self._body = bytearray()
+        elif media == EVENTS:
+            self._events = Parser(LARGEST)
+
+    def take(self, chunk: bytes, *, more: bool) -> None:
+        if self._events is not None:
+            for event in self._events.feed(chunk):
+                if event.data and event.event == "message":
+                    self._tap("server", event.data.encode())
+        elif self._body is not None:
+            self._body += chunk
+            if self._body and not more:
+                self._tap("server", bytes(self._body))
+                self._body.clear()
 
 
 def bridge_app(
@@ -89,8 +137,6 @@ def bridge_app(
 
 
 class _Way(NamedTuple):
-    """How a server is reached, and which revisions are spoken on both sides."""
-
     bridge: type[BridgeBase]
     opener: Opener
     clients: Sequence[Revision]
@@ -99,8 +145,6 @@ class _Way(NamedTuple):
 
 
 class _BridgeApp(HttpApp):
-    """An application whose sessions are connections to another server."""
-
     def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
         # What there is before a server is known: which revisions are spoken, and nothing else.
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
@@ -119,8 +163,6 @@ class _BridgeApp(HttpApp):
 
 
 class _BridgeState(HttpState):
-    """The connections to the server, of sessions and of other requests."""
-
     def __init__(self, way: _Way, none: ServerBase[Any], http: HttpOptions) -> None:
         super().__init__((none,), tuple(way.clients), way.options, http)
         self.way = way
@@ -248,9 +290,9 @@ class _Upstream:
 
         Call `give_up` if the client goes away before.
         """
-        exchange.watch(give_up)
         try:
-            return await shield(self._server)
+            with exchange.watching(give_up):
+                return await shield(self._server)
         except UnfitCaller as unfit:
             error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
             refusal = HttpRefusal(
@@ -259,25 +301,19 @@ class _Upstream:
             raise refusal from None
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
-        finally:
-            exchange.unwatch()
 
     def leave(self) -> None:
-        """Let it end, in order if it has begun."""
         self._over.set()
         if not self._server.done():
             self._task.cancel()
 
     async def close(self) -> None:
-        """End it in order."""
         self.leave()
         await wait([self._task])
 
 
 @dataclass(eq=False, slots=True)
 class _Alike:
-    """A connection that the requests of clients share that cannot be told apart."""
-
     upstream: _Upstream
     http: StatelessHttp | None = None
     used: int = 0
@@ -291,7 +327,7 @@ class _BridgedStateless:
         self._state = state
         self._none = StatelessHttp(state)
 
-    def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         version, offer = exchange.version, self._state.offer
         if (
             not isinstance(message, Call)
@@ -301,21 +337,19 @@ class _BridgedStateless:
             or version != server_negotiation.named(message)
         ):
             # There is something wrong with it, or it asks for nothing.
-            return self._none.post(exchange, message)
-        self._state.check_room(exchange)
-        return self._pass_on(exchange, message, version)
-
-    async def _pass_on(self, exchange: HttpExchange, call: Call, revision: str) -> None:
+            await self._none.post(exchange, message)
+            return
         state = self._state
-        caller = caller_of(call, state.revisions[revision], state.options.of_client)
+        state.requests.require(exchange.principal_id)
+        caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
-        key: _Key = (revision, exchange.principal_id, said)
+        key: _Key = (version, exchange.principal_id, said)
         with self._used(key, caller) as alike:
             give_up = partial(self._give_up, key, alike)
-            server = await alike.upstream.opened(call, exchange, give_up)
+            server = await alike.upstream.opened(message, exchange, give_up)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
-            await alike.http.post(exchange, call)
+            await alike.http.post(exchange, message)
 
     @contextmanager
     def _used(self, key: _Key, caller: Caller) -> Generator[_Alike, None, None]:
@@ -323,7 +357,7 @@ class _BridgedStateless:
         alike = state.alike.get(key)
         if alike is None:
             principal_id = key[1]
-            require_room(state.of_alike, principal_id, free=self._drop_idle, seconds=10)
+            state.of_alike.require(principal_id, free=self._drop_idle)
             state.of_alike.take(principal_id)
             alike = state.alike[key] = _Alike(_Upstream(state.way, caller, state.connecting))
             alike.upstream.when_over(lambda: self._forget(key, alike))
@@ -358,8 +392,7 @@ class _BridgedStateless:
         self._state.tasks.start(alike.upstream.close())
 
     def _forget(self, key: _Key, alike: _Alike) -> None:
-        """Let the next request have another connection: the server is gone."""
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:
-            alike.http.abort(_GONE)
+            alike.http.abort(Disconnected(_GONE))

@@ -1,7 +1,6 @@
 """A request on its way across a bridge: it lasts as long as the server works on it.
 
-The request of the client may end sooner, where a question to the client ends it. Then it waits for
-the client to come back.
+The request of the client may end sooner, with a question to the client, and come back.
 """
 
 from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
@@ -23,7 +22,6 @@ _MOST_REPORTS: Final = 16
 """How many reports of progress wait for a client that reads slowly, the newest of them."""
 
 _MOST_OF_ALL_REPORTS: Final = 1000
-"""The same where each report is passed on."""
 
 Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
 
@@ -35,8 +33,6 @@ class _Question(NamedTuple):
 
 
 class ForwardedRequest:
-    """One request on its way to the server, with the questions that the server asks meanwhile."""
-
     def __init__(
         self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
     ) -> None:
@@ -52,7 +48,6 @@ class ForwardedRequest:
         self._unreported: deque[Progress] = deque(maxlen=most)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
-        """The context that reports go to."""
 
     def _ended(self, task: Task[Any]) -> None:
         if not task.cancelled():
@@ -82,7 +77,7 @@ class ForwardedRequest:
                 if self._report_each is not None:
                     await self._report_each(self.context, progress)
                 else:
-                    await self.context.progress(*progress)
+                    await self.context.reports.progress(*progress)
             except Disconnected:
                 _log.info("nobody is left to report progress to")
 
@@ -91,7 +86,6 @@ class ForwardedRequest:
             await self._reporting
 
     async def outcome(self, context: RequestContext) -> Any:
-        """Return the server's answer; until it is there, put its questions to the client."""
         if self._busy:
             raise McpError(INVALID_REQUEST, "The same request is being answered already")
         self._busy, self.context = True, context
@@ -106,7 +100,7 @@ class ForwardedRequest:
             await self._reported()
         except CancelledError:
             # Either the client is being asked, and comes back, or it has given up.
-            if context.rounds is None or not context.rounds.suspended:
+            if context.questions.rounds is None or not context.questions.rounds.suspended:
                 self.cancel()
             raise
         finally:
@@ -116,7 +110,7 @@ class ForwardedRequest:
         return self._task.result()
 
     async def _questioning(self, context: RequestContext) -> None:
-        if context.rounds is not None:
+        if context.questions.rounds is not None:
             # What was asked in earlier rounds is answered already, and asked again for that.
             for question in self._answered:
                 await context.put(question.spec, question.params, {})
@@ -147,8 +141,6 @@ class ForwardedRequest:
                 answer.set_result(result)
 
     def expire(self, seconds: float, forget: Callable[[], object]) -> None:
-        """Give the request up unless the client comes back for its outcome in time."""
-
         def give_up() -> None:
             self.cancel()
             forget()
@@ -162,14 +154,7 @@ class ForwardedRequest:
         self._task.cancel()
 
     @property
-    def may_ask(self) -> bool:
-        """Return whether the client can be asked something before there is an answer."""
-        asked = self.context is not None and self.context.rounds is not None
-        return asked and not self.over
-
-    @property
     def waits(self) -> bool:
-        """Return whether it waits for the client to come back."""
         return not self._busy and not self.over
 
     @property

@@ -1,21 +1,22 @@
 """What passes between a client and a server of one revision: as it came, in both directions.
 
-Ids, tokens for progress and ids of listen streams are those of each side; all else stays the same.
-Messages keep their order. A notification that comes together with the end of a stream, or of the
-connection, is not lost.
+Ids, tokens for progress and ids of listen streams are those of each side. Messages keep their
+order. A notification that comes together with the end of a stream, or of the connection, is not
+lost.
 """
 
 from asyncio import Lock
 from collections import OrderedDict
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
+from ...client.base import ClientConnection
 from ...client.listen_stream import LISTEN
-from ...connection import CANCELLED, PROGRESS
+from ...connection import CANCELLED, INITIALIZED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import (
     INTERNAL_ERROR,
@@ -23,25 +24,43 @@ from ...core.errors import (
     InvalidAnswer,
     LocalError,
     McpError,
+    MethodNotFound,
     ProtocolError,
     RemoteError,
     RequestId,
 )
-from ...core.json import JSONObject, is_object
-from ...core.models.base import WireModel
+from ...core.json import JSONObject, is_object, json_text
+from ...core.losses import LossReport
+from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
-from ...core.spec import Role
+from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ...core.subscriptions import LIST_CHANGES
+from ...messages.codec import Notification, Request, SpecT, Understood
 from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
-from ...messages.jsonrpc import id_of
+from ...messages.jsonrpc import Call, id_of, named, write_result
+from ...messages.method_table import MethodTable
+from ...messages.writing import wire_text
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Job
 from ...rpc.send_queue import MessageSink
-from ...rules.server_negotiation import DISCOVER
+from ...rules.server_negotiation import DISCOVER, INITIALIZE
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
-from .carrying import AboutRequest, notification_of, request_of
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+_BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
+_ALWAYS: Final[Mapping[str, Any]] = {
+    "senders": _BOTH,
+    "phase": "any",
+    "params_required": False,
+}
+_ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
+
+OF_ONE_END: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
+"""The methods that the runtime sees to at either end by itself."""
 
 _log: Final = getLogger(__name__)
 
@@ -53,11 +72,111 @@ _MOST_ANSWERED: Final = 1000
 """For how many requests that were answered a late report of progress is still passed on."""
 
 
-def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
-    """Return the error for the side that is `asking`, whose request failed at the other side.
+class AboutRequest(dict[str, Any]):
+    """Params that name a request, by its id or by its token for progress."""
 
-    If an answer cannot be read, the side that sent it is at fault.
-    """
+    @property
+    def request_id(self) -> RequestId | None:
+        return id_of({"id": self.get("requestId")})
+
+    @property
+    def progress_token(self) -> RequestId | None:
+        return id_of({"id": self.get("progressToken")})
+
+
+def request_of(method: str) -> AnyRequest:
+    traits = frozenset({"long_lived"} if method == LISTEN else ())
+    return RequestSpec(method, types=lambda: (Any, object), traits=traits, **_ALWAYS)
+
+
+def notification_of(method: str) -> NotificationSpec[Any]:
+    return NotificationSpec(method, types=lambda: (Any,), **_ALWAYS)
+
+
+class CarryingTable(MethodTable):
+    carries: ClassVar[bool] = True
+
+    def __init__(self, known: MethodTable) -> None:
+        super().__init__(
+            known.revision,
+            requests=known.requests,
+            notifications=known.notifications,
+            errors=known.errors,
+            input_requests=known.input_requests,
+            rules=known.rules,
+        )
+        self.core, self.extensions = known.core, known.extensions
+
+    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+        id, method, params, meta, whole = call
+        given = whole.get("params")
+        if id is None:
+            if method in _ABOUT_REQUESTS:
+                given = AboutRequest(params)
+            return Notification(notification_of(method), given, meta)
+        if sender == "server" and not self.rules.server_requests:
+            return MethodNotFound(method, id=id)
+        known = self.requests.get(method) if method in OF_ONE_END else None
+        spec = request_of(method) if known is None else known
+        if method == INITIALIZE:
+            params = _with_objects(params, "capabilities", "clientInfo")
+        request: Request[Any] = named(Request, (id, spec, given, params, meta))
+        return request
+
+    def lenient(self, report: LossReport) -> Self:
+        return self
+
+    def result_reader(self, spec: AnyRequest) -> Validate:
+        return lambda value: value
+
+    def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
+        """Return the introduction of a server; raise `InvalidAnswer` unless it is an object."""
+        if not is_object(result):
+            raise InvalidAnswer("Invalid introduction", [("/result", "Input should be an object")])
+        return cast(R, _with_objects(result, "capabilities"))
+
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if meta is not None or is_object(params):
+            return wire_text(spec.method, params if is_object(params) else {}, meta)
+        return None if params is None else json_text(params)
+
+    def serialise_result(
+        self, spec: AnyRequest, id: RequestId, result: Any, *, meta: bytes | None = None
+    ) -> bytes:
+        if isinstance(result, WireModel):
+            return super().serialise_result(spec, id, result, meta=meta)
+        text = wire_text(spec.method, result, None) if is_object(result) else json_text(result)
+        return write_result(id, text)
+
+
+def _with_objects(given: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """Return an object whose members of these names are objects, if need be empty ones."""
+    empty: JSONObject = {name: {} for name in names if not is_object(given.get(name))}
+    return {**given, **empty} if empty else given
+
+
+class EveryMethod(Mapping[str, T]):
+    """Handlers of any method, known or not, except those `OF_ONE_END`."""
+
+    def __init__(self, handler_of: Callable[[str], T]) -> None:
+        self._handler_of = handler_of
+
+    def __getitem__(self, method: str) -> T:
+        if method in OF_ONE_END:
+            raise KeyError(method)
+        return self._handler_of(method)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
+    """Return the error for the side that is `asking`; who sent what cannot be read is at fault."""
     other = "client" if asking == "server" else "server"
     if isinstance(error, Disconnected):
         return McpError(INTERNAL_ERROR, f"The {other} is gone: {error}")
@@ -79,13 +198,12 @@ class _PassedOn:
     endpoint: Endpoint
     sink: MessageSink
     context: RequestContext | None = None
-    """What the request is to the half that speaks to the client, if a client has sent it."""
+    """What it is to the half that speaks to the client, if a client has sent it."""
     sent_as: RequestId | None = None
     order: Lock | None = None
     """Held while a report of progress is passed on, if any was asked for."""
 
     def cancel(self, params: Mapping[str, Any]) -> None:
-        """Pass on that the sender gives it up, and wait no longer for an answer."""
         id, connection = self.sent_as, self.endpoint.connection
         if id is not None and connection.awaits_answer_to(id):
             connection.forget(id)
@@ -94,8 +212,6 @@ class _PassedOn:
 
 
 class _Requests:
-    """The requests that were passed on to one side."""
-
     def __init__(self) -> None:
         self.open: dict[RequestId, _PassedOn] = {}
         """By the ids that they have there."""
@@ -124,14 +240,10 @@ class _Requests:
         return self.open.get(id) if isinstance(id, str | int) else None
 
     def is_own(self, id: object) -> bool:
-        """Return whether an id was given to one of the requests."""
         return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
 
     def token(self, id: RequestId | None) -> object:
-        """Return the token of the sender for reports under `id`.
-
-        None if the request is forgotten. A token that was not given here is known to both sides.
-        """
+        """Return the token of the sender for reports under `id`; None if it is forgotten."""
         if id is None:
             return None
         if (passed_on := self.open.get(id)) is not None:
@@ -139,51 +251,25 @@ class _Requests:
         return self._answered.get(id, None if self.is_own(id) else id)
 
 
-class ClientHalf(Protocol):
-    """The half of a bridge that speaks to the server."""
-
-    @property
-    def endpoint(self) -> Endpoint: ...
-
-    @property
-    def introduction(self) -> JSONObject:
-        """Return the introduction of the server, as it came."""
-        ...
-
-
 class ServerHalf(Protocol):
-    """The half of a bridge that speaks to clients."""
-
-    def contexts(self) -> list[RequestContext]:
-        """Return one context for each connection: of its last request under way, if any."""
-        ...
+    def contexts(self) -> list[RequestContext]: ...
 
     @property
-    def is_shared(self) -> bool:
-        """Return whether its requests are those of several clients."""
-        ...
+    def is_shared(self) -> bool: ...
 
-    def count(self, method: str) -> None:
-        """Take note of a change that the server reports."""
-        ...
+    def count(self, method: str) -> None: ...
 
 
 class Forwarding:
-    """The way between a client and a server of one revision, in both directions."""
-
-    def __init__(self, to_server: ClientHalf, to_client: ServerHalf) -> None:
+    def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
         self._asked_server, self._asked_client = _Requests(), _Requests()
 
     def under_way(self) -> list[RequestContext]:
-        """Return the requests of clients that are not answered, oldest first."""
         passed_on = self._asked_server.open.values()
         return [request.context for request in passed_on if request.context is not None]
 
-    # From the client to the server.
-
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
-        """Return the work that passes on a request or a notification."""
         context: RequestContext = session.__mcp_runtime__
         if isinstance(params, WireModel):
             # The runtime itself asks, to check a request.
@@ -206,7 +292,6 @@ class Forwarding:
         return WireModel.from_wire(await self.ask_server(method, context, params.to_wire()))
 
     async def ask_server(self, method: str, context: RequestContext, params: Any) -> Any:
-        """Return the result of the server; raise `McpError` for an error, or without an answer."""
         endpoint, id = self._to_server.endpoint, context.request_id
         token = context.meta.get(PROGRESS_TOKEN)
         request = _PassedOn(0 if id is None else id, token, endpoint, endpoint.sink, context)
@@ -240,10 +325,7 @@ class Forwarding:
             params = _with_token(params, self._asked_client)
         return None if params is _UNKNOWN else _tell(endpoint, endpoint.sink, method, params)
 
-    # From the server to the client.
-
     async def ask_client(self, job: Job) -> Any:
-        """Return the answer of the client to a request of the server; raise `McpError`."""
         asked, method = job.request, job.request.spec.method
         context = next(iter(self._to_client.contexts()), None)
         if context is None:
@@ -262,7 +344,6 @@ class Forwarding:
             self._asked_client.end(request)
 
     def take_from_server(self, method: str, params: Any) -> Awaitable[None] | None:
-        """Return the work that passes on a notification, if it concerns a client."""
         if method in LIST_CHANGES:
             self._to_client.count(method)
         if method == CANCELLED:
@@ -296,7 +377,6 @@ class Forwarding:
         return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
 
     def _hearing(self, method: str) -> list[RequestContext]:
-        """Return the contexts for what belongs to no request that it names."""
         if method == LOG and self._to_client.is_shared:
             # It goes where entries were asked for, unless that could be the wrong client.
             wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
@@ -309,7 +389,6 @@ _UNKNOWN: Final = AboutRequest()
 
 
 def _with_token(params: AboutRequest, requests: _Requests) -> AboutRequest:
-    """Return a report of progress with the token of who has sent the request."""
     token = requests.token(params.progress_token)
     return _UNKNOWN if token is None else AboutRequest({**params, "progressToken": token})
 
@@ -322,19 +401,15 @@ def _with_stream(params: Any, id: RequestId) -> Any:
 
 
 def _stream_in(params: object) -> object:
-    """Return the id of the listen stream that params, or a result, name; None if they do not."""
     return meta_in(params).get(SUBSCRIPTION_ID) if is_object(params) else None
 
 
 def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
     options: CallOptions = {**NO_END} if lasts else {"timeout": most}
     if token is not None:
-        options["on_progress"] = _passes_by_itself
+        # It passes as any notification.
+        options["on_progress"] = lambda progress: None
     return options
-
-
-def _passes_by_itself(_: object) -> None:
-    """Do nothing with a report of progress: it passes as any notification."""
 
 
 async def _tell_client(

@@ -1,18 +1,18 @@
 """The two halves of a bridge: one speaks to the server as its client would, one to the client.
 
-Both are of the revision of the client, and of no class of their own: what a half handles and
-declares is what the peer at the other end does. Where the server speaks that revision too,
-everything passes by `Forwarding`, as it came; else by models, which are translated.
+What a half handles and declares is what the peer at the other end does. Where the server speaks the
+revision of the client, too, everything passes by `Forwarding`; else by models.
 """
 
 from asyncio import wait
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from ...client.base import ClientConnection, ClientRuntime, asks
+from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
@@ -21,34 +21,29 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import EXTENSIONS, AnyRequest, NotificationSpec
+from ...core.spec import AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
-from ...messages.envelope import (
-    CLIENT_CAPABILITIES,
-    PROGRESS_TOKEN,
-    client_capabilities,
-    members,
-)
-from ...messages.method_table import MethodTable
+from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
+from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
 from ...rules.handlers import Handlers, merged
 from ...rules.server_negotiation import DISCOVER
-from ...rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
+from ...rules.task_forms import (
+    RELATED_TASK,
+    TASKS_EXTENSION,
+    task_form,
+    tasks_declared,
+    without_tasks,
+)
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
-from .carrying import OF_ONE_END, EveryMethod
 from .forwarded_request import ForwardedRequest, awaited
-from .forwarding import LOG, Forwarding, error_for
-from .task_carrying import (
-    CarriesTasks,
-    TaskCarrier,
-    related_task,
-    relating,
-    task_of,
-)
+from .forwarding import LOG, OF_ONE_END, EveryMethod, Forwarding, error_for
+
+_related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
 Handler: TypeAlias = Callable[..., Any]
 
@@ -58,6 +53,78 @@ _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 """What a peer is called that does not say so."""
+
+
+def related_task() -> str | None:
+    return _related.get()
+
+
+@contextmanager
+def relating(id: str | None) -> Generator[None, None, None]:
+    token = _related.set(id)
+    try:
+        yield
+    finally:
+        _related.reset(token)
+
+
+def task_of(meta: Mapping[str, Any]) -> str | None:
+    related = meta.get(RELATED_TASK)
+    id: object = related.get("taskId") if is_object(related) else None
+    return id if isinstance(id, str) else None
+
+
+class TaskCarrier(Layer, Protocol):
+    """What carries tasks for one client; `handlers` answer methods that are not passed on."""
+
+    def offered(self, server: Mapping[str, Any], /) -> JSONObject:
+        """Return what the client is told of tasks, in place of what its server declares."""
+        ...
+
+    async def call(
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions, /
+    ) -> Any:
+        """Return the result of a tool, or the task that a call becomes."""
+        ...
+
+    def listed(self, result: Any, /) -> Any:
+        """Return a list of tools with what their entries say of tasks."""
+        ...
+
+    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
+        """Return the client's answer to a question of a task."""
+        ...
+
+    def told(self) -> None:
+        """Take note that the server has notified of a task."""
+
+
+class CarriesTasks(Protocol):
+    """What a bridge needs to carry tasks; that of a package without tasks does not have it."""
+
+    @property
+    def caller(self) -> Callable[[ClientRuntime], Caller]:
+        """Return what makes the calls of the half that speaks to the server."""
+        ...
+
+    def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
+        """Return what carries tasks between the two halves; None where no server has any."""
+        ...
+
+
+_RUNTIME: Final = "__mcp_runtime__"
+
+RuntimeT = TypeVar("RuntimeT")
+
+
+def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
+    """Return what the runtime keeps of an object, made when it is first asked for."""
+    # A user's __init__ need not call ours.
+    attributes: dict[str, Any] = owner.__dict__
+    kept: RuntimeT | None = attributes.get(_RUNTIME)
+    if kept is None:
+        kept = attributes[_RUNTIME] = make(owner)
+    return kept
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -96,7 +163,6 @@ class ProxyClientRuntime(ClientRuntime):
         return self.info
 
     def passes(self, revision: str) -> bool:
-        """Return whether everything passes as it comes, to a server of a revision."""
         return self.carries and revision == self.owner.TABLE.revision
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
@@ -138,7 +204,6 @@ class ProxyClientRuntime(ClientRuntime):
             self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
     def adopt(self, connection: ClientConnection) -> None:
-        """Hear from now on all that the server reports, and note what cannot be carried."""
         super().adopt(connection)
         table = self.owner.TABLE
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
@@ -167,7 +232,6 @@ class ProxyClientRuntime(ClientRuntime):
             self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
 
     def lose(self, method: str, pointer: str, why: str) -> None:
-        """Report what a message of `method`, or a type of that name, says and the other end not."""
         self.losses.take(method, [Loss(pointer, "dropped", why)])
 
     @property
@@ -175,24 +239,15 @@ class ProxyClientRuntime(ClientRuntime):
         return self.revision == self.owner.TABLE.revision
 
     async def open(self) -> None:
-        """Hear of all changes of lists that the server reports."""
         if self.stream is not None:
             await self.stream.lists(self.owner.NOTIFICATIONS)
 
-    async def subscription(self, method: str, uri: str) -> None:
-        """Begin or stop to hear of changes of a resource, for a client of the stateless era."""
-        await (self.stream or self.connection).subscription(method, uri)
-
     @property
     def spoken(self) -> MethodTable:
-        """The messages of the revision that the server speaks."""
         return self.connection.view.table.wire
 
     def declaring(self, extensions: object) -> bytes | None:
-        """Return the members of `_meta` by which a request declares extensions, and no others.
-
-        None where requests declare nothing.
-        """
+        """Return the members of `_meta` that declare these extensions; None where none do."""
         if self.spoken.era.remembers_client:
             return None
         capabilities = _without_extensions(self.connection.view.declared)
@@ -207,8 +262,6 @@ class ProxyClientRuntime(ClientRuntime):
         options: CallOptions,
         meta: bytes | None = None,
     ) -> Any:
-        """Return the plain result of a request, whatever the server asks before."""
-
         async def send(params: Any) -> Any:
             return await self.connection.request(spec, params, options, meta)
 
@@ -224,7 +277,6 @@ class ProxyServerRuntime(ServerRuntime):
 
     client: ProxyClientRuntime
     carrier: TaskCarrier | None = None
-    """What carries tasks, once it is known which form the server has."""
     relating = staticmethod(relating)
 
     def __init__(self, owner: Handlers) -> None:
@@ -256,17 +308,16 @@ class ProxyServerRuntime(ServerRuntime):
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         return self.carrier
 
-    # From the client to the server.
-
     async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
         await self.client.notify(spec, params)
 
     async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
-        await self.client.subscription(method, params.uri)
+        client = self.client
+        await (client.stream or client.connection).subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
-        key = await context.once("forwarded", partial(token_hex, 8))
+        key = await context.questions.once.do("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
         if forwarded is None:
             if "requestState" in context.raw:
@@ -285,7 +336,6 @@ class ProxyServerRuntime(ServerRuntime):
                 forwarded.expire(context.endpoint.options.max_timeout, forget)
 
     def _make_room(self, most: int) -> None:
-        """Give up the request that has waited longest for the client, if too many do."""
         waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
         if len(waiting) >= most:
             self._forwarded.pop(waiting[0]).cancel()
@@ -318,10 +368,7 @@ class ProxyServerRuntime(ServerRuntime):
         return result
 
     def declared_by(self, context: RequestContext) -> bytes | None:
-        """Return the members of `_meta` that pass on which extensions a request declares.
-
-        None where it declares nothing, or another revision is spoken with the server.
-        """
+        """Return the members of `_meta` with the extensions that a request declares, if any."""
         if not self.client.same_revision:
             return None
         return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
@@ -332,8 +379,6 @@ class ProxyServerRuntime(ServerRuntime):
         else:
             forwarded.progressed(progress)
 
-    # From the server to the client.
-
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
         if id is None or self.carrier is None:
@@ -341,7 +386,6 @@ class ProxyServerRuntime(ServerRuntime):
         return await self.carrier.ask(id, spec, params)
 
     async def put(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Return the client's answer to a question, in whichever way it can be asked."""
         for context in self.contexts():
             if context.spoken.rules.server_requests:
                 try:
@@ -350,7 +394,11 @@ class ProxyServerRuntime(ServerRuntime):
                     raise error_for("server", spec.method, error) from error
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
-        asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
+        asking = [
+            one
+            for one in reversed(self._forwarded.values())
+            if one.context is not None and one.context.questions.rounds is not None and not one.over
+        ]
         if self.is_shared and len(asking) > 1:
             # It could be put to the wrong one of several clients.
             raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")
@@ -374,22 +422,15 @@ class ProxyServerRuntime(ServerRuntime):
             await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == LOG:
             for context in self._log_readers():
-                await context.log(params.level, params.data, params.logger)
+                await context.reports.log(params.level, params.data, params.logger)
         else:
-            await self._tell(spec, params)
-
-    async def _tell(self, spec: NotificationSpec[Any], params: Any) -> None:
-        for context in self.contexts():
-            # A client that has gone needs no notification.
-            with suppress(Disconnected):
-                await context.session().notify(spec, params)
+            for context in self.contexts():
+                # A client that has gone needs no notification.
+                with suppress(Disconnected):
+                    await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
-        """Return one context for each connection: of its last request that is under way, if any.
-
-        Over HTTP, what is said beside a request goes on its stream, and else only to clients that
-        have opened one for that.
-        """
+        """Return one context for each connection: of its last request that is under way, if any."""
         found: list[RequestContext] = []
         under_way = self._under_way()
         for connection in self.connections:
@@ -401,7 +442,6 @@ class ProxyServerRuntime(ServerRuntime):
         return found
 
     def _under_way(self) -> list[RequestContext]:
-        """Return the requests of clients that are not answered, newest first."""
         if self.client.forwarding is not None:
             return self.client.forwarding.under_way()[::-1]
         requests = reversed(self._forwarded.values())
@@ -409,7 +449,6 @@ class ProxyServerRuntime(ServerRuntime):
 
     @property
     def is_shared(self) -> bool:
-        """Return whether its requests are those of several clients."""
         return any(one.endpoint.connection.shared for one in self.connections)
 
     def _log_readers(self) -> list[RequestContext]:
@@ -421,11 +460,9 @@ class ProxyServerRuntime(ServerRuntime):
         return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
 
     async def until_gone(self) -> None:
-        """Wait until the server is gone."""
         await self.client.endpoint.until_aborted()
 
     async def settle(self, within: float) -> None:
-        """Let what the server has said last reach the client."""
         tasks = self.client.endpoint.jobs.notification_tasks
         if tasks:
             await wait(tasks, timeout=within)
@@ -436,10 +473,7 @@ class ProxyServerRuntime(ServerRuntime):
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
-    """Return handlers that forward requests by `ask` and notifications by `notify`, by method.
-
-    Both get the entry of the message first.
-    """
+    """Return handlers that get the entry of the message first, by method."""
     return {
         method: partial(forward, spec)
         for forward, entries in (
@@ -452,7 +486,6 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:
-    """Pass on a report of progress as it came."""
     spec = context.table.notifications[PROGRESS]
     said = {name: value for name, value in progress._asdict().items() if value is not None}
     said["progress"] = said.pop("done")

@@ -34,9 +34,7 @@ class Lease:
         return max(self._renewed + self.seconds / 3 - now(), 0.0)
 
     def renew(self, asked: float) -> None:
-        """Note that the engine has renewed it, which was asked for at a time by the clock."""
         self._renewed = asked
 
     def end(self) -> None:
-        """Give it back."""
         self._renewed = -inf

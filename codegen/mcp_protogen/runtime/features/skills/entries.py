@@ -3,13 +3,14 @@
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 from urllib.parse import unquote
 
 from ...core.json import JSONObject, is_array, is_object
+from ...core.models.base import WireModel
 from .frontmatter import InvalidFrontmatter, frontmatter_of, same
 
 SKILL_FILE: Final = "SKILL.md"
@@ -62,12 +63,10 @@ class SkillFile:
 
 
 def digest_of(data: bytes) -> str:
-    """Return the digest of the bytes of a file as an entry has it."""
     return f"sha256:{sha256(data).hexdigest()}"
 
 
 def wrong_name(name: str) -> str | None:
-    """Return why a skill cannot have a name."""
     if _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
         return None
     rule = f"1 to {_LONGEST_NAME} small letters, digits and single hyphens between them"
@@ -75,7 +74,6 @@ def wrong_name(name: str) -> str | None:
 
 
 def root_of(entry: JSONObject) -> str:
-    """Return the URI of the directory of a skill; raise `UnverifiedSkill` for what is no entry."""
     uri, front = entry.get("uri"), entry.get("frontmatter")
     root, slash, file = uri.rpartition("/") if isinstance(uri, str) else ("", "", "")
     if not slash or file != SKILL_FILE or not is_object(front):
@@ -87,10 +85,7 @@ def root_of(entry: JSONObject) -> str:
 
 
 def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
-    """Return the files of a skill by URI; None if it is dynamic.
-
-    Raise `UnverifiedSkill` for an entry that is not valid ("Resources").
-    """
+    """Return the files of a skill by URI; None if it is dynamic; raise `UnverifiedSkill`."""
     root, uri, listed = root_of(entry), entry["uri"], entry.get("resources")
     if listed == DYNAMIC:
         return None
@@ -116,10 +111,7 @@ def _is_file(one: Any, root: str) -> bool:
 
 
 def wanted(entry: JSONObject, file: str) -> str:
-    """Return the URI of a file of a skill, given as such or as a path below its directory.
-
-    Raise `UnverifiedSkill` if the entry does not list it, or cannot be right.
-    """
+    """Return the URI of a file, given as such or as a path; raise `UnverifiedSkill`."""
     root, files = root_of(entry), files_of(entry)
     uri = file if "://" in file else f"{root}/{file}"
     inside = uri.startswith(f"{root}/") and not {".", ".."} & {*unquote(uri).split("/")}
@@ -129,7 +121,6 @@ def wanted(entry: JSONObject, file: str) -> str:
 
 
 def verified(entry: JSONObject, uri: str, contents: Sequence[JSONObject]) -> SkillFile:
-    """Return the file that was read; raise `UnverifiedSkill` if it is not what the entry says."""
     if len(contents) != 1 or contents[0].get("uri") != uri:
         raise UnverifiedSkill("content", uri, "the answer is not the content of this file alone")
     data, files = _bytes(uri, contents[0]), files_of(entry)
@@ -158,12 +149,35 @@ def _check_frontmatter(uri: str, data: bytes, said: JSONObject) -> None:
         found = frontmatter_of(data.decode())
     except (UnicodeDecodeError, InvalidFrontmatter) as error:
         raise UnverifiedSkill("frontmatter", uri, str(error)) from None
-    if different := sorted(_different(found, said)):
+    keys = found.keys() | said.keys()
+    if different := sorted(
+        key
+        for key in keys
+        if key not in found or key not in said or not same(found[key], said[key])
+    ):
         message = f"its frontmatter is not that of its entry: {', '.join(different)}"
         raise UnverifiedSkill("frontmatter", uri, message)
 
 
-def _different(found: JSONObject, said: JSONObject) -> Iterator[str]:
-    for key in found.keys() | said.keys():
-        if key not in found or key not in said or not same(found[key], said[key]):
-            yield key
+class ReadsResources(Protocol):
+    async def read_resource(self, uri: str, /) -> Any: ...
+
+
+async def read_skill(
+    client: ReadsResources, skill: WireModel, file: str = SKILL_FILE, *, unverified: bool = False
+) -> SkillFile:
+    """Return a file of a skill, whose entry `skill` the client has got from the same server.
+
+    `file` is a path below the directory of the skill, or the URI of the file. Size and digest are
+    those of the entry, and `SKILL.md` begins as the entry says. A dynamic skill has no digests: it
+    is read only if `unverified` allows it.
+
+    Raise `UnverifiedSkill` for what is not so, and `ImportError` without PyYAML. That a file is
+    what the server says does not make it safe: it is not from you, but from the server.
+    """
+    entry = skill.to_wire()
+    uri = wanted(entry, file)
+    if entry["resources"] == DYNAMIC and not unverified:
+        raise UnverifiedSkill("dynamic", uri, "the skill is dynamic, and cannot be verified")
+    result = await client.read_resource(uri)
+    return verified(entry, uri, result.to_wire().get("contents", []))

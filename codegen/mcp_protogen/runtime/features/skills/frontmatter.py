@@ -1,7 +1,7 @@
 """What a `SKILL.md` begins with: YAML between two lines of three hyphens, as a JSON object.
 
 It is read by the core schema of YAML 1.2.2 (section 10.3), and refused where it is no JSON: so both
-sides read the same (ext-skills, specification/stable/skills, "Frontmatter Verification").
+sides read the same (ext-skills, "Frontmatter Verification").
 """
 
 import re
@@ -36,11 +36,7 @@ class InvalidFrontmatter(ValueError):
 
 
 def frontmatter_of(text: str) -> JSONObject:
-    """Return the frontmatter of a `SKILL.md`.
-
-    Raise `InvalidFrontmatter`, and `ImportError` if PyYAML is not installed. It may have 64 KiB,
-    and neither aliases nor a key twice.
-    """
+    """Return the frontmatter of a `SKILL.md`; raise `InvalidFrontmatter`."""
     block = _BLOCK.match(text)
     if block is None:
         raise InvalidFrontmatter("it does not begin with YAML between two lines ---")

@@ -1,4 +1,4 @@
-"""Tasks that the peer works on: where they stand, and what it says when it is asked."""
+"""Tasks that the peer works on."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from .task import Status
 T = TypeVar("T")
 
 Look: TypeAlias = Callable[[], Awaitable[JSONObject]]
-"""Asks where a task stands."""
 
 
 class TaskCancelled(ProtocolError):
@@ -44,7 +43,6 @@ class TaskState:
 
 
 def state_of(task: JSONObject) -> TaskState:
-    """Return where a task stands, from an object of either form."""
     return TaskState(
         status=Status(task["status"]),
         message=task.get("statusMessage"),
@@ -62,10 +60,7 @@ def _seconds(milliseconds: Any) -> float | None:
 async def payload(
     asking: Awaitable[WireModel], read: Callable[[JSONObject], T], id: str, look: Look
 ) -> T:
-    """Wait for the answer to `tasks/result`: the result of the request, which `read` reads.
-
-    Raise `TaskCancelled`, the error that the request came to, and `InvalidAnswer` as `read` does.
-    """
+    """Return what `read` makes of the answer to `tasks/result`; raise `TaskCancelled`."""
     try:
         return read((await asking).to_wire())
     except (McpError, InvalidAnswer) as error:
@@ -81,10 +76,7 @@ async def payload(
 
 
 async def cancelled(asking: Awaitable[object], look: Look) -> None:
-    """Wait for the answer to `tasks/cancel`; what has ended already stays as it is.
-
-    Raise `McpError` for a task that is unknown.
-    """
+    """Wait for the answer to `tasks/cancel`; what has ended already stays as it is."""
     try:
         await asking
     except McpError as error:

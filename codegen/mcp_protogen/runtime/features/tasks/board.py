@@ -1,19 +1,20 @@
 """The tasks of a server or client: created, found, changed one step at a time, and waited for.
 
-Every change reads a task, takes one step of its lifecycle, and writes it if nobody else did
-meanwhile; else it begins again. When a task lapses is judged by the clock of the store.
+Every change reads a task, takes one step, and writes it if nobody else did meanwhile; else it
+begins again. When a task lapses is judged by the clock of the store.
 """
 
 from asyncio import create_task, sleep, timeout
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from logging import getLogger
+from math import inf
 from re import compile
 from secrets import token_urlsafe
 from time import time
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
@@ -21,12 +22,40 @@ from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
-from .holding import Holding, LeaseLost, Leases, Step
+from .holding import Holding, LeaseLost, Leases, Step, Turns, is_turn
 from .lifecycle import TaskEnded, has_ended, held, lapsed
-from .options import TaskOptions
 from .task import Task, from_record, to_record
-from .turns import Turns, is_turn
 from .watch import Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions:
+    """What keeps the tasks of a server or client, and their limits. Times are in seconds.
+
+    Raise `ValueError` for a limit that lets nothing through, or has no end, and for a `ttl` beyond
+    `max_ttl`.
+    """
+
+    store: TaskStore | None = None
+    """What keeps them; without one, what workers share, or else the memory of the process."""
+    ttl: float = 3600.0
+    """For how long a task is kept after its creation, if nobody asks for something else."""
+    max_ttl: float = 86400.0
+    """The longest time that somebody can ask for."""
+    poll_interval: float = 1.0
+    """How long clients are told to wait before they ask again."""
+    max_tasks: int = 1000
+    """Tasks of one principal, or of all who are not known, that are kept at the same time."""
+    lease: float = 10.0
+    """After this time, a worker that is not heard of counts as gone."""
+
+    def __post_init__(self) -> None:
+        for name in ("ttl", "max_ttl", "poll_interval", "max_tasks", "lease"):
+            if not 0 < getattr(self, name) < inf:
+                raise ValueError(f"{name} has to be more than 0, and finite")
+        if self.ttl > self.max_ttl:
+            raise ValueError("ttl cannot be more than max_ttl")
+
 
 _log: Final = getLogger(__name__)
 
@@ -51,15 +80,11 @@ class TooManyTasks(McpError):
 
 
 class TaskPage(NamedTuple):
-    """Some tasks, and where the next page begins; None for the last one."""
-
     tasks: list[Task]
     cursor: str | None
 
 
 class _Read(NamedTuple):
-    """A task, and the time at which it was read, by the clock of the store."""
-
     task: Task
     at: float
 
@@ -72,17 +97,14 @@ class _Read(NamedTuple):
 
 
 def new_task_id() -> str:
-    """Return an id that nobody can guess: 192 random bits."""
     return token_urlsafe(24)
 
 
 class TaskBoard:
     """The tasks in a store, as one worker has them; an application has one board.
 
-    Whoever waits for a change in this process is told at once. What another worker changes is found
-    within `poll` seconds: the longest pause between two looks at a task, which are many at first.
-    `clock` gives seconds since the epoch; without one, it is that of a store in memory, else the
-    time of day.
+    What another worker changes is found within `poll` seconds: the longest pause between two looks,
+    which are many at first. `clock` gives seconds since the epoch.
     """
 
     def __init__(
@@ -104,11 +126,21 @@ class TaskBoard:
         self._turns: Final = Turns(store, self._watch, self._leases)
         self._said: Final = Throttle(_log)
 
-    async def create(self, task: Task) -> Task:
-        """Keep a new task; when this returns, every worker finds it. Raise `TooManyTasks`.
+    def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
+        now, interval = self.clock(), self.options.poll_interval
+        times: dict[str, Any] = {"created_at": now, "updated_at": now, "poll_interval": interval}
+        return Task(
+            id=new_task_id(),
+            form=form,
+            revision=revision,
+            method=method,
+            ttl=ttl,
+            **times,
+            **members,
+        )
 
-        Whoever runs it has to hold it before a lease is over.
-        """
+    async def create(self, task: Task) -> Task:
+        """Keep a new task, which has to be held before a lease is over; raise `TooManyTasks`."""
         record = to_record(task)
         created = await self._store.create(
             _key(task.id),
@@ -139,17 +171,11 @@ class TaskBoard:
         return task
 
     async def find(self, id: str) -> Task:
-        """Return a task, whoever may see it; raise `UnknownTask`.
-
-        One that has lapsed is gone, or failed in the form that has that.
-        """
+        """Return a task, whoever may see it; raise `UnknownTask`."""
         return (await self._read(id)).task
 
     async def change(self, id: str, step: Step) -> Task:
-        """Take a step of a task and return it changed; raise `UnknownTask`, and what `step` does.
-
-        A step that changes nothing writes nothing.
-        """
+        """Take a step of a task; raise `UnknownTask`, and what `step` does."""
         while True:
             task = await self.find(id)
             changed = step(task)
@@ -161,8 +187,7 @@ class TaskBoard:
     async def changed(self, task: Task) -> Task:
         """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
 
-        Who runs it, for how long, and what it has done once, is no change. A store that is away is
-        waited for.
+        Who runs it, for how long, and what it has done once, is no change.
         """
         before = _shown(task)
         return await self._until(task.id, lambda found: _shown(found) != before)
@@ -172,14 +197,10 @@ class TaskBoard:
         return task if has_ended(task) else await self._until(task.id, has_ended)
 
     def heard(self, id: str) -> None:
-        """Tell those in this process who wait for a task that it may have changed."""
         self._watch.ring(_key(id))
 
     async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
-        """Return a page of the tasks of a principal, those of the form that can be listed.
-
-        Raise `InvalidParams` for a bad cursor.
-        """
+        """Return a page of the tasks of a principal, those of the form that can be listed."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
@@ -195,18 +216,14 @@ class TaskBoard:
         return TaskPage([tasks[key] for key in keys[:size]], more)
 
     def alone(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
-        """Wait until nobody else, at any worker, is doing something for a task, and do it.
-
-        Whoever is not heard of for a lease does it no more. Entering raises `EngineUnavailable`.
-        """
+        """Do something for a task when no other worker does; raise `EngineUnavailable`."""
         return self._turns.taken(_key(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
         """Hold a task that `worker` runs, whoever had it before; raise `UnknownTask`, `TaskEnded`.
 
-        The lease is renewed until this ends. A task that has not ended then is given back: it is an
-        orphan at once.
+        If it has not ended then, it is given back: an orphan at once.
         """
         due = self.clock() + self.options.lease
         task = await self.change(id, lambda found: held(found, worker, due))
@@ -222,10 +239,7 @@ class TaskBoard:
             await self._give_back(holding)
 
     async def orphans(self) -> "AsyncGenerator[Task, None]":
-        """Yield the tasks whose workers are gone, each to one worker: within a lease nobody else.
-
-        Whoever gets one has to hold or to end it in that time.
-        """
+        """Yield the tasks whose workers are gone, each to one worker, with a lease to hold it."""
         while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
             for stored in found:
                 if self._leases.holds(stored.key):
@@ -335,7 +349,6 @@ def _who(principal_id: str | None) -> str:
 
 
 def _task(stored: StoredTask) -> Task | None:
-    """Return the task of a record; log it and return None if it makes no sense."""
     try:
         return from_record(stored.record, stored.version)
     except (ValueError, TypeError, KeyError):

@@ -1,8 +1,4 @@
-"""Tasks as 2025-11-25 has them: how they look on the wire, and what a receiver answers.
-
-Either side may be the receiver, so nothing here knows which it is (2025-11-25,
-basic/utilities/tasks). Results are JSON objects; the models of the wire read them.
-"""
+"""Tasks as 2025-11-25 has them: how they look on the wire, and what either side answers of them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -15,55 +11,38 @@ from ...messages.envelope import meta_in
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
-from .board import TaskBoard
-from .options import TaskOptions
-from .outcome import error_object, error_of
+from .board import TaskBoard, TaskOptions
+from .lifecycle import error_object, error_of
+from .on_wire import wire_task
 from .task import Task
-from .wire_task import wire_task
 
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 
 PAGE_SIZE: Final = 100
-"""The number of tasks in one page of a list."""
 
 _STOPPED: Final = "The task was cancelled by request"
 
 Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitable[JSONObject]]
-"""Gives the result of a method of tasks: on a board, from its params, to a principal."""
-
-
-def members(task: Task) -> JSONObject:
-    """Return a task as a JSON object."""
-    return wire_task(task, ttl="ttl", poll_interval="pollInterval")
 
 
 def created(task: Task, immediate_response: str | None = None) -> JSONObject:
-    """Return the result that says which task a request has become.
-
-    `immediate_response` is what a model may be told meanwhile ("Creating Tasks").
-    """
-    result: JSONObject = {"task": members(task)}
+    """Return the result that says which task a request has become; a model may be told a text."""
     meta = related(task.id)
     if immediate_response is not None:
         meta[IMMEDIATE_RESPONSE] = immediate_response
-    return {**result, "_meta": meta}
+    return {"task": wire_task(task), "_meta": meta}
 
 
 def related(id: str) -> JSONObject:
-    """Return the member of `_meta` that says to which task a message belongs."""
     return {RELATED_TASK: {"taskId": id}}
 
 
 def with_related(message: Mapping[str, Any], id: str) -> JSONObject:
-    """Return params or a result with the task that they belong to in their `_meta`."""
     return {**message, "_meta": {**meta_in(message), **related(id)}}
 
 
 def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
-    """Return for how many seconds a task is kept, whose request has `metadata` in `task`.
-
-    What lapses before it can be asked for, or is kept for too long, is replaced.
-    """
+    """Return for how many seconds a task is kept, so that it can be asked for."""
     asked: float | None = metadata.get("ttl")
     if asked is None:
         return options.ttl
@@ -71,18 +50,12 @@ def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
 
 
 def outcome(task: Task) -> JSONObject:
-    """Return exactly what the request of a task that has ended would have returned.
-
-    Raise `McpError`: the same error, or that a cancelled task has no result.
-    """
+    """Return exactly what the request of a task would have returned; raise its error."""
     if task.error is not None:
         raise error_of(task.error)
     if task.result is None:
         raise McpError(INVALID_PARAMS, f"The task has no result: it is {task.status}")
     return with_related(task.result, task.id)
-
-
-# What is asked in a task.
 
 
 def refusal(error: ProtocolError) -> JSONObject:
@@ -91,17 +64,18 @@ def refusal(error: ProtocolError) -> JSONObject:
 
 
 def answer_of(kept: JSONObject) -> JSONObject:
-    """Return an answer that was kept; raise `McpError` for one that stands for an error."""
     if kept.keys() != {"error"}:
         return kept
     raise error_of(kept["error"])
 
 
-# What a receiver answers.
+def already_ended() -> InvalidParams:
+    why = "The task cannot be cancelled: it has ended"
+    return InvalidParams(why, [("/params/taskId", "The task has ended")])
 
 
 async def _get(board: TaskBoard, params: Mapping[str, Any], principal_id: str | None) -> JSONObject:
-    return members(await board.get(params["taskId"], "core", principal_id))
+    return wire_task(await board.get(params["taskId"], "core", principal_id))
 
 
 async def _list(
@@ -109,7 +83,7 @@ async def _list(
 ) -> JSONObject:
     page = await board.page(principal_id, params.get("cursor"), PAGE_SIZE)
     more = {} if page.cursor is None else {"nextCursor": page.cursor}
-    return {"tasks": [members(one) for one in page.tasks], **more}
+    return {"tasks": [*map(wire_task, page.tasks)], **more}
 
 
 async def _cancel(
@@ -118,10 +92,9 @@ async def _cancel(
     task = await board.get(params["taskId"], "core", principal_id)
     step = partial(lifecycle.cancelled, now=board.clock(), message=_STOPPED)
     try:
-        return members(await board.change(task.id, step))
+        return wire_task(await board.change(task.id, step))
     except lifecycle.TaskEnded:
-        why = "The task cannot be cancelled: it has ended"
-        raise InvalidParams(why, [("/params/taskId", "The task has ended")]) from None
+        raise already_ended() from None
 
 
 async def _result(
@@ -134,4 +107,4 @@ async def _result(
 ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(
     {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
 )
-"""What a receiver answers, by method; `tasks/result` waits for the end, and asks nothing."""
+"""`tasks/result` waits for the end, and asks nothing."""

@@ -1,48 +1,42 @@
 """A task in the hands of the worker that runs it, and the lease that says so to others."""
 
 from asyncio import Event, get_running_loop
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+from secrets import token_bytes
 from typing import Final, Protocol
 
-from ...storage.engine import EngineUnavailable
+from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from .lifecycle import has_ended
 from .task import Task
-from .timers import Timers
+from .watch import Timers, Watch
+
+_TURN: Final = b"turn "
 
 Step = Callable[[Task], Task]
-"""One step of a lifecycle; it may raise `TaskEnded` or `ValueError`."""
+"""It may raise `TaskEnded` or `ValueError`."""
 
 
 class LeaseLost(Exception):
     """Another worker runs the task by now, or may do so: it has not heard of this one in time."""
 
 
-class Changes(Protocol):
-    """Takes a step of a task; see `TaskBoard.change`."""
-
-    async def __call__(self, id: str, step: Step) -> Task: ...
-
-
 class Holding:
-    """A task that a worker runs.
+    """A task that a worker runs; `over` is set once it has to stop."""
 
-    `over` is set once the worker has to stop: the task was ended or deleted by somebody else, is to
-    be cancelled, or the lease is lost. `task` is as it was seen last.
-    """
-
-    def __init__(self, task: Task, worker: str, change: Changes) -> None:
+    def __init__(
+        self, task: Task, worker: str, change: Callable[[str, Step], Awaitable[Task]]
+    ) -> None:
         self.task = task
         self.worker: Final = worker
         self.over: Final = Event()
         self.lost = False
         """Whether another worker may run the task by now."""
         self.renewed = get_running_loop().time()
-        """When the lease was renewed last, by the clock of the event loop."""
+        """By the clock of the event loop."""
         self._change = change
 
     async def change(self, step: Step) -> Task:
-        """Take a step, as `TaskBoard.change` does; raise `LeaseLost` if others may run the task."""
-
         def ours(task: Task) -> Task:
             self.check(task)
             return step(task)
@@ -51,30 +45,24 @@ class Holding:
         return self.task
 
     def check(self, task: Task) -> None:
-        """Raise `LeaseLost` if this is not the worker of a task."""
         if self.lost or not (has_ended(task) or task.worker == self.worker):
             raise LeaseLost
 
     def stops(self, task: Task) -> bool:
-        """Return whether the worker has to stop."""
         return has_ended(task) or task.cancel_asked or task.worker != self.worker
 
     def see(self, task: Task) -> None:
-        """Note that the worker has to stop, as a task says."""
         self.task = task
         if not has_ended(task) and task.worker != self.worker:
             self.lost = True
         self.over.set()
 
     def lose(self) -> None:
-        """Note that another worker may run the task."""
         self.lost = True
         self.over.set()
 
 
 class Leased(Protocol):
-    """What a process has as long as its lease is renewed."""
-
     renewed: float
 
     def lose(self) -> None: ...
@@ -96,40 +84,93 @@ class Leases:
         return len(self._held)
 
     def add(self, key: str, holding: Leased) -> None:
-        """Renew the lease of what is held from now on."""
         self._held[key] = holding
         self._timers.later(key, self.seconds / 3)
 
     def holds(self, key: str) -> bool:
-        """Return whether something of this process has the lease of a key."""
         return key in self._held
 
     def remove(self, key: str, holding: Leased) -> None:
-        """Renew it no longer."""
         # The same process may have taken over what it had lost.
         if self._held.get(key) is holding:
             del self._held[key]
             self._timers.forget(key)
 
     async def _come(self, keys: Sequence[str]) -> None:
-        asked = get_running_loop().time()
+        asked, pause = get_running_loop().time(), self.seconds / 3
+        renewed: float | None = asked
         try:
             await self._renew(keys, self.seconds)
         except EngineUnavailable:
-            self._missed(keys)
-            return
-        for key in keys:
-            if (holding := self._held.get(key)) is not None:
-                holding.renewed = asked
-                self._timers.later(key, self.seconds / 3)
-
-    def _missed(self, keys: Sequence[str]) -> None:
-        now = get_running_loop().time()
+            renewed, pause = None, self.seconds / 12
+        lost = get_running_loop().time() - self.seconds
         for key in keys:
             if (holding := self._held.get(key)) is None:
                 continue
-            if now - holding.renewed >= self.seconds:
+            holding.renewed = holding.renewed if renewed is None else renewed
+            if renewed is None and holding.renewed <= lost:
                 self.remove(key, holding)
                 holding.lose()
             else:
-                self._timers.later(key, self.seconds / 12)
+                self._timers.later(key, pause)
+
+
+def is_turn(stored: StoredTask) -> bool:
+    return stored.record.startswith(_TURN)
+
+
+class _Turn:
+    def __init__(self) -> None:
+        self.record: Final = _TURN + token_bytes(12)
+        self.renewed = get_running_loop().time()
+        self.lost = False
+
+    def lose(self) -> None:
+        self.lost = True
+
+
+class Turns:
+    """What only one at a time may do, of all workers that share a store of tasks.
+
+    Whose turn it is has a record in the store; workers delete those that are overdue.
+    """
+
+    def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:
+        self._store = store
+        self._watch = watch
+        self._leases = leases
+
+    @asynccontextmanager
+    async def taken(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
+        """Wait for the turn of a key, and have it until this ends."""
+        turn = _Turn()
+        await self._take(key, turn.record, ends_at)
+        self._leases.add(key, turn)
+        try:
+            yield
+        finally:
+            self._leases.remove(key, turn)
+            # Who is away loses it in time.
+            with suppress(EngineUnavailable):
+                await self._leave(key, turn)
+
+    async def _take(self, key: str, record: bytes, ends_at: float | None) -> None:
+        lease = self._leases.seconds
+        with self._watch.waiting(key) as waiter:
+            while True:
+                waiter.rung.clear()
+                if await self._store.create(
+                    key, record, owner=key, ends_at=ends_at, lease=lease, most=1
+                ):
+                    return
+                other = await self._store.get(key)
+                waiter.version = None if other is None else other.version
+                if other is not None:
+                    await waiter.rung.wait()
+
+    async def _leave(self, key: str, turn: _Turn) -> None:
+        kept = None if turn.lost else await self._store.get(key)
+        # By now it may be that of somebody else.
+        if kept is not None and kept.record == turn.record:
+            await self._store.delete(key)
+            self._watch.ring(key)

@@ -1,18 +1,21 @@
 """How tasks change: from which status to which, and what each change writes.
 
-Functions return the changed task and do nothing else; who keeps tasks writes them, if nobody else
-did meanwhile. A task that has ended never changes again (2025-11-25, basic/utilities/tasks, "Task
-Status Lifecycle").
+Functions return the changed task, and raise `TaskEnded` for one that has ended: it never changes
+again (2025-11-25, basic/utilities/tasks, "Task Status Lifecycle").
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from ...core.errors import INTERNAL_ERROR
+from ...core.errors import INTERNAL_ERROR, McpError, ProtocolError
 from ...core.json import JSONObject
+from ...core.models.base import has_failed, text_of
 from .task import Status, Task
+
+# How much of a text goes into a status message, in characters.
+_LONGEST: Final = 500
 
 _ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
@@ -25,11 +28,45 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
         Status.CANCELLED: frozenset(),
     }
 )
-"""The statuses that may follow each one."""
-
 
 LAPSED: Final = "The task was not done within its ttl"
-"""What is said of a task that has lapsed before it ended."""
+
+
+class Outcome(NamedTuple):
+    """The result of a request, as on the wire, or else the error that answers it.
+
+    In 2025-11-25 a failure is also the result of a tool that says so ("Task Execution Errors").
+    """
+
+    result: JSONObject | None = None
+    error: JSONObject | None = None
+
+    @classmethod
+    def failure(cls, message: str) -> "Outcome":
+        return cls(error={"code": INTERNAL_ERROR, "message": message})
+
+    def of(self, task: Task, now: float) -> Task:
+        if self.error is not None:
+            message = str(self.error.get("message", ""))[:_LONGEST]
+            return failed(task, now, error=self.error, message=message)
+        result: JSONObject = self.result or {}
+        if task.form == "core" and has_failed(result):
+            return failed(task, now, result=result, message=beginning_of(result))
+        return completed(task, result, now)
+
+
+def beginning_of(result: JSONObject) -> str | None:
+    """Return the beginning of what the result of a tool says in text."""
+    return text_of(result)[:_LONGEST] or None
+
+
+def error_object(error: ProtocolError) -> JSONObject:
+    said: JSONObject = {"code": error.code, "message": error.message}
+    return said if error.data is None else {**said, "data": error.data}
+
+
+def error_of(said: JSONObject) -> McpError:
+    return McpError(said["code"], said["message"], said.get("data"))
 
 
 class TaskEnded(Exception):
@@ -37,15 +74,11 @@ class TaskEnded(Exception):
 
 
 def has_ended(task: Task) -> bool:
-    """Return whether nothing can follow."""
     return not TRANSITIONS[task.status]
 
 
 def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task that waits for answers, also to `questions`, by key.
-
-    Raise `ValueError` for a key that was used before, and `TaskEnded`.
-    """
+    """Return a task that waits for answers, also to `questions`, by key; no key is used again."""
     used = questions.keys() & (task.questions.keys() | task.answers.keys())
     if used:
         raise ValueError(f"the key {min(used)!r} was used before")
@@ -54,10 +87,7 @@ def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
 
 
 def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task with answers; those to what is not asked, or was answered, change nothing.
-
-    It works again once nothing is left to answer. Raise `TaskEnded`.
-    """
+    """Return a task with answers; those to what is not asked, or was answered, change nothing."""
     new = {key: answer for key, answer in answers.items() if key in task.questions}
     if not new:
         _check(task)
@@ -68,21 +98,12 @@ def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
 
 
 def noted(task: Task, key: str, result: Any) -> Task:
-    """Return a task that knows the result of what is done only once; what it knows stays.
-
-    Raise `TaskEnded`.
-    """
+    """Return a task that knows the result of what is done only once; what it knows stays."""
     _check(task)
     return task if key in task.done else replace(task, done={**task.done, key: result})
 
 
-def said(task: Task, message: str | None, now: float) -> Task:
-    """Return a task with another status message; raise `TaskEnded`."""
-    return _to(task, task.status, now, status_message=message)
-
-
 def completed(task: Task, result: JSONObject, now: float) -> Task:
-    """Return a task with the result of its request; raise `TaskEnded`."""
     return _ended(task, Status.COMPLETED, now, result=result)
 
 
@@ -94,20 +115,15 @@ def failed(
     result: JSONObject | None = None,
     message: str | None = None,
 ) -> Task:
-    """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that.
-
-    Raise `TaskEnded`.
-    """
+    """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that."""
     return _ended(task, Status.FAILED, now, error=error, result=result, status_message=message)
 
 
 def cancelled(task: Task, now: float, message: str | None = None) -> Task:
-    """Return a task that was cancelled; raise `TaskEnded`."""
     return _ended(task, Status.CANCELLED, now, status_message=message)
 
 
 def cancel_asked(task: Task, now: float) -> Task:
-    """Return a task whose work is to end, or is to already; raise `TaskEnded`."""
     if task.cancel_asked:
         _check(task)
         return task
@@ -115,20 +131,13 @@ def cancel_asked(task: Task, now: float) -> Task:
 
 
 def lapsed(task: Task, now: float) -> Task:
-    """Return a task that failed because its time was over; one that has ended, or has time, as is.
-
-    See the extension's tasks page, "Response" of tasks/get, on `ttlMs`.
-    """
+    """Return a task that failed if its time was over (tasks page, "Response", on `ttlMs`)."""
     if task.ends_at is None or now < task.ends_at or has_ended(task):
         return task
     return failed(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
 
 
 def held(task: Task, worker: str | None, due: float | None) -> Task:
-    """Return a task that `worker` runs, and that lapses to others when `due`.
-
-    Raise `TaskEnded`.
-    """
     _check(task)
     return replace(task, worker=worker, due=due)
 

@@ -1,26 +1,33 @@
-"""Tasks on the wire, whose words are those of its revision, or of the extension that it has.
+"""Tasks on the wire: requests and results are translated, tasks are the runtime's at both ends."""
 
-What is translated are requests and results. Tasks are the runtime's, at both ends.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from ...core.json import JSONObject
+from ...core.json import JSONObject, is_object
+from ...core.models.base import has_failed
 from ...core.spec import Role
 from ...messages.method_table import MethodTable
-from ...rules.task_forms import TASK_MEMBERS, task_form, tasks_declared, without_tasks
+from ...rules.task_forms import TASK_MEMBERS, TaskForm, task_form, tasks_declared, without_tasks
 from ...rules.task_methods import CALL, TOOLS
 from ...rules.wire_features import NOTHING, Untranslated
+from .lifecycle import beginning_of
+from .task import Status, Task
 
 _TASK: Final = "task"
 
 # Only the core form has these members: a request for a task, and what a tool says of tasks.
 _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
 
+_DURATIONS: Final[Mapping[TaskForm, tuple[str, str]]] = {
+    "core": ("ttl", "pollInterval"),
+    "extension": ("ttlMs", "pollIntervalMs"),
+}
+_SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
+
 
 class TasksOnWire:
-    """What a server or client with tasks says of them; `core` is what 2025-11-25 alone has."""
+    """`core` is what 2025-11-25 alone has."""
 
     extension = "tasks"
     members = TASK_MEMBERS
@@ -44,10 +51,7 @@ class TasksOnWire:
 
 
 class ServersTasks(TasksOnWire):
-    """What a server says; `support` returns how a tool stands to tasks, in words of 2025-11-25.
-
-    None is for "forbidden" (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
-    """
+    """`support` returns how a tool stands to tasks in 2025-11-25; None is for "forbidden"."""
 
     def __init__(self, support: Callable[[str], str | None]) -> None:
         def supporting(tool: JSONObject) -> JSONObject:
@@ -63,7 +67,7 @@ class ServersTasks(TasksOnWire):
 
 
 class ClientsTasks(TasksOnWire):
-    """What a client says; `note_tools` is shown the tools of servers as they came."""
+    """`note_tools` is shown the tools of servers as they came."""
 
     def __init__(self, note_tools: Callable[[Sequence[Any]], object]) -> None:
         def read(result: JSONObject) -> object:
@@ -71,3 +75,47 @@ class ClientsTasks(TasksOnWire):
 
         kept = {CALL: frozenset({_TASK}), "ServerCapabilities": frozenset({"tasks"})}
         super().__init__("client", _OTHERWISE._replace(kept=kept, read={TOOLS: read}))
+
+
+def wire_task(task: Task) -> JSONObject:
+    """Return what messages say of a task: times in ISO 8601, durations in milliseconds."""
+    ttl, poll_interval = _DURATIONS[task.form]
+    said = {} if task.status_message is None else {"statusMessage": task.status_message}
+    return {
+        "taskId": task.id,
+        "status": task.status.value,
+        **said,
+        "createdAt": _date(task.created_at),
+        "lastUpdatedAt": _date(task.updated_at),
+        ttl: None if task.ttl is None else round(task.ttl * 1000),
+        poll_interval: round(task.poll_interval * 1000),
+    }
+
+
+def to_core(task: Mapping[str, Any]) -> JSONObject:
+    """Return a task of the extension as 2025-11-25 writes it.
+
+    There, a result of a tool that is an error is a failure ("Task Execution Errors").
+    """
+    core = _translated(task, "extension", "core")
+    result, error = task.get("result"), task.get("error")
+    said: Any = None
+    if is_object(result) and has_failed(result):
+        core["status"], said = Status.FAILED.value, beginning_of(result)
+    elif is_object(error):
+        said = error.get("message")
+    return core if said is None else {"statusMessage": said, **core}
+
+
+def to_extension(task: Mapping[str, Any]) -> JSONObject:
+    return _translated(task, "core", "extension")
+
+
+def _translated(task: Mapping[str, Any], of: TaskForm, form: TaskForm) -> JSONObject:
+    names = zip((*_SAME, *_DURATIONS[of]), (*_SAME, *_DURATIONS[form]), strict=True)
+    return {theirs: task[ours] for ours, theirs in names if ours in task}
+
+
+def _date(seconds: float) -> str:
+    date = datetime.fromtimestamp(seconds, UTC)
+    return date.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

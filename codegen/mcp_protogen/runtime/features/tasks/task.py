@@ -1,8 +1,4 @@
-"""One task as a value, and the bytes that it is kept as.
-
-It is the same in both forms of the protocol: that of 2025-11-25 (basic/utilities/tasks) and that of
-the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch.
-"""
+"""One task as a value, and the bytes that it is kept as. Times are seconds since the epoch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -20,8 +16,6 @@ LAPSED_FOR: Final = 60.0
 
 
 class Status(StrEnum):
-    """Where a task stands, by the words of the protocol."""
-
     WORKING = "working"
     INPUT_REQUIRED = "input_required"
     COMPLETED = "completed"
@@ -33,24 +27,21 @@ class Status(StrEnum):
 class Task:
     """A request that is worked on, with what it has asked, and what came of it.
 
-    `params` are those of the request, and `declared` the capabilities of who asked, as they came.
-    `principal_id` is who may see it; None where nobody is known. `questions` are the requests that
-    wait for an answer, and `answers` all that came, by key: no key is ever used again. `done` has
-    the results of what is done only once, by key. `result` is that of the request, in the words of
-    `revision`, and `error` a JSON-RPC error. `worker` is who runs it, and `due` when that one
-    counted as gone, had it not been heard of since.
+    `params` and `declared`, the capabilities of who asked, are as they came. `principal_id` is who
+    may see it. `questions` wait for an answer, and `answers` are all that came, by key: no key is
+    ever used again. `done` has the results of what is done only once, by key. `result` is in the
+    words of `revision`. `due` is when its worker counts as gone, if it is not heard of.
     """
 
     id: str
     form: TaskForm
-    """How it was asked for: only requests of that form find it."""
+    """Only requests of that form find it."""
     revision: str
     method: str
     params: JSONObject
     declared: JSONObject = field(default_factory=dict[str, Any])
     principal_id: str | None = None
     scopes: Sequence[str] = ()
-    """What the token of the request allowed."""
     status: Status = Status.WORKING
     status_message: str | None = None
     created_at: float
@@ -74,12 +65,12 @@ class Task:
 
     @property
     def ends_at(self) -> float | None:
-        """The time at which it lapses; None for never."""
+        """Return when it lapses; None for never."""
         return None if self.ttl is None else self.created_at + self.ttl
 
     @property
     def kept_until(self) -> float | None:
-        """The time at which it is deleted; None for never.
+        """Return when it is deleted; None for never.
 
         What the extension still works on becomes failed when it lapses, which clients see for a
         while (the extension's tasks page, "Response" of tasks/get, on `ttlMs`).
@@ -92,12 +83,11 @@ _MEMBERS: Final = [one.name for one in fields(Task) if one.name != "version"]
 
 
 def to_record(task: Task) -> bytes:
-    """Return a task as bytes to keep; its version is kept beside them."""
     return json_text({name: getattr(task, name) for name in _MEMBERS})
 
 
 def from_record(record: bytes, version: int) -> Task:
-    """Return the task that was kept; raise `ValueError` if the record is not that of a task."""
+    """Return the task that was kept; raise `ValueError`."""
     return replace(_reader().validate_json(record, strict=True), version=version)
 
 

@@ -1,17 +1,23 @@
 """Who waits in one process for tasks to change, and how they hear of it.
 
-What this process changes rings them at once. What others change is found by asking the store for
-versions, one call for all tasks that are due: soon at first, and less and less often while nothing
-happens. Whoever waits marks itself before it reads: so no change is missed between both.
+What others change is found by asking the store for versions, one call for all tasks that are due:
+less and less often while nothing happens. Whoever waits marks itself before it reads: so no change
+is missed between both.
 """
 
-from asyncio import Event
+from asyncio import CancelledError, Event, Task, TimerHandle, create_task, get_running_loop
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
+from logging import getLogger
 from typing import Final
 
 from ...storage.engine import EngineUnavailable
-from .timers import Timers
+
+_log: Final = getLogger(__name__)
+
+_TOGETHER: Final = 500
+_AFTER_FAILURE: Final = 1.0
 
 _FIRST: Final = 0.05
 """The seconds after which the store is asked for the first time."""
@@ -20,9 +26,69 @@ _GROWTH: Final = 1.5
 Versions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
 
 
-class Waiter:
-    """Somebody who waits for a record to change, and the version that it has read."""
+class Timers:
+    """Calls `work` with the keys whose time has come; others wait for the next call."""
 
+    def __init__(self, work: Callable[[Sequence[str]], Awaitable[None]]) -> None:
+        self._work = work
+        # None for those that have come up.
+        self._keys: dict[str, TimerHandle | None] = {}
+        self._ready: dict[str, None] = {}
+        self._running: Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def later(self, key: str, seconds: float) -> None:
+        self._stop(key)
+        self._keys[key] = get_running_loop().call_later(seconds, self._come, key)
+
+    def forget(self, key: str) -> None:
+        self._stop(key)
+        self._keys.pop(key, None)
+        if not self._keys and self._running is not None:
+            # Nobody waits for what its call finds.
+            running, self._running = self._running, None
+            running.cancel()
+
+    def _stop(self, key: str) -> None:
+        self._ready.pop(key, None)
+        if (timer := self._keys.get(key)) is not None:
+            timer.cancel()
+
+    def _come(self, key: str) -> None:
+        self._keys[key] = None
+        self._ready[key] = None
+        if self._running is None:
+            self._begin()
+
+    def _begin(self) -> None:
+        running = self._running = create_task(self._run())
+        running.add_done_callback(self._ran)
+
+    async def _run(self) -> None:
+        while keys := list(islice(self._ready, _TOGETHER)):
+            for key in keys:
+                del self._ready[key]
+            try:
+                await self._work(keys)
+            except CancelledError:
+                raise
+            except Exception:
+                _log.exception("looking after tasks failed")
+                for key in keys:
+                    if key in self._keys:
+                        self.later(key, _AFTER_FAILURE)
+
+    def _ran(self, running: Task[None]) -> None:
+        if self._running is running:
+            self._running = None
+            if self._ready:
+                # It has come up between the end of the call and this.
+                self._begin()
+
+
+class Waiter:
     __slots__ = ("rung", "version")
 
     def __init__(self) -> None:
@@ -31,8 +97,6 @@ class Waiter:
 
 
 class _Watched:
-    """A record that somebody waits for, and the seconds until it is looked at again."""
-
     __slots__ = ("interval", "waiters")
 
     def __init__(self) -> None:
@@ -54,7 +118,6 @@ class Watch:
 
     @contextmanager
     def waiting(self, key: str) -> Generator[Waiter, None, None]:
-        """Be rung from now on whenever a record may have changed."""
         watched = self._watched.get(key)
         if watched is None:
             watched = self._watched[key] = _Watched()
@@ -70,7 +133,6 @@ class Watch:
                 self._timers.forget(key)
 
     def ring(self, key: str) -> None:
-        """Tell all who wait for a record that it may have changed."""
         if (watched := self._watched.get(key)) is not None:
             for waiter in watched.waiters:
                 waiter.rung.set()

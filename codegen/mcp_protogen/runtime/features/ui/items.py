@@ -1,8 +1,6 @@
-"""User interfaces: what servers say of them, and to whom (extension apps, SEP-1865).
+"""User interfaces of tools, as servers offer them (extension apps, SEP-1865).
 
-A tool names a resource, which has a `ui://` URI and is an HTML page. A host shows it with the
-results of the tool. To a client that has not declared that it is such a host, the tool is one like
-any other ("Client<>Server Capability Negotiation").
+To a client that has not declared that it shows them, a tool is one like any other.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,7 +9,7 @@ from typing import Any, Final
 
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, declared
-from ...core.spec import EXTENSIONS
+from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
 from ...toolkit.completed_items import Resource
 from ...toolkit.decorators import Mark, Marked
@@ -22,13 +20,11 @@ from .constants import APPS, KEY, MIME_TYPE, SCHEME
 
 
 def concerns(marked: Marked) -> bool:
-    """Return whether a function is a tool that has a user interface, or the resource of one."""
     options = marked.mark.options
     return KEY in options or options.get("uri", "").startswith(SCHEME)
 
 
 def is_host(session: SessionBase) -> bool:
-    """Return whether the client has declared that it shows user interfaces."""
     extensions: object = session.__mcp_runtime__.peer_declared().get(EXTENSIONS)
     settings: object = extensions.get(APPS) if is_object(extensions) else None
     shown: object = settings.get("mimeTypes") if is_object(settings) else None
@@ -36,8 +32,6 @@ def is_host(session: SessionBase) -> bool:
 
 
 class UiTool(Tool):
-    """A tool with a user interface; raises `TypeError` and `ValueError` as other tools do."""
-
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
         options = marked.mark.options
         given: str | WireModel = options[KEY]
@@ -64,11 +58,7 @@ class UiTool(Tool):
 
 
 class UiResource(Resource):
-    """A user interface; raises `TypeError` and `ValueError` as other resources do.
-
-    Its metadata is in the list, where hosts can look at it early, and in the contents, which count
-    ("UI Resource Format").
-    """
+    """Its metadata is in the list, and in the contents, which count ("UI Resource Format")."""
 
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
         options, where = marked.mark.options, named(marked.function)
@@ -109,7 +99,6 @@ def _members(marked: Marked, given: Any) -> JSONObject:
 
 
 def _with_meta(marked: Marked, options: Mapping[str, Any], ui: JSONObject) -> Marked:
-    """Return a marked function with `options`, and with `ui` in its metadata."""
     meta: Mapping[str, Any] = options.get("meta") or {}
     if KEY in meta:
         raise ValueError(f"{named(marked.function)}: ui is in meta, too: write it once")

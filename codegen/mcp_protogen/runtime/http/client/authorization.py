@@ -1,7 +1,4 @@
-"""What authorizes the requests of a connection, as far as HTTP sees it.
-
-A request that has to wait until its user has logged in is held: its timeout begins when it is sent.
-"""
+"""What authorizes the requests of a connection, as far as HTTP sees it."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,8 +18,6 @@ Hold: TypeAlias = Callable[[RequestId | None, bool], object]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request that was sent, and the head of its response."""
-
     verb: str
     url: str
     fields: Mapping[str, str] = field(repr=False)
@@ -53,8 +48,6 @@ class Exchange:
 
 
 class Authorizer(Protocol):
-    """Authorizes the requests to one URL."""
-
     def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
         """Return the fields of one request; None if `prepare` has to be awaited first."""
         ...
@@ -76,8 +69,6 @@ class Authorizer(Protocol):
 
 
 class HttpAuthorization(Protocol):
-    """Authorizes requests to servers: `OAuth`, or what an application has instead."""
-
     def authorizer(self, url: str) -> Authorizer:
         """Return what authorizes the requests to a URL; raise `ValueError` if it cannot be."""
         ...
@@ -97,8 +88,6 @@ class _Unsent(NamedTuple):
 
 class AuthorizingClient:
     """A client of HTTP whose requests are authorized; `client` sends them."""
-
-    __slots__ = ("_authorizer", "_client", "hold")
 
     def __init__(self, client: HttpClient, authorizer: Authorizer) -> None:
         self._client = client

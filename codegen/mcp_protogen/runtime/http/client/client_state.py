@@ -1,7 +1,7 @@
 """What the parts of one connection over HTTP share: what has come, and how streams go on.
 
-2025-11-25, basic/transports, "Resumability and Redelivery". Streams of the stateless era cannot be
-resumed (2026-07-28, basic/transports/streamable-http, "Receiving Messages").
+Streams of the stateless era cannot be resumed (2026-07-28, basic/transports/streamable-http,
+"Receiving Messages").
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from ...transports.base import Received
 from .. import headers as fields
 from ..sse import Event
 from .http_client import HttpReply, HttpWire
-from .outgoing import Message, ProtocolState
+from .outgoing import ProtocolState
 
 _log: Final = getLogger(__name__)
 
@@ -32,18 +32,11 @@ _LARGEST: Final = 64 * 1024 * 1024
 _USUAL_WAIT: Final = 1.0
 _LONGEST_GROWN: Final = 30.0
 
-# How long a server may put off messages that have no timeout of their own, in seconds.
-_LONGEST_DELAY: Final = 10.0
-
 # A connection that lasted so long counts as a success, even without a message; in seconds.
 _LASTING: Final = 10.0
 
 
 class Inbox:
-    """Messages from all streams of one connection, on their way to the reader."""
-
-    __slots__ = ("_changed", "_ended", "_messages", "_size", "_take", "broken")
-
     def __init__(self) -> None:
         self._messages: list[Received] = []
         self._size = 0
@@ -111,10 +104,6 @@ class Reconnection:
 
 
 class Cursor:
-    """The position in one stream, over all its connections."""
-
-    __slots__ = ("_clock", "_failures", "_opened", "_reconnection", "_retry", "last_id")
-
     def __init__(self, reconnection: Reconnection, clock: Callable[[], float] = monotonic) -> None:
         self.last_id: str | None = None
         self._reconnection = reconnection
@@ -149,7 +138,6 @@ class Cursor:
 
     @property
     def wait(self) -> float:
-        """The seconds before the next connection."""
         bounds = self._reconnection
         asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is limited, because a float would overflow.
@@ -158,13 +146,6 @@ class Cursor:
 
 
 class ClientState:
-    """One connection: its HTTP client, its inbox, the state of the protocol, and its tasks."""
-
-    __slots__ = (
-        *("http", "inbox", "log", "own_requests", "protocol", "reconnection", "tasks"),
-        "time_left",
-    )
-
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self.http: Final = http
         self.reconnection: Final = reconnection
@@ -174,16 +155,8 @@ class ClientState:
         self.log: Final = Throttle(_log)
         self.own_requests: Final = count(1)
         self.time_left: Callable[[RequestId], float] = lambda id: 0.0
-        """Returns the seconds that are left for a request of the connection."""
-
-    def seconds_for(self, message: Message) -> float:
-        """Return how long a message may still be put off by the server."""
-        # The ids of the transport's own requests are texts.
-        timed = isinstance(message.id, int)
-        return self.time_left(message.id) if timed else _LONGEST_DELAY
 
     def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
-        """Open a stream where `cursor` stands; raise `Disconnected`."""
         cursor.opens()
         headers = {"accept": fields.EVENTS, **self.protocol.session_headers()}
         if cursor.last_id is not None:

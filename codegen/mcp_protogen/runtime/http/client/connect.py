@@ -144,11 +144,11 @@ class ConnectHttp(Connector[Newest]):
         as_: RevisionModule[ClientBase] | None = None,
         **settings: Unpack[ConnectOptions],
     ) -> Connecting[ClientBase]:
-        """Connect to the server at a URL, with the settings of `connect` and those below.
+        """Connect to the server at a URL, with the settings of `connect` and those of `open_http`.
 
-        The revision of the server is detected, also that of a server of HTTP+SSE. See `open_http`
-        for `http`, `headers`, `reconnection` and `auth`. Raises what `connect` raises, what `auth`
-        raises, and `HttpError` if the server answers with nothing but an HTTP status.
+        The revision of the server is detected, also that of a server of HTTP+SSE. Raises what
+        `connect` raises, what `auth` raises, and `HttpError` if the server answers with nothing but
+        an HTTP status.
         """
         opener = open_http(url, http=http, headers=headers, reconnection=reconnection, auth=auth)
         return self.through(opener, clients, as_, **settings)

@@ -39,10 +39,10 @@ _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
 async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, None]:
-    """Yield the parts of a body as they come, decompressed; other tasks have a turn between them.
+    """Yield the parts of a body as they come, decompressed.
 
-    Raise `RemoteError`, in which `what` names the request, for a body that is compressed more than
-    once: each time, it may grow a thousandfold.
+    Raise `RemoteError`, which begins with `what`, for one that is compressed more than once: each
+    time, it may grow a thousandfold.
     """
     if "," in response.headers.get("content-encoding", ""):
         raise RemoteError(f"{what}: a body that is compressed more than once")
@@ -53,13 +53,6 @@ async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, 
 
 
 class HttpReply:
-    """An HTTP answer, whose body is empty until it is read."""
-
-    __slots__ = (
-        *("_is_read", "_limit", "_response", "_what", "body", "media", "session_id", "status"),
-        *("streams", "succeeded"),
-    )
-
     def __init__(self, response: Response, what: str, limit: int) -> None:
         self._response = response
         self._what = what
@@ -68,20 +61,16 @@ class HttpReply:
         self.succeeded: Final = 200 <= self.status < 300
         self.media: Final = fields.media_type(response.headers.get("content-type"))
         self.streams: Final = self.media == fields.EVENTS and self.succeeded
-        """Whether its body is a stream of events."""
         self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
-        """The id of the session that it begins, if any."""
         self.body = b""
         self._is_read = False
 
     @property
     def retry_after(self) -> float | None:
-        """Return the seconds after which the server wants to be asked again; None without them."""
         given = self._response.headers
         return fields.retry_after(given.get("retry-after"), given.get("date"))
 
     def delay(self, attempts: int) -> float | None:
-        """Return how long to wait before the next attempt; None if there is to be none."""
         if self.status not in _LATER or attempts == _MOST_WAITS:
             return None
         wanted = self.retry_after
@@ -92,10 +81,7 @@ class HttpReply:
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
     ) -> None:
-        """Take the events of the body, as fast as there is `room` for what is in them.
-
-        Raises `Disconnected`, and `RemoteError` if one is too large.
-        """
+        """Take the events of the body, as fast as there is `room` for what is in them."""
         parser = sse.Parser(self._limit)
         with _disconnecting(self._what):
             async for chunk in parts_of_body(self._response, self._what):
@@ -108,10 +94,6 @@ class HttpReply:
                     await room()
 
     async def read(self) -> None:
-        """Read the whole body, or only the beginning of it for an error.
-
-        Raises `Disconnected`, and `RemoteError` if it is too large.
-        """
         if self._is_read:
             return
         self._is_read = True
@@ -129,10 +111,6 @@ class HttpReply:
 
 
 class HttpWire:
-    """A sender of requests to one origin; closes its client if that is `owned`."""
-
-    __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
-
     def __init__(
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
@@ -151,7 +129,6 @@ class HttpWire:
         body: bytes | None = None,
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
-        """Send a request and wait for the head of the answer; raise `Disconnected`."""
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
         with _disconnecting(what):
@@ -170,19 +147,16 @@ class HttpWire:
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            target = self._redirected(response) if redirects < _MOST_REDIRECTS else None
+            location, target = response.headers.get("location"), None
+            follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
+            if follows and location is not None:
+                target = self.resolved(location, response.request.url)
             if target is None:
                 # The caller decides what a redirect means that is not followed.
                 return response
             redirects += 1
             await response.aclose()
             url = target
-
-    def _redirected(self, response: Response) -> URL | None:
-        location: str | None = response.headers.get("location")
-        if response.status_code not in _REDIRECTS or location is None:
-            return None
-        return self.resolved(location, response.request.url)
 
     def resolved(self, reference: str, base: URL | None = None) -> URL | None:
         """Return the absolute URL of a reference; None if it is invalid or of another origin."""

@@ -1,8 +1,7 @@
 """Outgoing messages, as far as HTTP needs to know them, and their header fields.
 
-In the stateless era each request contains what its header fields repeat. In the handshake era the
-answer to `initialize` contains it once (2026-07-28, basic/transports/streamable-http, "Request
-Metadata"; 2025-11-25, basic/transports, "Session Management", "Protocol Version Header").
+2026-07-28, basic/transports/streamable-http, "Request Metadata"; 2025-11-25, basic/transports,
+"Session Management", "Protocol Version Header".
 """
 
 import re
@@ -15,7 +14,8 @@ from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Call, answered, read
+from ...messages.jsonrpc import Call
+from ...messages.reading import answered, read
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from .. import headers as fields
 
@@ -38,15 +38,13 @@ _SESSION_ID: Final = re.compile(r"[!-~]+")
 
 
 class Message(NamedTuple):
-    """A message on its way to the server."""
-
     body: bytes
     kind: Literal["request", "notification", "response"]
     method: str
-    """The method; empty for a response."""
+    """Empty for a response."""
     params: Mapping[str, Any]
     id: RequestId = ""
-    """The id of a request; empty for other messages."""
+    """That of a request; empty for other messages."""
     revision: str | None = None
     """The stateless revision that the message names or inherits; None in the handshake era."""
 
@@ -58,7 +56,6 @@ class Message(NamedTuple):
 
 
 def message_of(body: bytes) -> Message:
-    """Return the parts of a message that the client wrote, so it is well-formed."""
     call = read(body)
     if not isinstance(call, Call):
         # So is an array, because requests are not sent in batches.
@@ -82,13 +79,6 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 
 
 class ProtocolState:
-    """What the messages so far have settled, for later header fields."""
-
-    __slots__ = (
-        *("_log", "_mirrors", "_stateless"),
-        *("agreed", "names", "opening", "session_id", "sessions"),
-    )
-
     def __init__(self) -> None:
         self.names: Mapping[str, str] = fields.NAMED
         """The members of params that `Mcp-Name` repeats, by method."""
@@ -98,13 +88,11 @@ class ProtocolState:
         """The revision that a handshake has negotiated."""
         self.session_id: str | None = None
         self.sessions = 0
-        """How many sessions have begun."""
         self._log = Throttle(_log)
         self._stateless: str | None = None
         self._mirrors: RecentNames[tuple[Mirror, ...]] = RecentNames()
 
     def outgoing(self, body: bytes) -> Message:
-        """Note an outgoing message, and return it with its era's revision."""
         message = message_of(body)
         if message.method == INITIALIZE:
             self.opening, self._stateless = message, None
@@ -139,7 +127,6 @@ class ProtocolState:
         return {name: value for name, value in known.items() if value is not None}
 
     def incoming(self, request: Message, value: Any, data: bytes, session_id: str | None) -> bytes:
-        """Note what answers a request, and return the text to pass on."""
         if request.method == INITIALIZE:
             agreed = _result_in(value, request.id).get("protocolVersion")
             if isinstance(agreed, str):
@@ -158,10 +145,7 @@ class ProtocolState:
             self.session_id = None
 
     def _learn(self, result: JSONObject) -> bool:
-        """Learn which arguments to repeat; return whether any tool was removed as invalid.
-
-        2026-07-28, basic/transports/streamable-http, "Schema Extension"
-        """
+        """Learn which arguments to repeat; return whether any tool was removed as invalid."""
         tools = result.get("tools")
         if not is_array(tools):
             return False

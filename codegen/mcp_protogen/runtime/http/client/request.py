@@ -1,16 +1,12 @@
-"""Messages over HTTP: the POST of each, its answer or refusal, streams, and reconnections.
-
-Pages: 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
-"""
+"""Messages over HTTP: the POST of each, its answer or refusal, streams, and reconnections."""
 
 from asyncio import get_running_loop, sleep, timeout
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from enum import Enum
 from itertools import count
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ...core.connection_errors import Disconnected, HttpError
+from ...core.connection_errors import Disconnected, HttpError, in_answer
 from ...core.errors import (
     HEADER_MISMATCH,
     METHOD_NOT_FOUND,
@@ -24,7 +20,7 @@ from ...core.errors import (
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
 from ...core.pagination import Page, items
-from ...messages import jsonrpc
+from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
 from ...transports.base import Received, Unanswered
@@ -38,6 +34,9 @@ Deliver: TypeAlias = Callable[[Received], object]
 
 # How long a stream may go on after the answer, in seconds.
 _LAST_WORDS: Final = 1.0
+
+# How long a server may put off messages that have no timeout of their own, in seconds.
+_LONGEST_DELAY: Final = 10.0
 
 # A transport has no options of its own.
 _MOST_PAGES: Final = Options().max_pages
@@ -54,24 +53,13 @@ _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 _LONGEST_EXCERPT: Final = 200
 
 
-class Repair(Enum):
-    """The reason to change something and ask again."""
-
-    SESSION = "the session has ended"
-    HEADERS = "the header fields do not agree with the message"
-    LEGACY_SSE = "the server may use HTTP+SSE"
-
-
 class RefusedPost(NamedTuple):
-    """A reply to a request that is no success."""
-
     received: Received
-    """What to deliver if there is no second attempt."""
-    repair: Repair | None = None
+    repair: Literal["session", "headers", "legacy_sse"] | None = None
+    """What to change before asking again."""
 
 
 def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
-    """Return what a reply means; `in_session` if the request named a session."""
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
@@ -80,18 +68,18 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     failed = reply.status >= 500 and code not in _MODERN
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
-    repair = None
+    repair: Literal["session", "headers", "legacy_sse"] | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
-        repair = Repair.SESSION
+        repair = "session"
     elif code == HEADER_MISMATCH and message.method == CALL_TOOL and message.revision is not None:
-        repair = Repair.HEADERS
+        repair = "headers"
     elif (
         message.method == INITIALIZE
         and reply.status in _MAYBE_LEGACY
         and code not in _MODERN
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
-        repair = Repair.LEGACY_SSE
+        repair = "legacy_sse"
     return RefusedPost(received, repair)
 
 
@@ -123,11 +111,12 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
 async def posting(
     state: ClientState, message: Message, headers: Mapping[str, str], url: URL | None = None
 ) -> AsyncGenerator[HttpReply, None]:
-    """Post a message, again if the server has no time for it now; raise `Disconnected`."""
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
             delay = reply.delay(attempts)
-            left = state.seconds_for(message)
+            # The ids of the transport's own requests are texts.
+            timed = isinstance(message.id, int)
+            left = state.time_left(message.id) if timed else _LONGEST_DELAY
             if delay is None or delay >= left or await _is_answer(message, reply):
                 yield reply
                 return
@@ -136,10 +125,7 @@ async def posting(
 
 
 async def _is_answer(message: Message, reply: HttpReply) -> bool:
-    """Return whether a refusal has an error with the id of the request, which is its answer.
-
-    Before the era is known, the status counts more.
-    """
+    """Return whether a refusal is the answer; before the era is known, the status counts more."""
     if message.method in (DISCOVER, INITIALIZE):
         return False
     await reply.read()
@@ -150,8 +136,6 @@ async def _is_answer(message: Message, reply: HttpReply) -> bool:
 class PostedRequest:
     """One request and its answer; `deliver` gets every message, the answer included."""
 
-    __slots__ = ("_deliver", "_state", "message")
-
     def __init__(
         self, state: ClientState, message: Message, deliver: Deliver | None = None
     ) -> None:
@@ -160,10 +144,7 @@ class PostedRequest:
         self.message = message
 
     async def attempt(self) -> RefusedPost | None:
-        """Post the request, and deliver what comes; return a refusal without delivering it.
-
-        Raises `Disconnected`, and `RemoteError` for a reply that is too large.
-        """
+        """Post the request, and deliver what comes; return a refusal without delivering it."""
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
         async with posting(self._state, self.message, headers) as reply:
@@ -188,15 +169,12 @@ class PostedRequest:
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except ParseError as error:
-            self._deliver(Unanswered(self.message.id, error.in_answer(name)))
+            self._deliver(Unanswered(self.message.id, in_answer(error, name)))
         except RemoteError as error:
             self._deliver(Unanswered(self.message.id, error))
 
     def _messages(self, data: bytes, session_id: str | None) -> bool:
-        """Deliver the messages in a body or an event; return whether one is the answer.
-
-        Raise `ParseError` if it cannot be read.
-        """
+        """Deliver the messages in a body or an event; return whether one is the answer."""
         request, answered = self.message, False
         values, repairs = read_values(data)
         log_repairs(repairs, self._state.log)
@@ -244,7 +222,7 @@ class PostedRequest:
             if error.meant not in ("answer", "message") or error.id not in (None, message.id):
                 self._deliver(error)
                 return False
-            self._deliver(Unanswered(message.id, error.in_answer(message.name)))
+            self._deliver(Unanswered(message.id, in_answer(error, message.name)))
             return True
 
     async def _resume(self, cursor: Cursor) -> None:
@@ -277,10 +255,7 @@ class PostedRequest:
 
 
 async def post_unanswered(state: ClientState, message: Message) -> int:
-    """Post a notification or a response; return the status, or 0 if it did not arrive.
-
-    Nobody waits for it, so errors are logged and not raised.
-    """
+    """Post a notification or a response; return the status, or 0 if it did not arrive."""
     headers = state.protocol.post_headers(message)
     try:
         async with posting(state, message, headers) as reply:
@@ -297,10 +272,6 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
-    """Send a request of the transport's own; return its result. Other messages go to the inbox.
-
-    Raises `McpError`, `RemoteError` and `Disconnected`.
-    """
     # The ids of other requests are integers.
     message = request_of(f"transport-{next(state.own_requests)}", method, params)
     answers: list[Response] = []
@@ -308,7 +279,7 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
     def deliver(received: Received) -> None:
         if isinstance(received, Unanswered):
             raise received.error
-        found = jsonrpc.read(received) if isinstance(received, bytes) else None
+        found = reading.read(received) if isinstance(received, bytes) else None
         if isinstance(found, Malformed) and found.error.id == message.id:
             raise found.error
         if isinstance(found, Response) and found.id == message.id:
@@ -328,10 +299,7 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
 
 
 async def relearn(state: ClientState, call: Message) -> bool:
-    """List the tools again; return whether the header fields of a call have changed.
-
-    2026-07-28, basic/transports/streamable-http, "Client Behavior"
-    """
+    """List the tools again; return whether the header fields of a call have changed."""
     before = state.protocol.post_headers(call)
     # A progress token belongs to one request.
     meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}

@@ -1,9 +1,4 @@
-"""The client's transport over HTTP, for servers of all revisions.
-
-Each message is posted on its own; its answer comes in the same HTTP exchange, or on a stream that
-follows from it. Where the answer calls for it, the session is renewed, header fields are corrected,
-or the transport of the first revision is used from then on.
-"""
+"""The client's transport over HTTP, for servers of all revisions."""
 
 import asyncio
 from asyncio import Task, sleep
@@ -23,7 +18,6 @@ from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, messa
 from .request import (
     PostedRequest,
     RefusedPost,
-    Repair,
     ask,
     http_error,
     post_unanswered,
@@ -59,8 +53,6 @@ class RenewableSession:
     Management", "Listening for Messages from the Server").
     """
 
-    __slots__ = ("_lock", "_settled", "_state", "_task")
-
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._lock = asyncio.Lock()
@@ -69,7 +61,6 @@ class RenewableSession:
         self._settled = asyncio.Event()
 
     async def ready(self) -> None:
-        """Wait while a new session begins: until then, nothing else should be sent."""
         if self._lock.locked():
             async with self._lock:
                 pass
@@ -77,8 +68,8 @@ class RenewableSession:
     async def renew(self, lost: int) -> None:
         """Begin a new session, unless that has happened since there were `lost` sessions.
 
-        Raises `Disconnected` if that fails, or if the new session is in another revision: the user
-        of the connection relies on the one that was negotiated.
+        Raise `Disconnected`, also if it is in another revision, since the user of the connection
+        relies on the one that was negotiated.
         """
         protocol = self._state.protocol
         async with self._lock:
@@ -186,8 +177,6 @@ class LegacySseTransport:
     Compatibility".
     """
 
-    __slots__ = ("_endpoint", "_held", "_state", "_task", "_was_held")
-
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
@@ -242,7 +231,6 @@ class LegacySseTransport:
         self._endpoint.set_result(url)
 
     async def post(self, message: Message) -> None:
-        """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
         endpoint = self._endpoint.result()
         async with posting(self._state, message, POSTED, endpoint) as reply:
             if not reply.succeeded:
@@ -251,8 +239,6 @@ class LegacySseTransport:
 
 
 class HttpTransport:
-    """One connection to a server over HTTP; see `open_http`."""
-
     over_http: Final = True
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
@@ -301,8 +287,6 @@ class HttpTransport:
         if id is not None:
             self._state.inbox.put(Held(id, held))
 
-    # Requests.
-
     async def _request(self, message: Message) -> None:
         try:
             if self._legacy is None:
@@ -321,12 +305,12 @@ class HttpTransport:
         refusal = await request.attempt()
         if refusal is None:
             return
-        if refusal.repair is Repair.SESSION:
+        if refusal.repair == "session":
             await self._session.renew(sessions)
             refusal = await request.attempt()
-        elif refusal.repair is Repair.LEGACY_SSE:
+        elif refusal.repair == "legacy_sse":
             refusal = await self._try_legacy(request.message, refusal)
-        elif refusal.repair is Repair.HEADERS and await relearn(self._state, request.message):
+        elif refusal.repair == "headers" and await relearn(self._state, request.message):
             refusal = await request.attempt()
         if refusal is not None:
             self._state.inbox.put(refusal.received)
@@ -361,8 +345,6 @@ class HttpTransport:
         if task is not None:
             task.cancel()
 
-    # Messages without an answer.
-
     async def _post(self, message: Message) -> None:
         task = self._state.tasks.start(self._posted(message))
         await asyncio.wait({task}, timeout=_ARRIVAL)
@@ -389,8 +371,6 @@ class HttpTransport:
                 await post_unanswered(self._state, message)
         elif message.method == INITIALIZED and 200 <= status < 300 and message.revision is None:
             await self._session.listen()
-
-    # The end.
 
     async def close(self) -> None:
         """Close the connection; end the session too (2025-11-25, "Session Management")."""

@@ -12,13 +12,13 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.errors import RemoteError
 from ...core.options import Options
+from ...core.quotas import NoRoom
 from ...core.revision import Revision
-from ...core.spec import HANDSHAKE_ERA
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
-from ...messages.reading import read_message
-from ...rpc.jobs import Work
+from ...messages.jsonrpc import Call, Malformed, Parsed
+from ...messages.method_table import HANDSHAKE_ERA
+from ...messages.reading import Batch
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
@@ -30,9 +30,10 @@ from .asgi import (
     Send,
     check_post,
     other_spelling,
+    refusal_of,
 )
 from .cors import CrossOrigin
-from .http_state import HttpState
+from .http_state import SHUTTING_DOWN, HttpState
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .resource_metadata import tell_anybody
@@ -91,7 +92,6 @@ def http_app(
 
 
 def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
-    """Raise `ValueError` for what wants a token, which nobody checks."""
     advice = "give HttpOptions(authentication=...)"
     for route in routes:
         if route.authenticated:
@@ -149,6 +149,8 @@ class HttpApp:
                 self._unchecked[path] = probe
         self._running: Running | None = None
         self._beginning: Task[None] | None = None
+        self.on_begun: Callable[[], None] | None = None
+        """Called when it has begun with the lifespan of the ASGI server."""
         self.failure: LifespanError | None = None
         """What has failed in the lifespan of the ASGI server, which only writes it to its log."""
 
@@ -162,19 +164,10 @@ class HttpApp:
         exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
         try:
             exchange.read_head(self.http.max_headers)
-            if (tell := self._unchecked.get(exchange.path)) is not None:
-                await tell(exchange)
-            else:
-                # Also what verifies tokens may need what the lifespans have.
-                while (handle := self._handler(exchange)) is None:
-                    await self._begin_first()
-                if self.http.authentication is not None and not self._is_open(exchange):
-                    check = self.http.authentication.authenticate
-                    exchange.authenticated(await check(exchange, self.http.path))
-                await handle(exchange)
-        except (HttpRefusal, RemoteError) as error:
+            await self._unchecked.get(exchange.path, self._serve)(exchange)
+        except (HttpRefusal, NoRoom, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame
-            refused = error if isinstance(error, HttpRefusal) else HttpRefusal.because(error)
+            refused = refusal_of(error)
             self._log.info("refused a request with %d: %r", refused.status, str(refused))
             await exchange.respond(refused.status, refused.body, refused.fields)
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
@@ -187,6 +180,8 @@ class HttpApp:
                 work = self._begin() if self._has_to_begin else None
                 if not await self._answer("startup", work, send):
                     return
+                if self.on_begun is not None:
+                    self.on_begun()
             await self._answer("shutdown", self.close(), send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
@@ -225,7 +220,6 @@ class HttpApp:
         await _respond_to_probe(exchange, 200 if status == "ready" else 503, status)
 
     async def _has_begun(self) -> bool:
-        """Begin, and return at once whether that is done."""
         begun = self._beginning_task()
         await wait([begun], timeout=0)
         if not begun.done():
@@ -271,7 +265,11 @@ class HttpApp:
         running = self._new_running()
         state = running.state
         try:
-            await _connected(state)
+            try:
+                await state.begin()
+            except Exception as error:
+                why = f"what workers share cannot be used: {type(error).__name__}: {error}"
+                raise LifespanError(why) from error
             await running.held.enter_async_context(entered(state.shared_servers))
         except BaseException:
             await state.close()
@@ -279,32 +277,41 @@ class HttpApp:
         self._running = running
 
     def _new_running(self) -> "Running":
-        """Return what serves in the loop that runs."""
         state = HttpState(self._servers, self._revisions, self.options, self.http)
         return Running(state, StatelessHttp(state))
 
     async def _begin_first(self) -> None:
+        # Not before there is a loop: an application is made at import, often, and tests run one in
+        # many.
+        if not self._has_to_begin:
+            self._running = self._new_running()
+            return
         try:
             await self._begin()
         except LifespanError as error:
             raise cannot_begin(error) from None
 
-    def _handler(self, exchange: HttpExchange) -> "_Handler | None":
-        """Return what answers a request; None before the lifespans are entered.
-
-        Raise `HttpRefusal`.
-        """
+    async def _serve(self, exchange: HttpExchange) -> None:
+        """Answer a request; raise `HttpRefusal`, `NoRoom`, and `RemoteError` for no message."""
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
         running = self._running
-        if running is None or running.loop is not get_running_loop():
-            # Not before there is a loop: an application is made at import, often, and tests run
-            # one in many.
-            if self._has_to_begin:
-                return None
-            running = self._running = self._new_running()
-        running.state.check_open()
+        while running is None or running.loop is not get_running_loop():
+            await self._begin_first()
+            running = self._running
+        if running.state.closing:
+            raise HttpRefusal.for_now(SHUTTING_DOWN)
+        handle = self._handler(exchange, running)
+        # What verifies tokens may need what the lifespans have, and the end may begin meanwhile.
+        if self.http.authentication is not None and not self._is_open(exchange):
+            check = self.http.authentication.authenticate
+            exchange.authenticated(await check(exchange, self.http.path))
+        if running.state.closing:
+            raise HttpRefusal.for_now(SHUTTING_DOWN)
+        await handle(exchange)
+
+    def _handler(self, exchange: HttpExchange, running: "Running") -> "_Handler":
         handlers = running.paths.get(exchange.path) or running.paths.get(exchange.other_path)
         if handlers is None:
             return self._beside(exchange, running.state)
@@ -395,7 +402,6 @@ class OriginGuard:
 
 
 def _origin(text: str) -> str:
-    """Return an origin as browsers write it, without the usual port of its scheme."""
     origin = text.lower().rstrip("/")
     scheme = origin.partition("://")[0]
     return origin.removesuffix(_USUAL_PORTS.get(scheme, "/"))
@@ -404,14 +410,6 @@ def _origin(text: str) -> str:
 _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 
 _PROBING: Final = ("GET", "HEAD")
-
-
-async def _connected(state: HttpState) -> None:
-    try:
-        await state.begin()
-    except Exception as error:
-        why = f"what workers share cannot be used: {type(error).__name__}: {error}"
-        raise LifespanError(why) from error
 
 
 async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:
@@ -427,8 +425,8 @@ async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> N
 class Stateless(Protocol):
     """What serves the revisions without a handshake."""
 
-    def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> Work:
-        """Return what serves a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> None:
+        """Serve a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
         ...
 
 
@@ -460,9 +458,7 @@ class Running:
         check_post(get(b"accept"), get(b"content-type", b""))
         bodies, offer = self.state.bodies, self.state.offer
         try:
-            message = read_message(await bodies.read(exchange), self._log)
-            # The end may have begun while the body came.
-            self.state.check_open()
+            message = await bodies.read_message(exchange, self._log)
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:

@@ -4,18 +4,21 @@ https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 import re
-from asyncio import Task, Timeout, TimerHandle, create_task, get_running_loop, timeout
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from asyncio import Task, Timeout, create_task, get_running_loop, timeout
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
-from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
+from ...core.errors import INVALID_REQUEST, ParseError, RemoteError, RequestId
 from ...core.http_request import HttpRequest, Principal, id_of
 from ...core.oauth_scopes import NO_SCOPES
-from ...core.quotas import Quota
+from ...core.quotas import NoRoom, Quota
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
+from ...messages.jsonrpc import Malformed, Parsed
+from ...messages.reading import Batch, read_messages
 from ...rpc.jobs import Work
 from .. import headers
 
@@ -24,10 +27,9 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Field: TypeAlias = tuple[bytes, bytes]
-Free: TypeAlias = Callable[[str | None, int], bool]
-"""Frees an amount of a principal, or of all for None; returns whether that was enough."""
 
 _VERSION: Final = headers.PROTOCOL_VERSION.encode()
+_SESSION: Final = headers.SESSION_ID.encode()
 _JSON: Final[Field] = (b"content-type", headers.JSON.encode())
 _MOST_FIELDS: Final = 200
 
@@ -65,6 +67,9 @@ _TOO_MANY: Final = {
     "max_sessions": "sessions",
 }
 
+# The seconds after which a client may come again, where that is not 1.
+_AGAIN_AFTER: Final = {"max_sessions": 10}
+
 
 class HttpRefusal(Exception):
     """The refusal of an HTTP request: its status, and a JSON-RPC error with the reason."""
@@ -86,7 +91,6 @@ class HttpRefusal(Exception):
 
     @staticmethod
     def because(error: RemoteError, status: int = 400) -> "HttpRefusal":
-        """Return the refusal of a message for the error that it has."""
         return HttpRefusal(status, error.message, code=error.code, id=error.id, data=error.data)
 
     @staticmethod
@@ -95,29 +99,17 @@ class HttpRefusal(Exception):
         return HttpRefusal(status, reason, fields=[(b"retry-after", b"%d" % seconds)])
 
 
-def require_room(
-    quota: Quota,
-    owner: str | None,
-    amount: int = 1,
-    free: Free | None = None,
-    *,
-    seconds: int = 1,
-) -> None:
-    """Raise `HttpRefusal` unless a quota has room for `amount` more, which `free` may make.
-
-    The owner is the id of a principal; addresses and header fields prove nothing.
-    """
-    for limited, excess in quota.excesses(owner, amount):
-        if free is None or not free(limited, excess):
-            raise _too_many(quota, limited, seconds)
-
-
-def _too_many(quota: Quota, owner: str | None, seconds: int = 1) -> HttpRefusal:
-    text = f"Too many {_TOO_MANY[quota.name]}"
-    if owner is None:
-        return HttpRefusal.for_now(f"{text}; see {quota.name}", seconds)
-    # RFC 6585, section 4: others are served.
-    reason = f"{text} of one principal; see {quota.name}_per_principal"
+def refusal_of(error: HttpRefusal | NoRoom | RemoteError) -> HttpRefusal:
+    if isinstance(error, HttpRefusal):
+        return error
+    if isinstance(error, RemoteError):
+        return HttpRefusal.because(error)
+    text, seconds = f"Too many {_TOO_MANY[error.quota]}", _AGAIN_AFTER.get(error.quota, 1)
+    if error.owner is None:
+        return HttpRefusal.for_now(f"{text}; see {error.quota}", seconds)
+    # The owner is the id of a principal: addresses and header fields prove nothing. Others are
+    # served (RFC 6585, section 4).
+    reason = f"{text} of one principal; see {error.quota}_per_principal"
     return HttpRefusal.for_now(reason, seconds, status=429)
 
 
@@ -140,12 +132,12 @@ class HttpExchange:
     """The header fields by name, in lower case."""
     version: str | None = field(init=False)
     """The revision that the header names, if it does."""
+    session_id: str | None = field(init=False)
     principal: Principal | None = None
     """Who was authenticated."""
     principal_id: str | None = None
     needed: frozenset[str] = NO_SCOPES
     """The scopes that its calls were found to need."""
-    _watch: TimerHandle | Task[None] | None = None
     taken: int = 0
     """The bytes that `Bodies` counts for it."""
     closed: bool = False
@@ -160,7 +152,7 @@ class HttpExchange:
         fields = self.fields = dict(listed)
         if len(fields) != len(listed):
             fields = self.fields = _joined(listed)
-        self.version = self.field(_VERSION)
+        self.version, self.session_id = self.field(_VERSION), self.field(_SESSION)
         if len(listed) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 
@@ -189,25 +181,25 @@ class HttpExchange:
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
-    def watch(self, gone: Callable[[], None]) -> None:
-        """Call `gone` when the client goes away, or soon after that, until `unwatch`."""
+    @contextmanager
+    def watching(self, gone: Callable[[], None]) -> Generator[None, None, None]:
+        """Call `gone` when the client goes away during the block, or soon after that."""
+        begun: list[Task[None]] = []
 
         async def watch() -> None:
             await self.gone()
             self._log.info("a client has gone before it was answered")
             gone()
 
-        def begin() -> None:
-            self._watch = create_task(watch())
-
-        self._watch = get_running_loop().call_later(_SOON, begin)
-
-    def unwatch(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
+        timer = get_running_loop().call_later(_SOON, lambda: begun.append(create_task(watch())))
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for task in begun:
+                task.cancel()
 
     def add(self, fields: Iterable[Field]) -> None:
-        """Add header fields to the response, whatever that is."""
         more, send = tuple(fields), self._send
 
         def sending(message: Message) -> Awaitable[None]:
@@ -311,13 +303,18 @@ class _Incoming:
     limit: Timeout
     latest: float
     received: int = 0
-    refusal: HttpRefusal | None = None
+    refusal: HttpRefusal | NoRoom | None = None
 
     def is_behind(self, now: float, seconds: float) -> bool:
         """Return whether it comes too slowly to be complete in time, or has stopped coming."""
         passed = now - self.begun
         is_slow = passed > _START and self.received * seconds < self.expected * passed
         return is_slow or now - self.latest > _PAUSE
+
+    def refuse(self, refusal: HttpRefusal | NoRoom, now: float) -> None:
+        if not self.limit.expired():
+            self.refusal = refusal
+            self.limit.reschedule(now)
 
 
 class Bodies:
@@ -335,8 +332,25 @@ class Bodies:
         self.quota: Final = quota
         """The bytes taken for all bodies that count, until their requests are `done`."""
 
+    async def read_message(self, exchange: HttpExchange, log: Throttle) -> Parsed | Batch:
+        """Return the only message in a body, as `read_messages` does.
+
+        Raise as `read` does, and `ParseError` for a text that cannot be read, except for an answer.
+        """
+        messages = read_messages(await self.read(exchange), log)
+        if len(messages) != 1:
+            raise ParseError(f"Parse error: {len(messages)} messages in place of one")
+        (message,) = messages
+        unread = message.error if type(message) is Malformed else None
+        if isinstance(unread, ParseError) and not unread.is_answer:
+            raise unread
+        return message
+
     async def read(self, exchange: HttpExchange) -> bytes:
-        """Return a whole body; raise `HttpRefusal` if it is too large, too slow or cut off."""
+        """Return a whole body.
+
+        Raise `HttpRefusal` if it is too large, too slow or cut off, and `NoRoom`.
+        """
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
         self._take(exchange, expected)
         limit, now = timeout(self._seconds), get_running_loop().time
@@ -354,20 +368,26 @@ class Bodies:
                     message = await exchange.receive()
                     body += _piece(message, self._largest - len(body))
                 self._take(exchange, len(body))
-                return bytes(body)
+                if incoming.refusal is None:
+                    return bytes(body)
         except TimeoutError:
-            if incoming.refusal is not None:
-                raise incoming.refusal from None
-            raise HttpRefusal(408, "The body of the request did not come in time") from None
+            pass
         finally:
             del self._incoming[incoming]
+        late = "The body of the request did not come in time"
+        raise incoming.refusal or HttpRefusal(408, late)
+
+    def refuse_incoming(self, reason: str) -> None:
+        now = get_running_loop().time()
+        for incoming in self._incoming:
+            incoming.refuse(HttpRefusal.for_now(reason), now)
 
     def _take(self, exchange: HttpExchange, size: int) -> None:
         more = size - exchange.taken
         if more <= 0 or size <= _SMALL:
             return
         owner = exchange.principal_id
-        require_room(self.quota, owner, more, partial(self._make_room, exchange))
+        self.quota.require(owner, more, partial(self._make_room, exchange))
         exchange.taken += more
         self.quota.take(owner, more)
 
@@ -387,9 +407,7 @@ class Bodies:
         for one in behind:
             lacking -= one.exchange.taken
             self.done(one.exchange)
-            if not one.limit.expired():
-                one.refusal = _too_many(self.quota, owner)
-                one.limit.reschedule(now)
+            one.refuse(NoRoom(self.quota.name, owner), now)
             if lacking <= 0:
                 break
         return True

@@ -176,7 +176,6 @@ class Authentication:
         return principal
 
     def _credentials(self, exchange: HttpExchange) -> tuple[str, str]:
-        """Return the scheme and the token; raise `HttpRefusal`."""
         written, _, rest = (exchange.field(b"authorization") or "").partition(" ")
         scheme, token = _SCHEMES.get(written.lower()), rest.strip(" ")
         if scheme is None or scheme not in self.schemes:
@@ -199,7 +198,6 @@ class Authentication:
     async def _check_proof(
         self, token: str, principal: Principal, exchange: HttpExchange, endpoint: str
     ) -> None:
-        """Raise `TokenRefused` for a token whose key its sender does not show to have."""
         # Without proofs there is no such scheme.
         assert self.proofs is not None
         if not _is_bound(principal):

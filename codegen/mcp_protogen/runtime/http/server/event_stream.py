@@ -86,7 +86,6 @@ class EventResponse:
             gone.cancel()
 
     async def comment(self) -> None:
-        """Show that the response is alive, unless it is being written to."""
         if not self._writing:
             await self.write(_COMMENT)
 

@@ -5,28 +5,27 @@ if they took too long; then it closes all sessions, and completes the responses 
 """
 
 from asyncio import Task, gather, timeout
-from collections.abc import Collection, Generator
-from contextlib import contextmanager, suppress
-from logging import getLogger
-from typing import Final
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
 
 from ...core.connection_errors import Disconnected
 from ...core.options import Options
+from ...core.quotas import Quota
 from ...core.revision import Revision
 from ...core.tasks import Signal
-from ...rpc.jobs import Jobs, Work
 from ...server.connection import ServerConnection
 from ...server.serve import Server
-from .asgi import Bodies, HttpExchange, HttpRefusal, require_room
+from .asgi import Bodies, HttpExchange
 from .event_stream import KeepAlive
 from .options import HttpOptions, quota_of
 from .param_header_check import ToolHeaders
 from .scope_check import ScopeCheck
-from .sessions.registry import SessionRegistry
+from .sessions.registry import HttpSession, SessionRegistry
 from .sessions.servers import HttpServers
-from .sessions.shared import SharedSessions
 
-_log: Final = getLogger(__name__)
+SHUTTING_DOWN: Final = "The server is shutting down"
 
 
 class HttpState(HttpServers):
@@ -45,7 +44,9 @@ class HttpState(HttpServers):
         """The number of open streams, without those of POST requests."""
         of_bodies = quota_of(http, "max_bodies", at_least=http.max_body)
         self.bodies = Bodies(http.max_body, of_bodies, http.body_timeout)
-        self.sessions = SessionRegistry(self) if http.shared is None else SharedSessions(self)
+        self.sessions: SessionRegistry[Any] = SessionRegistry(self, HttpSession)
+        if http.shared is not None:
+            self.sessions = http.shared.sessions(self)
         self.tool_headers = ToolHeaders(http.header_lifetime)
         self.scopes = ScopeCheck(http.authentication)
         self.connections: dict[ServerConnection, None] = {}
@@ -55,59 +56,12 @@ class HttpState(HttpServers):
         self.listening = 0
         """The number of listen streams."""
         self.closing = False
-        """Whether no request is begun any more."""
         self.ended = Signal()
         """Rings for `close` when a request ends."""
 
-    def check_open(self) -> None:
-        if self.closing:
-            raise HttpRefusal.for_now("The server is shutting down")
-
     @property
     def working(self) -> int:
-        """The number of requests that are being worked on, listen streams included."""
         return self.requests.used + self.listening
-
-    def check_room(self, exchange: HttpExchange, jobs: Jobs | None = None) -> None:
-        """Raise `HttpRefusal` if too many requests are worked on, or `jobs` can take no more."""
-        require_room(self.requests, exchange.principal_id)
-        if jobs and jobs.busy:
-            raise HttpRefusal.for_now("Too many requests at once")
-
-    @contextmanager
-    def stream_to(self, exchange: HttpExchange) -> Generator[None, None, None]:
-        """Count a stream until it ends; raise `HttpRefusal` if too many are open."""
-        owner = exchange.principal_id
-        require_room(self.streams, owner)
-        self.streams.take(owner)
-        try:
-            yield
-        finally:
-            self.streams.give_back(owner)
-
-    @contextmanager
-    def work_on(self, exchange: HttpExchange) -> Generator[None, None, None]:
-        """Count a request until it ends."""
-        self.requests.take(exchange.principal_id)
-        try:
-            yield
-        finally:
-            self.end_work(exchange)
-
-    def end_work(self, exchange: HttpExchange) -> None:
-        self.requests.give_back(exchange.principal_id)
-        if self.closing:
-            self.ended.ring()
-
-    async def after(self, exchange: HttpExchange, check: Work, work: Work) -> None:
-        """Do `work` after a check, which counts as a request; its exceptions are raised."""
-        with self.work_on(exchange):
-            try:
-                await check
-            except BaseException:
-                work.close()
-                raise
-        await work
 
     def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all of its handlers have ended."""
@@ -119,28 +73,21 @@ class HttpState(HttpServers):
             left.discard(task)
             if not left:
                 self.bodies.quota.give_back(exchange.principal_id, held)
-                self.end_work(exchange)
+                self.requests.give_back(exchange.principal_id)
+                self.ended.ring()
 
         for handler in handlers:
             handler.add_done_callback(ended)
 
     async def begin(self) -> None:
-        """Connect to what is shared with other workers; without `shared`, this does nothing."""
-        await self.peers.begin()
+        await self.sessions.connect()
         for server in self.views.handlers:
             server.__mcp_runtime__.begin(self.shared)
-        if self.relay is not None:
-            if self.offer.stateless and not self.options.state_keys:
-                _log.warning(
-                    "without Options(state_keys=...), which all workers have, a request that asks"
-                    " its client something can only go on in the process where it began"
-                )
-            for server in self.shared_servers:
-                self.relay.add(server)
 
     async def close(self) -> None:
         """End all streams and calls at once, and after `options.drain` seconds everything."""
         self.closing = True
+        self.bodies.refuse_incoming(SHUTTING_DOWN)
         gone = Disconnected("the server is shutting down")
         for connection in [*self.connections, *(one.connection for one in self.sessions)]:
             connection.abort(gone)
@@ -152,7 +99,27 @@ class HttpState(HttpServers):
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)
-        if self.relay is not None:
-            await self.relay.close(self.options.drain)
-        await self.peers.close()
+        await self.sessions.disconnect()
         await self.tasks.cancel()
+
+
+# A generator in its place would take three times as long, for each request.
+@dataclass(eq=False, slots=True)
+class RequestPlace:
+    """A place in a quota for the length of a block; one that needs room may raise `NoRoom`."""
+
+    _state: HttpState
+    _quota: Quota
+    _exchange: HttpExchange
+    _needs_room: bool = True
+
+    def __enter__(self) -> None:
+        owner = self._exchange.principal_id
+        if self._needs_room:
+            self._quota.require(owner)
+        self._quota.take(owner)
+
+    def __exit__(self, *_: object) -> None:
+        self._quota.give_back(self._exchange.principal_id)
+        if self._state.closing:
+            self._state.ended.ring()

@@ -14,8 +14,8 @@ from ...core.errors import InvalidRequest
 from ...core.http_request import Principal, id_of
 from ...core.middleware import OVER_HTTP
 from ...core.tasks import Signal
-from ...messages.jsonrpc import Batch, Call, Parsed
-from ...messages.reading import read_messages
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch, read_messages
 from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import ServerConnection
@@ -25,7 +25,7 @@ from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
@@ -48,7 +48,7 @@ class LegacySse:
     async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
-        with self._state.stream_to(exchange):
+        with RequestPlace(self._state, self._state.streams, exchange):
             await self._serve(exchange)
 
     async def _serve(self, exchange: HttpExchange) -> None:
@@ -90,7 +90,6 @@ class LegacySse:
     async def _check_scopes(
         self, transport: "_SseTransport", body: bytes, exchange: HttpExchange
     ) -> None:
-        """Raise `HttpRefusal` for what is posted without the scopes that it needs."""
         transport.authenticated(exchange.principal)
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
@@ -112,8 +111,6 @@ class LegacySse:
 
 
 class _SseTransport:
-    """The transport of one client, for `serve`."""
-
     network: Final = OVER_HTTP
 
     def __init__(

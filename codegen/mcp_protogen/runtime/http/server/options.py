@@ -2,20 +2,15 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 from ...core.quotas import Quota
-from ...storage.engine import Shared
 from .authentication import Authentication
 from .cors import Cors
+from .sessions.peers import Sharing
 
-_POSITIVE: Final = (
-    *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
-    *("body_timeout", "max_body", "max_bodies", "max_headers", "max_requests", "max_streams"),
-    *("max_sessions_per_principal", "max_bodies_per_principal"),
-    *("max_requests_per_principal", "max_streams_per_principal"),
-)
+_MAY_BE_0: Final = ("retry", "header_lifetime")
 
 _UNNAMED: Final = frozenset(("*", "null"))
 # The usual port of a scheme may be left out, as browsers do (RFC 6454, section 6.2).
@@ -65,7 +60,7 @@ class HttpOptions:
     """The most sessions at a time; a new one then replaces the one that is idle for longest."""
     max_sessions_per_principal: int | None = None
     """The most sessions of a principal; a new one then replaces its own that is longest idle."""
-    shared: Shared | None = None
+    shared: Sharing | None = None
     """What this worker shares with the others that serve the endpoint; without it, nothing."""
     resumable: bool = True
     """Whether clients of the handshake revisions can ask again for what they missed."""
@@ -142,8 +137,9 @@ class HttpOptions:
             path = getattr(self, name)
             if path is not None and not path.startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")
-        for name in _POSITIVE:
-            if (value := getattr(self, name)) is not None and value <= 0:
+        for name in (field.name for field in fields(self) if field.name not in _MAY_BE_0):
+            value = getattr(self, name)
+            if type(value) in (int, float) and value <= 0:
                 raise ValueError(f"{name} has to be more than 0")
         for name in ("max_bodies", "max_bodies_per_principal"):
             if (value := getattr(self, name)) is not None and value < self.max_body:

@@ -16,11 +16,13 @@ from pydantic_core import to_json
 
 from ...core.errors import HEADER_MISMATCH, ProtocolError
 from ...core.json import is_array, is_object
+from ...core.models.base import WireModel
 from ...core.pagination import Page, items
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from ...server.connection import ServerConnection
+from ...server.context import RequestContext
 from ..headers import agrees
 from .asgi import HttpExchange, HttpRefusal
 
@@ -97,7 +99,7 @@ class ToolHeaders:
         tools: dict[str, tuple[Mirror, ...]] = {}
 
         async def page(cursor: str | None) -> Page[Any]:
-            listed = await connection.listed(_LIST, cursor, call)
+            listed = await _page(connection, cursor, call)
             found = listed.get("tools")
             return Page(found if is_array(found) else [], listed.get("nextCursor"))
 
@@ -127,3 +129,14 @@ def _mirrors(tool: Mapping[str, Any]) -> tuple[Mirror, ...]:
         # Clients have to leave such a tool out.
         _log.warning("the tool %.100r cannot be called over HTTP: %s", tool.get("name"), error)
         return ()
+
+
+async def _page(connection: ServerConnection, cursor: str | None, call: Job) -> Mapping[str, Any]:
+    """Return a page of the tools as the sender of a call sees them, as a JSON object."""
+    handler = connection.handlers.get(_LIST)
+    if handler is None:
+        return {}
+    context = RequestContext(connection, None, call.reply, call.request.meta)
+    params = connection.server.TABLE.requests[_LIST].params
+    page: WireModel = await handler(context.session(), params(cursor=cursor))
+    return page.to_wire()

@@ -14,10 +14,12 @@ from ...core import errors
 from ...core.connection_errors import StatusError
 from ...core.http_request import HttpRequest, Principal
 from ...core.oauth_scopes import InsufficientScope
-from ...messages.jsonrpc import Batch, Call, Parsed
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
-from ...rpc.send_queue import MessageSink, NullSink
+from ...rpc.null_sink import NullSink
+from ...rpc.send_queue import MessageSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse
@@ -82,15 +84,13 @@ class HttpResponse(StreamSink):
 
         `cancel` is called if the client goes away before.
         """
-        self._state.requests.take(self.exchange.principal_id)
         try:
             # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-            if cancel is not None:
-                self.exchange.watch(cancel)
-            try:
+            if cancel is None:
                 await work
-            finally:
-                self.exchange.unwatch()
+            else:
+                with self.exchange.watching(cancel):
+                    await work
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:
@@ -99,7 +99,6 @@ class HttpResponse(StreamSink):
         finally:
             if self._session is not None and self._queue is not None:
                 self._session.streams.done(self._queue.stream)
-            self._state.end_work(self.exchange)
 
     async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Take in what asks for nothing, and complete the response."""
@@ -131,8 +130,7 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered, session = True, self._session
-        is_saved = session is None or session.copy is None or not session.unsaved
-        if self._queue is None and is_saved:
+        if self._queue is None and (session is None or not session.unsaved):
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)

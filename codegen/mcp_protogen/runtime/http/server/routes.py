@@ -28,7 +28,7 @@ from .asgi import (
     length_of,
     too_large,
 )
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 
 _log: Final = getLogger(__name__)
 
@@ -165,10 +165,8 @@ class Route:
             return
         try:
             body = await state.bodies.read(exchange)
-            state.check_open()
             # Only now: a slow client takes no room from others.
-            state.check_room(exchange)
-            with state.work_on(exchange):
+            with RequestPlace(state, state.requests, exchange):
                 await self._answer(state, exchange, body)
         finally:
             state.bodies.done(exchange)

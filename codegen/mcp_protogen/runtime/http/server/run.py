@@ -6,8 +6,25 @@ stands before uvicorn's own protocol, of which it uses `cycle` and `transport`.
 """
 
 import sys
-from asyncio import BaseTransport, Protocol, TimerHandle, Transport, get_running_loop
-from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
+from asyncio import (
+    AbstractEventLoop,
+    BaseTransport,
+    Protocol,
+    Task,
+    TimerHandle,
+    Transport,
+    create_task,
+    get_running_loop,
+)
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableSequence,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import replace
 from faulthandler import dump_traceback_later
@@ -19,8 +36,9 @@ from multiprocessing.connection import Connection
 from operator import attrgetter
 from pickle import dumps
 from secrets import token_bytes
+from signal import Signals, getsignal, signal
 from socket import AF_INET, AF_INET6, create_server, socket
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from types import ModuleType
 from typing import Any, ClassVar, Final, cast
 
@@ -29,6 +47,7 @@ from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
 from ...server.base import ServerBase
+from ...server.lifespan import LifespanError
 from ...server.serve import Server
 from ...storage.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
@@ -46,6 +65,13 @@ _USUAL: Final[Mapping[str, object]] = {
     "http": _USUAL_HTTP,
     "routes": (),
 }
+# Those that end uvicorn, of which Windows has one more.
+_SIGNALS: Final = {
+    Signals.__members__[name]
+    for name in ("SIGINT", "SIGTERM", "SIGBREAK")
+    if name in Signals.__members__
+}
+
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 # How long a worker leaves a new connection to the others, and one that failed, in seconds.
@@ -100,7 +126,7 @@ def run_http(
     name, app = _application(servers, given, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
-    server = _server(app, host, port)
+    server, _ = _server(app, host, port)
     if workers == 1:
         _run(server, app)
         return
@@ -114,7 +140,6 @@ def run_http(
 def _application(
     servers: Server | Iterable[Server] | HttpApp | str, given: AppOptions, workers: int
 ) -> tuple[str, HttpApp]:
-    """Return an application, and the name by which other processes find it."""
     if isinstance(servers, str):
         return servers, _named(servers, given)
     if isinstance(servers, HttpApp):
@@ -138,7 +163,6 @@ def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> 
 
 
 def _patience(app: HttpApp) -> float:
-    """Return the seconds that a worker has to end."""
     # It takes two times to close the application, and one to close what is left.
     return 3 * app.options.drain + 5
 
@@ -204,13 +228,11 @@ def _names_of(server: object) -> Iterator[str]:
 
 
 def _is_imported(program: ModuleType) -> bool:
-    """Return whether new processes import the program, as they do not what was typed in."""
     spec = program.__spec__
     return hasattr(program, "__file__") if spec is None else not spec.name.endswith("__main__")
 
 
 def _check_workers(app: HttpApp) -> None:
-    """Raise `ValueError` if a client could not go on at another worker."""
     http, shared = app.http, app.http.shared
     in_memory = shared is not None and isinstance(shared.engine, MemoryEngine)
     for unfit, need in (
@@ -235,41 +257,41 @@ def _work(
     if not app.options.state_keys:
         # A round that one worker began may go on in another.
         app.options = replace(app.options, state_keys=[key])
-    server = _server(app, "", 0)
-
-    def watch() -> None:
-        parent.poll(None)
-        server.should_exit = True
-        # A thread may never return, and no parent be left to end it.
-        dump_traceback_later(_patience(app), exit=True)
-
-    Thread(target=watch, daemon=True).start()
     # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
     listening = socket(fileno=shared.detach())
     # The event loop of Windows cannot watch a socket.
     own: list[socket] = [listening] if sys.platform == "win32" else []
-    start = server.startup
 
-    async def startup(sockets: Any = None) -> None:
-        await start(sockets)
-        if app.failure is None:
-            # Not pickled: of a parent that has ended, Python 3.13 would complain on standard error.
+    def listen() -> SharedListener | None:
+        # Not pickled: of a parent that has ended, Python 3.13 would complain on standard error.
+        with suppress(BrokenPipeError):
             parent.send_bytes(BEGUN)
-            if not own:
-                server.servers.append(SharedListener(listening, numbers, place, server))
+        return None if own else SharedListener(listening, numbers, place, server)
 
-    server.startup = startup
-    # The parent may have ended by now.
-    with suppress(KeyboardInterrupt, BrokenPipeError):
+    server, ending = _server(app, "", 0, listen)
+
+    def watch() -> None:
+        parent.poll(None)
+        ending.end()
+        # A thread may never return, and no parent be left to end it.
+        dump_traceback_later(_patience(app), exit=True)
+
+    Thread(target=watch, daemon=True).start()
+    with suppress(KeyboardInterrupt):
         _run(server, app, own)
 
 
-def _server(app: HttpApp, host: str, port: int) -> Any:
+def _server(
+    app: HttpApp, host: str, port: int, listen: Callable[[], "SharedListener | None"] = lambda: None
+) -> "tuple[Any, _Ending]":
+    """Return a server that calls `listen` once it has begun, and closes what that returns."""
     uvicorn = library("uvicorn", "run_http")
     protocol = library("uvicorn.protocols.http.auto", "run_http").AutoHTTPProtocol
+    unread = set[Transport]()
+    members = {"http": app.http, "unread": unread}
     config = uvicorn.Config(
         app,
-        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), {"http": app.http}),
+        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), members),
         host=host,
         port=port,
         # A program's standard output is its own.
@@ -279,21 +301,72 @@ def _server(app: HttpApp, host: str, port: int) -> Any:
         timeout_graceful_shutdown=max(1, round(app.options.drain)),
     )
     server = uvicorn.Server(config)
-    wait_for_responses = server.shutdown
+    ending = _Ending(server, app, unread, listen)
+    app.on_begun = ending.begin
+    return server, ending
 
-    async def shutdown(sockets: Any = None) -> None:
-        # uvicorn waits for open responses, and streams do not end by themselves.
+
+class _Ending:
+    """The end of a server, whose application is closed before uvicorn learns of it.
+
+    uvicorn waits for open responses, and streams do not end by themselves.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        app: HttpApp,
+        unread: Collection[Transport],
+        listen: "Callable[[], SharedListener | None]",
+    ) -> None:
+        self._server = server
+        self._app, self._unread, self._listen = app, unread, listen
+        self._loop: AbstractEventLoop | None = None
+        self._listener: SharedListener | None = None
+        self._closing: Task[None] | None = None
+
+    def begin(self) -> None:
+        self._loop = get_running_loop()
+        self._listener = self._listen()
+        if current_thread() is main_thread():
+            for ending in _SIGNALS:
+                signal(ending, partial(self._signalled, getsignal(ending)))
+
+    def _signalled(self, of_uvicorn: Any, *received: Any) -> None:
+        self.end(partial(of_uvicorn, *received))
+
+    def end(self, pass_on: Callable[[], object] | None = None) -> None:
+        """Close the application, and have uvicorn end, or deal with a signal; from any thread."""
+
+        def tell_uvicorn(_: object = None) -> None:
+            if pass_on is None or self._app.failure is not None:
+                # It would raise the signal again, which would end the process in place of an error.
+                self._server.should_exit = True
+            else:
+                pass_on()
+
+        def end() -> None:
+            self._closing = self._closing or create_task(self._close())
+            self._closing.add_done_callback(tell_uvicorn)
+
+        if self._loop is None:
+            tell_uvicorn()
+        else:
+            with suppress(RuntimeError):  # of a loop that has ended
+                self._loop.call_soon_threadsafe(end)
+
+    async def _close(self) -> None:
         try:
-            await app.close()
+            await self._app.close()
+        except LifespanError as error:
+            self._app.failure = error
         finally:
-            for connection in list(server.server_state.connections):
-                if connection.flow.write_paused:
-                    # Nobody takes in what is left, and it would be waited for.
-                    connection.transport.abort()
-            await wait_for_responses(sockets)
-
-    server.shutdown = shutdown
-    return server
+            for transport in list(self._unread):
+                # Nobody takes in what is left, and it would be waited for.
+                transport.abort()
+            if self._listener is not None:
+                self._listener.close()
+                await self._listener.wait_closed()
 
 
 class SharedListener:
@@ -324,8 +397,6 @@ class SharedListener:
         listening.listen(config.backlog)
         numbers[place] = 0
         self._loop.add_reader(listening, self._ready)
-
-    # uvicorn calls these, as of any server.
 
     def close(self) -> None:
         self._loop.remove_reader(self._listening)
@@ -370,6 +441,7 @@ class LimitedProtocol(Protocol):
     """A mixin for a protocol class of uvicorn."""
 
     http: ClassVar[HttpOptions]
+    unread: ClassVar[set[Transport]]
 
     # Of uvicorn's protocol.
     transport: Transport
@@ -411,14 +483,17 @@ class LimitedProtocol(Protocol):
             cycle.disconnected = True
             cycle.message_event.set()
         self._head_came()
+        self.unread.discard(self.transport)
         self._all_read()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         super().pause_writing()
+        self.unread.add(self.transport)
         self._wait_for_reader()
 
     def resume_writing(self) -> None:
+        self.unread.discard(self.transport)
         self._all_read()
         super().resume_writing()
 

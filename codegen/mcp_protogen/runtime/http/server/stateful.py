@@ -4,30 +4,29 @@
 """
 
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import cached_property
 from logging import getLogger
 from typing import Final
 
 from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
-from ...messages.jsonrpc import Batch, Call, Parsed
-from ...rpc.endpoint import Endpoint
-from ...rpc.jobs import Work
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .response import HANDSHAKE, HttpResponse, single_request
-from .sessions.record import CHOICES
-from .sessions.registry import HttpSession, NewSession, new_id
+from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
 
 _log: Final = getLogger(__name__)
 
 _SESSION: Final = headers.SESSION_ID.encode()
+_BUSY: Final = "Too many requests at once"
 _LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
 
 
@@ -42,7 +41,7 @@ class StatefulHttp:
         call = message if isinstance(message, Call) and message.id is not None else None
         initialize = call if call and call.method == server_negotiation.INITIALIZE else None
         has_sessions = self._state.http.sessions
-        if initialize and not (has_sessions and _SESSION in exchange.fields):
+        if initialize and not (has_sessions and exchange.session_id is not None):
             await self._begin(exchange, initialize)
             return
         if not has_sessions:
@@ -53,8 +52,8 @@ class StatefulHttp:
             raise InvalidRequest("the handshake was made already", id=initialize.id)
         session.under_way += 1
         is_open = session.connection.endpoint.connection.is_open
-        if call is not None and call.method in CHOICES and session.copy is not None:
-            session.copy.require_announcement()
+        if call is not None and call.method in CHOICES:
+            session.require_announcement()
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
@@ -71,7 +70,7 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        with self._state.stream_to(exchange):
+        with RequestPlace(self._state, self._state.streams, exchange):
             await self._stream(exchange, session)
 
     async def _stream(self, exchange: HttpExchange, session: HttpSession) -> None:
@@ -121,12 +120,11 @@ class StatefulHttp:
         await exchange.respond(200, answer or b"", fields)
 
     async def _session(self, exchange: HttpExchange) -> HttpSession:
-        id = exchange.field(_SESSION)
+        id, sessions = exchange.session_id, self._state.sessions
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
-        sessions = self._state.sessions
         try:
-            session = sessions.get(id) or await sessions.open(id)
+            session: HttpSession | None = sessions.get(id) or await sessions.open(id)
         except EngineUnavailable as error:
             raise _away(error) from None
         # Who is somebody else learns no more than who knows no session.
@@ -169,65 +167,57 @@ class StatefulHttp:
         with single_request(exchange, state, bound_server, HANDSHAKE) as (connection, response):
             await self._work(message, connection, response)
 
-    def _work(
+    async def _work(
         self,
         message: Parsed | Batch,
         connection: ServerConnection,
         response: HttpResponse,
         session: HttpSession | None = None,
-    ) -> Work:
-        """Return what answers a request, or a batch with one, or takes in anything else.
-
-        Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
-        """
-        endpoint, scopes, exchange = connection.endpoint, self._state.scopes, response.exchange
-        check_room = partial(self._state.check_room, exchange)
-        if isinstance(message, Call) and message.id is not None:
-            check_room(endpoint.jobs)
+    ) -> None:
+        state, exchange, endpoint = self._state, response.exchange, connection.endpoint
+        if not isinstance(message, Call) or message.id is None:
+            await self._take_in(message, connection, response, session)
+            return
+        with RequestPlace(state, state.requests, exchange):
+            if endpoint.jobs.busy:
+                raise HttpRefusal.for_now(_BUSY)
             check = None
-            if scopes.asks(connection):
-                check = scopes.check(connection, [message], exchange, response)
-            return response.serve(endpoint.attend(message, response, check))
-        most = self._state.options.max_waiting
+            if state.scopes.asks(connection):
+                check = state.scopes.check(connection, [message], exchange, response)
+            await response.serve(endpoint.attend(message, response, check))
+
+    async def _take_in(
+        self,
+        message: Parsed | Batch,
+        connection: ServerConnection,
+        response: HttpResponse,
+        session: HttpSession | None,
+    ) -> None:
+        """Deal with what is no single request; raise `RemoteError` for a batch that may not be."""
+        state, exchange, endpoint = self._state, response.exchange, connection.endpoint
+        most = state.options.max_waiting
         if isinstance(message, Batch) and len(message.values) > most:
             raise InvalidRequest(f"a batch of more than {most}")
         members = message.members if isinstance(message, Batch) else [message]
         calls = [one for one in members if isinstance(one, Call)]
         asks = any(call.id is not None for call in calls)
-        if asks:
-            check_room(endpoint.jobs)
         # Answers and cancellations take no place: they are what others wait for.
         methods = [call.method for call in calls if call.method != CANCELLED]
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
-        if takes_place and not asks:
-            check_room()
-        work = self._take_in(message, endpoint, response, session, asks, takes_place)
-        if not scopes.asks(connection):
-            return work
-        return self._state.after(
-            exchange, scopes.check(connection, calls, exchange, response), work
-        )
-
-    async def _take_in(
-        self,
-        message: Parsed | Batch,
-        endpoint: Endpoint,
-        response: HttpResponse,
-        session: HttpSession | None,
-        asks: bool,
-        takes_place: bool,
-    ) -> None:
-        """Deal with what is no single request, here and where else it is for."""
-        state = self._state
-        # An engine may be asked before anything is handled.
-        with state.work_on(response.exchange) if takes_place else nullcontext():
-            is_elsewhere = session is not None and await state.sessions.share(session, message)
-        if is_elsewhere:
-            await response.exchange.respond(202)
-        elif asks:
-            await response.serve(response.attend(endpoint, message))
-        else:
-            await response.accept(endpoint, message)
+        checks_scopes = state.scopes.asks(connection)
+        place = RequestPlace(state, state.requests, exchange, takes_place)
+        with place if takes_place or checks_scopes else nullcontext():
+            if asks and endpoint.jobs.busy:
+                raise HttpRefusal.for_now(_BUSY)
+            if checks_scopes:
+                await state.scopes.check(connection, calls, exchange, response)
+            # An engine may be asked before anything is handled.
+            if session is not None and await state.sessions.share(session, message):
+                await exchange.respond(202)
+            elif asks:
+                await response.serve(response.attend(endpoint, message))
+            else:
+                await response.accept(endpoint, message)
 
 
 def _away(error: EngineUnavailable) -> HttpRefusal:

@@ -12,23 +12,28 @@ from typing import Final
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
+from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
-from ...messages.method_table import Request
+from ...messages.jsonrpc import Call, Malformed, Parsed, Response
+from ...messages.reading import Batch
 from ...rpc.jobs import Job, Work
-from ...rpc.send_queue import NullSink
+from ...rpc.null_sink import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal
-from .http_state import HttpState
+from .http_state import HttpState, RequestPlace
 from .response import STATELESS, HttpResponse, single_request
 
 _METHOD: Final = headers.METHOD.encode()
 _NAME: Final = headers.NAME.encode()
-_decoded: Final = lru_cache(maxsize=128)(headers.decoded)
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
+
+
+@lru_cache(maxsize=128)
+def _decoded(value: bytes) -> str | None:
+    return headers.decoded(value.decode("latin-1").strip(" \t"))
 
 
 class StatelessHttp:
@@ -43,8 +48,8 @@ class StatelessHttp:
         self._known: dict[tuple[str, bytes | None, str], ServerConnection] = {}
         """Connections by version, `Mcp-Method` and method, where the three have passed before."""
 
-    def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
-        """Return what serves a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
+        """Serve a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
         if isinstance(message, Malformed):
             raise message.error
         if isinstance(message, Batch):
@@ -54,13 +59,15 @@ class StatelessHttp:
         if message.id is None and exchange.version is not None:
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
             self._notified(exchange, message, exchange.version)
-            return exchange.respond(202)
+            await exchange.respond(202)
+            return
         connection = self._checked(exchange, message)
         if message.method == _LISTEN:
-            return self._listen(connection.bound_server, exchange, message)
-        self._state.check_room(exchange)
-        response = HttpResponse(exchange, self._state, STATELESS)
-        return self._answer(connection, message, response)
+            await self._listen(connection.bound_server, exchange, message)
+            return
+        with RequestPlace(self._state, self._state.requests, exchange):
+            response = HttpResponse(exchange, self._state, STATELESS)
+            await self._answer(connection, message, response)
 
     def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
         endpoint = connection.endpoint
@@ -113,7 +120,7 @@ class StatelessHttp:
         required = headers.NAMED.get(method)
         member = required or connection.endpoint.connection.table.names.get(method)
         if member is not None:
-            name, value = call.params.get(member), exchange.field(_NAME)
+            name, value = call.params.get(member), exchange.fields.get(_NAME)
             if value is None:
                 # Extensions oblige only clients, and the official Python SDK sends none there.
                 differs = required is not None
@@ -158,20 +165,16 @@ class StatelessHttp:
         return HttpRefusal(400, text, code=HEADER_MISMATCH, id=id, data=data)
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
-        """Serve a listen stream, which hears by itself of what the server publishes."""
         state = self._state
-        with state.stream_to(exchange):
+        with RequestPlace(state, state.streams, exchange):
             # Such a request lasts long, so all that its message says has a limit of its own.
             problems = state.options.of_stream.problems("", {"the message": call.message})
             if problems:
                 raise HttpRefusal(413, problems[0].message, id=call.id)
             state.bodies.done(exchange)
-            # A listen stream does not count as a request.
-            state.requests.give_back(exchange.principal_id)
             state.listening += 1
             try:
                 with single_request(exchange, state, bound_server, STATELESS) as (own, response):
                     await self._answer(own, call, response)
             finally:
                 state.listening -= 1
-                state.requests.take(exchange.principal_id)

@@ -1,7 +1,4 @@
-"""What authorizes the requests to one server: it has the tokens, and gets them when needed.
-
-Only one flow runs at a time. Requests that need one meanwhile wait for it.
-"""
+"""What authorizes the requests to one server; requests that need a flow meanwhile wait for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,7 +7,7 @@ from dataclasses import replace
 from inspect import isawaitable
 from logging import getLogger
 from math import inf
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from ....http.client.authorization import Exchange
@@ -22,19 +19,17 @@ from ..steps import (
     AssertionRequest,
     AuthorizationRequest,
     Fetch,
-    Fetched,
+    Fetching,
     Flow,
     Step,
 )
 from ..urls import origin
 from . import stored
 from .documents import shown
-from .flow import authorize, refresh
+from .flow import authorize, forget_step_ups, is_for_scopes, refresh
 from .grants import AuthorizationCode
-from .scopes import forget_step_ups, is_for_scopes
 from .settings import OAuthSettings
-from .storage import TokenStorage
-from .user_agent import Redirection, UserAgent
+from .user_agent import Redirection
 from .values import Authorization, Refusal, Tokens
 
 T = TypeVar("T")
@@ -55,28 +50,9 @@ _MOST_TOKENS: Final = 2
 _MOST_NONCES: Final = 2
 
 
-class Environment(Protocol):
-    """What a flow needs besides its settings."""
-
-    @property
-    def storage(self) -> TokenStorage: ...
-
-    @property
-    def user_agent(self) -> UserAgent: ...
-
-
 class ResourceAuthorizer:
-    """Authorizes the requests to the MCP server at one URL; an `Authorizer`."""
-
-    def __init__(
-        self,
-        settings: OAuthSettings,
-        environment: Environment,
-        fetch: Callable[[Fetch], Awaitable[Fetched]],
-        url: str,
-    ) -> None:
+    def __init__(self, settings: OAuthSettings, fetch: Fetching, url: str) -> None:
         self._settings = settings
-        self._environment = environment
         self._fetch = fetch
         self._origin = origin(urlsplit(url))
         self._known = Authorization(url=url)
@@ -85,15 +61,13 @@ class ResourceAuthorizer:
         self._refused_refresh: Tokens | None = None
         self._running: _Shared | None = None
 
-    # What `Authorizer` says.
-
     def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
         if verb != "DELETE" and (not self._is_loaded or self._is_due()):
             return None
         tokens = self._known.tokens
         if tokens is None or origin(urlsplit(url)) != self._origin:
             return {}
-        fields = {"authorization": f"{tokens.token_type} {tokens.access_token}"}
+        fields = {"authorization": tokens.authorization}
         if tokens.token_type == "DPoP" and self._settings.dpop is not None:
             fields["dpop"] = self._settings.dpop.proof(verb, url, token=tokens.access_token)
         return fields
@@ -130,7 +104,8 @@ class ResourceAuthorizer:
 
         async def authorized() -> None:
             # Another request may have got other tokens meanwhile.
-            if self._shown == sent:
+            tokens = self._known.tokens
+            if (None if tokens is None else tokens.authorization) == sent:
                 first = not any(map(_is_unauthorized, exchanges[:-1]))
                 refusal = _refusal(last, last.revision)
                 await self._authorize(refusal, last.operation, may_refresh=first)
@@ -140,20 +115,11 @@ class ResourceAuthorizer:
         await self._alone(purpose, authorized)
         return True
 
-    # How tokens are got.
-
     @property
     def _url(self) -> str:
-        """The URL of the server, for the log."""
         return shown(self._known.url)
 
-    @property
-    def _shown(self) -> str | None:
-        tokens = self._known.tokens
-        return None if tokens is None else f"{tokens.token_type} {tokens.access_token}"
-
     def _is_due(self) -> bool:
-        """Return whether the tokens should be replaced before they are sent."""
         tokens = self._known.tokens
         if tokens is None or tokens.expires_at is None or tokens is self._refused_refresh:
             return False
@@ -176,7 +142,7 @@ class ResourceAuthorizer:
             self._refused_refresh = self._known.tokens
 
     async def _load(self) -> None:
-        found = await stored.load(self._environment.storage, self._settings, self._known.url)
+        found = await stored.load(self._settings, self._known.url)
         # What is stored may be older, if storing failed.
         if not self._is_loaded or _expires(found) > _expires(self._known):
             self._known = replace(found, step_ups=self._known.step_ups)
@@ -191,7 +157,7 @@ class ResourceAuthorizer:
             place: Redirection | None = None
             if isinstance(self._settings.grant, AuthorizationCode):
                 registered = known.client.redirect_uris if known.client else ()
-                opened = self._environment.user_agent.redirection(registered)
+                opened = self._settings.user_agent.redirection(registered)
                 place = await stack.enter_async_context(opened)
             flow = authorize(
                 self._settings,
@@ -220,25 +186,23 @@ class ResourceAuthorizer:
         await self._save()
 
     async def _save(self, *, only_without_tokens: bool = False) -> None:
-        storage, settings = self._environment.storage, self._settings
         try:
             if only_without_tokens:
                 # Another process may have got tokens while this one's user said no.
-                found = await stored.load(storage, settings, self._known.url)
+                found = await stored.load(self._settings, self._known.url)
                 if found.tokens is not None:
                     return
-            await stored.save(storage, settings, self._known)
+            await stored.save(self._settings, self._known)
         except Exception:
             # The tokens are there, and the user should not have to log in for nothing.
             _log.exception("what is known of %s could not be stored", self._url)
 
     async def forget(self) -> None:
-        """Forget the tokens, here and in the storage."""
         await self._alone("forget", self._forgotten)
 
     async def _forgotten(self) -> None:
         await self._load()
-        await stored.forget(self._environment.storage, self._known)
+        await stored.forget(self._settings.storage, self._known)
         self._known = Authorization(url=self._known.url)
 
     async def _alone(
@@ -269,13 +233,11 @@ class _Shared:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the work goes on, in the loop that asks."""
         # The task may be `cancelling` for a while and go on: timeouts inside of it cancel it.
         ended = self._task.done() or self._is_given_up
         return not ended and self._task.get_loop() is asyncio.get_running_loop()
 
     async def ended(self) -> None:
-        """Wait for the work, and raise what it raises."""
         self._waiting += 1
         try:
             await asyncio.shield(self._task)
@@ -286,14 +248,8 @@ class _Shared:
                 self._task.cancel()
 
 
-async def carried_out(
-    flow: Flow[T], fetch: Callable[[Fetch], Awaitable[Fetched]], place: Redirection | None = None
-) -> T:
-    """Do what a flow asks for, and return its result.
-
-    `place` is where users are redirected to; without it, there is nobody to ask. Raise what the
-    flow raises, and what sources of assertions do.
-    """
+async def carried_out(flow: Flow[T], fetch: Fetching, place: Redirection | None = None) -> T:
+    """Do what a flow asks for; `place` is where users are redirected to, None without a user."""
     try:
         step = next(flow)
         while True:
@@ -310,9 +266,7 @@ async def carried_out(
         flow.close()
 
 
-async def _answer(
-    step: Step, fetch: Callable[[Fetch], Awaitable[Fetched]], place: Redirection | None
-) -> Answer:
+async def _answer(step: Step, fetch: Fetching, place: Redirection | None) -> Answer:
     match step:
         case Fetch():
             return await fetch(step)

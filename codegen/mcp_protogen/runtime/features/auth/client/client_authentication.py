@@ -1,33 +1,31 @@
 """How a client shows at a token endpoint who it is (RFC 6749, section 2.3; RFC 7523)."""
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
-from typing import Final, TypeAlias
-from urllib.parse import quote_plus
+from typing import Final
+from urllib.parse import quote_plus, urlencode
 
 from ..errors import AuthorizationError
 from ..signing import InvalidKey, PrivateKey
+from ..steps import Fetch
 from .values import AuthMethod, ClientInformation, ServerMetadata
 
 _ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ASSERTION_LIFETIME: Final = 60
-"""In seconds: each token request has an assertion of its own."""
+"""In seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """What a token request has besides its grant."""
-
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     form: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod:
-    """Return how a client authenticates at a server.
+    """Return how a client authenticates at a server: as it says, or else by what it has.
 
-    That is as it says, or else a way that it has what it takes for and that the server supports.
     Basic counts where nothing else is known: all servers have it (RFC 6749, section 2.3.1).
     """
     if client.token_endpoint_auth_method is not None:
@@ -42,28 +40,44 @@ def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod
 
 
 def credentials(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
-    """Return what shows who a client is; `now` is in seconds of the epoch.
+    """Return what shows who a client is, for one request; `now` is in seconds of the epoch."""
+    form = {"client_id": client.client_id}
+    match auth_method(client, server):
+        case "none":
+            return Credentials(form=form)
+        case "client_secret_basic":
+            # Both are encoded as in a form, so that an id may have a colon (RFC 6749, 2.3.1).
+            pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
+            basic = f"Basic {b64encode(pair.encode()).decode()}"
+            # The id may be in the form as well (3.2.1), and some servers look for it only there.
+            return Credentials(headers={"authorization": basic}, form=form)
+        case "client_secret_post":
+            return Credentials(form={**form, "client_secret": _secret(client)})
+        case "private_key_jwt":
+            shown = _assertion(client, server, now)
+            form = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": shown}
+            return Credentials(form=form)
 
-    Each is for one request, since an assertion is shown once only. Raise `AuthorizationError` if
-    the client does not have what it takes.
-    """
-    return _WAYS[auth_method(client, server)](client, server, now)
 
-
-def _none(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
-    return Credentials(form={"client_id": client.client_id})
-
-
-def _basic(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
-    # Both are encoded as in a form, so that an id may have a colon (RFC 6749, section 2.3.1).
-    pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
-    basic = f"Basic {b64encode(pair.encode()).decode()}"
-    # The id may be in the form as well (section 3.2.1), and some servers look for it only there.
-    return Credentials(headers={"authorization": basic}, form={"client_id": client.client_id})
-
-
-def _post(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
-    return Credentials(form={"client_id": client.client_id, "client_secret": _secret(client)})
+def form_post(
+    client: ClientInformation | None,
+    server: ServerMetadata,
+    now: float,
+    form: Mapping[str, str],
+    **headers: str,
+) -> Fetch:
+    """Return a request to the token endpoint of a server; `now` is in seconds of the epoch."""
+    shown = Credentials() if client is None else credentials(client, server, now)
+    of_form = {
+        "accept": "application/json",
+        "content-type": "application/x-www-form-urlencoded",
+    }
+    return Fetch(
+        method="POST",
+        url=server.token_endpoint,
+        headers={**of_form, **shown.headers, **headers},
+        body=urlencode({**form, **shown.form}).encode("ascii"),
+    )
 
 
 def _secret(client: ClientInformation) -> str:
@@ -72,12 +86,11 @@ def _secret(client: ClientInformation) -> str:
     return client.client_secret
 
 
-def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
-    """Return an assertion; `client_id` is left out of the form, since the assertion has it.
+def _assertion(client: ClientInformation, server: ServerMetadata, now: float) -> str:
+    """Return an assertion, which has the id of the client.
 
     Its audience is the issuer, not the endpoint: an assertion for an endpoint could be shown
-    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4). A
-    server that wants another audience needs a client that says so.
+    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4).
     """
     key = _key(client, server)
     claims = {
@@ -89,9 +102,7 @@ def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: flo
         "exp": int(now) + _ASSERTION_LIFETIME,
     }
     named = {} if key.public.kid is None else {"kid": key.public.kid}
-    assertion = key.sign(claims, typ="JWT", **named)
-    form = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": assertion}
-    return Credentials(form=form)
+    return key.sign(claims, typ="JWT", **named)
 
 
 def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
@@ -108,12 +119,3 @@ def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
             raise AuthorizationError("The server accepts no signature that the key can make")
         return PrivateKey(client.private_key, algorithm)
     return key
-
-
-_Way: TypeAlias = Callable[[ClientInformation, ServerMetadata, float], Credentials]
-_WAYS: Final[Mapping[AuthMethod, _Way]] = {
-    "none": _none,
-    "client_secret_basic": _basic,
-    "client_secret_post": _post,
-    "private_key_jwt": _private_key_jwt,
-}

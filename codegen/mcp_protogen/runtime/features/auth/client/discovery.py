@@ -1,16 +1,16 @@
 """Where tokens for an MCP server come from: the metadata of the resource, then of its server.
 
-2025-11-25 and 2026-07-28, basic/authorization/authorization-server-discovery; RFC 9728; RFC 8414.
+basic/authorization/authorization-server-discovery; RFC 9728; RFC 8414.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ....http.headers import PROTOCOL_VERSION, media_type
+from ....http.headers import PROTOCOL_VERSION
 from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
-from ..steps import Fetch, Fetched, Flow, fetch
+from ..steps import Fetch, Flow, fetch
 from ..urls import SERVER_METADATA, covers, same_identifier, server_metadata_urls, split_url
 from .documents import resource_metadata, server_metadata, shown
 from .values import Refusal, ResourceMetadata, ServerMetadata
@@ -23,12 +23,7 @@ _HEADERS: Final = {"accept": "application/json"}
 
 
 def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMetadata | None]:
-    """Return the metadata of the MCP server at `url`; None if there is none at all.
-
-    There is none if `refusal` names no document, and both well-known places answer 404. Raises
-    `InvalidMetadata` for a document that is malformed or of another resource, and `Unreachable` if
-    there is none although there should be one.
-    """
+    """Return the metadata of the MCP server at `url`; None if it names none, and has none."""
     root, path = _split(url, "URL of the server")
     named = token_param(refusal.www_authenticate, "resource_metadata") if refusal else None
     places = [f"{root}{_RESOURCE}{path}", f"{root}{_RESOURCE}"]
@@ -50,10 +45,8 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
 def find_server(issuer: str, *, trailing_slash: bool = False) -> Flow[ServerMetadata]:
     """Return the metadata of an authorization server.
 
-    With `trailing_slash`, it may call itself by its name with a slash at the end or without it.
-    Raises `InvalidMetadata` for an issuer or a document that is malformed, and for a document of
-    another issuer, which must not be used (RFC 8414, section 3.3; OpenID Connect Discovery, section
-    4.3). Raises `Unreachable` if there is no document.
+    A document of another issuer must not be used (RFC 8414, section 3.3; OpenID Connect Discovery,
+    section 4.3).
     """
     _split(issuer, "issuer")
     places = server_metadata_urls(issuer)
@@ -71,8 +64,7 @@ def default_server(
     """Return the metadata of an MCP server that issues its tokens itself, as in 2025-03-26.
 
     That is its document, or the endpoints that it has without one (basic/authorization, "Server
-    Metadata Discovery"). It is for where `find_resource` found nothing. `revision` is that of the
-    client, if it is known. Raises as `find_server`.
+    Metadata Discovery"), for the `revision` of the client.
     """
     root, _ = _split(url, "URL of the server")
     headers = {**_HEADERS, **({PROTOCOL_VERSION: revision} if revision else {})}
@@ -95,10 +87,6 @@ def default_server(
 def choose_issuer(
     listed: Sequence[str], known: Iterable[str | None], *, trailing_slash: bool = False
 ) -> str:
-    """Return which authorization server of a resource to ask: one that is known, else the first.
-
-    RFC 9728, section 7.6, leaves it to the client.
-    """
     found = (
         issuer
         for wanted in known
@@ -117,8 +105,6 @@ def _of_issuer(found: ServerMetadata, issuer: str, trailing_slash: bool) -> Serv
 
 @dataclass(frozen=True, slots=True)
 class _Missing:
-    """What places answered that have no document: a status by URL."""
-
     answers: Mapping[str, int]
 
     @property
@@ -132,23 +118,16 @@ class _Missing:
 def _first(
     places: Iterable[str], read: Callable[[bytes], T], headers: Mapping[str, str] = _HEADERS
 ) -> Flow[T | _Missing]:
-    """Return the first document that is there, read."""
     answers: dict[str, int] = {}
     for place in dict.fromkeys(places):
         answer = yield from fetch(Fetch(url=place, headers=headers))
-        if _is_document(answer):
+        if answer.is_document:
             try:
                 return read(answer.body)
             except InvalidMetadata as error:
                 raise InvalidMetadata(f"{error} ({shown(place)})") from None
         answers[place] = answer.status
     return _Missing(answers)
-
-
-def _is_document(answer: Fetched) -> bool:
-    """Return whether a response has a document: some sites answer everything with a page."""
-    page = media_type(answer.headers.get("content-type")) == "text/html"
-    return answer.status == 200 and not page
 
 
 def _split(url: str, what: str) -> tuple[str, str]:

@@ -1,10 +1,8 @@
-"""Documents of resources and authorization servers: read strictly, and their text left as it is.
-
-Members that are not known are ignored, and null stands for a member that is not there.
-"""
+"""Documents of resources and authorization servers: read strictly; null stands for no member."""
 
 import re
-from typing import Final, TypeVar
+from dataclasses import fields
+from typing import Any, Final, TypeVar
 
 from ....core.json import is_array, is_object, read_json
 from ..errors import InvalidMetadata, OAuthError
@@ -14,16 +12,13 @@ from .values import AUTH_METHODS, ClientInformation, ResourceMetadata, ServerMet
 T = TypeVar("T")
 
 _LONGEST: Final = 500
-"""How much of a text for people is kept, in characters."""
+"""In characters, of a text for people."""
 _ERROR: Final = re.compile(r"[ !#-\[\]-~]{1,100}")
-"""What the code of an error looks like (RFC 6749, section 5.2)."""
+"""RFC 6749, section 5.2."""
 
 
 def resource_metadata(body: bytes) -> ResourceMetadata:
-    """Read the metadata of a protected resource (RFC 9728, section 2).
-
-    Raises `InvalidMetadata`, also for a document that names no authorization server.
-    """
+    """Read the metadata of a protected resource (RFC 9728, section 2); raise `InvalidMetadata`."""
     document = _Document(body, "metadata of a resource")
     servers = document.needed("authorization_servers", document.texts("authorization_servers"))
     if not servers:
@@ -36,39 +31,24 @@ def resource_metadata(body: bytes) -> ResourceMetadata:
 
 
 def server_metadata(body: bytes) -> ServerMetadata:
-    """Read the metadata of an authorization server (RFC 8414, section 2; OpenID Connect).
-
-    Whose metadata it is has to be checked by whoever asked for it. Raises `InvalidMetadata`.
-    """
+    """Read the metadata of an authorization server (RFC 8414, section 2), whoever's they are."""
     document = _Document(body, "metadata of an authorization server")
-    text, texts, flag = document.text, document.texts, document.flag
+    rest: dict[str, Any] = {
+        member.name: (document.flag if member.type is bool else document.texts)(member.name)
+        for member in fields(ServerMetadata)
+        if member.name.endswith("_supported")
+    }
     return ServerMetadata(
-        issuer=document.needed("issuer", text("issuer")),
+        issuer=document.needed("issuer", document.text("issuer")),
         authorization_endpoint=document.url("authorization_endpoint"),
         token_endpoint=document.needed("token_endpoint", document.url("token_endpoint")),
         registration_endpoint=document.url("registration_endpoint"),
-        scopes_supported=texts("scopes_supported"),
-        grant_types_supported=texts("grant_types_supported"),
-        token_endpoint_auth_methods_supported=texts("token_endpoint_auth_methods_supported"),
-        token_endpoint_auth_signing_alg_values_supported=texts(
-            "token_endpoint_auth_signing_alg_values_supported"
-        ),
-        code_challenge_methods_supported=texts("code_challenge_methods_supported"),
-        authorization_response_iss_parameter_supported=flag(
-            "authorization_response_iss_parameter_supported"
-        ),
-        client_id_metadata_document_supported=flag("client_id_metadata_document_supported"),
-        dpop_signing_alg_values_supported=texts("dpop_signing_alg_values_supported"),
-        authorization_grant_profiles_supported=texts("authorization_grant_profiles_supported"),
+        **rest,
     )
 
 
 def registered_client(body: bytes, issuer: str) -> ClientInformation:
-    """Read the answer to a registration (RFC 7591, section 3.2.1).
-
-    `token_endpoint_auth_method` is None where the answer does not say, or says one that is not
-    known. Raises `InvalidMetadata`.
-    """
+    """Read the answer to a registration (RFC 7591, section 3.2.1); raise `InvalidMetadata`."""
     document = _Document(body, "answer to a registration")
     method = document.text("token_endpoint_auth_method")
     # 0 stands for a secret that does not expire.
@@ -83,10 +63,7 @@ def registered_client(body: bytes, issuer: str) -> ClientInformation:
 
 
 def error_in(body: bytes) -> OAuthError | None:
-    """Return the error that a body describes, if it does (RFC 6749, section 5.2).
-
-    Its texts are bounded, and characters that are not for people are left out.
-    """
+    """Return the error that a body describes, if it does (RFC 6749, section 5.2)."""
     try:
         document = _Document(body, "error")
         error = document.text("error")
@@ -109,8 +86,6 @@ def shown(url: str) -> str:
 
 
 class _Document:
-    """The members of a JSON object, each read as what it has to be."""
-
     def __init__(self, body: bytes, of: str) -> None:
         self._of: Final = of
         try:
@@ -136,7 +111,6 @@ class _Document:
         return value
 
     def shown(self, name: str) -> str | None:
-        """Return a text for people; None for what is none."""
         value = self._members.get(name)
         return (printable(value) or None) if isinstance(value, str) else None
 

@@ -1,28 +1,115 @@
 """The whole way to a token, without input or output.
 
-What is found out is kept in an `Authorization`. A response with the status 401 has everything
-looked at anew: a server may have changed its authorization server, and then nothing that belongs to
-the old one is shown to the new one (2026-07-28, basic/authorization/client-registration,
-"Authorization Server Binding").
+A response with the status 401 has everything looked at anew: a server may have changed its
+authorization server, and then nothing that belongs to the old one is shown to the new one
+(2026-07-28, basic/authorization/client-registration, "Authorization Server Binding").
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from ..challenge import challenges_in
+from ..challenge import challenges_in, token_param
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
 from ..steps import Flow
 from ..urls import same_identifier
-from .authorization_code import require_code_grant
 from .discovery import choose_issuer, default_server, find_resource, find_server
-from .grants import AuthorizationCode, WorkloadIdentity
+from .grants import AuthorizationCode, WorkloadIdentity, require_code_grant
 from .registration import identify
-from .scopes import challenged_scopes, count_step_up, is_for_scopes, scopes_to_ask_for
 from .settings import OAuthSettings
 from .token_endpoint import TokenRequest, refreshed
-from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
+from .values import Authorization, Refusal, ServerMetadata, Tokens
+
+OFFLINE_ACCESS: Final = "offline_access"
+
+_SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
+"""RFC 6749, section 3.3; no server could grant others."""
+
+_MOST_SCOPES: Final = 1000
+
+_MOST_OPERATIONS: Final = 256
+
+
+def challenged_scopes(refusal: Refusal | None) -> frozenset[str]:
+    text = token_param(refusal.www_authenticate, "scope") if refusal else None
+    return frozenset(filter(_SCOPE.fullmatch, (text or "").split()))
+
+
+def is_for_scopes(refusal: Refusal) -> bool:
+    """Return whether a request was refused for its scopes (RFC 6750, section 3.1)."""
+    error = token_param(refusal.www_authenticate, "error")
+    return refusal.status == 403 and error == "insufficient_scope"
+
+
+def scopes_to_ask_for(
+    settings: OAuthSettings, known: Authorization, refusal: Refusal | None
+) -> frozenset[str]:
+    """Return the scopes of the next request for a token; none to leave the parameter out.
+
+    They are those of the challenge, beside all that were asked for or granted before. What the
+    resource supports counts only where neither says anything (2025-11-25 and 2026-07-28,
+    basic/authorization, "Scope Selection Strategy").
+    """
+    challenged = challenged_scopes(refusal)
+    scopes = _before(known) | challenged
+    if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
+        resource = known.resource_metadata
+        supported = resource.scopes_supported if resource else None
+        sound = frozenset(filter(_SCOPE.fullmatch, supported or ()))
+        scopes |= sound if settings.scopes is None else settings.scopes
+    if len(scopes) > _MOST_SCOPES:
+        raise AuthorizationError("The server wants more scopes than anybody could grant")
+    return _with_offline_access(scopes, settings, known)
+
+
+def _before(known: Authorization) -> frozenset[str]:
+    granted = known.tokens.scopes if known.tokens else None
+    return known.requested_scopes | (granted or frozenset())
+
+
+def _with_offline_access(
+    scopes: frozenset[str], settings: OAuthSettings, known: Authorization
+) -> frozenset[str]:
+    """Return scopes with the one for a refresh token, where the server or the settings have it.
+
+    Without any other scope, the authorization server chooses.
+    """
+    others = scopes - {OFFLINE_ACCESS}
+    listed = known.server.scopes_supported if known.server else None
+    is_known = OFFLINE_ACCESS in (*(listed or ()), *(settings.scopes or ()))
+    if others and is_known and isinstance(settings.grant, AuthorizationCode):
+        return others | {OFFLINE_ACCESS}
+    return others
+
+
+def count_step_up(
+    settings: OAuthSettings, known: Authorization, refusal: Refusal, operation: str
+) -> Authorization:
+    """Return what is known, with one more time that an operation needed more scopes.
+
+    Raise `AuthorizationError` after `max_step_ups` times, and already the second time if all of the
+    scopes have been asked for before.
+    """
+    times = known.step_ups.get(operation, 0)
+    challenged = challenged_scopes(refusal)
+    adds = not challenged <= _before(known)
+    if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
+        wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
+        what = f"{operation or 'a request'}{wanted}"
+        raise AuthorizationError(f"The scopes that were granted are not enough for {what}")
+    others = forget_step_ups(known, operation).step_ups.items()
+    kept = dict(list(others)[-_MOST_OPERATIONS + 1 :])
+    return replace(known, step_ups={**kept, operation: times + 1})
+
+
+def forget_step_ups(known: Authorization, operation: str) -> Authorization:
+    if operation not in known.step_ups:
+        return known
+    others = {name: count for name, count in known.step_ups.items() if name != operation}
+    return replace(known, step_ups=others)
+
 
 Keep: TypeAlias = Callable[[Authorization], object]
 """Takes what has to stay known even if the flow fails afterwards."""
@@ -39,13 +126,9 @@ def authorize(
 ) -> Flow[Authorization]:
     """Return an authorization with new tokens; raise `AuthorizationError`.
 
-    `refusal` is why they are needed: a response with the status 401, or 403 for its scopes; None
-    before the first request. `operation` is what was refused, such as a method with the name of a
-    tool. `redirect_uri` is where the user comes back to, for `AuthorizationCode`. `keep` gets what
-    a user who refuses must not undo: that they were asked, and how the client was registered.
-
-    A refresh token is used if there is one and no more scopes are needed. If it is refused, the
-    grant follows.
+    `refusal` is why they are needed; None before the first request. `operation` is what was
+    refused. `keep` gets what a user who refuses must not undo: that they were asked, and how the
+    client was registered.
     """
     if refusal is not None and refusal.status == 403:
         if not is_for_scopes(refusal):
@@ -56,24 +139,23 @@ def authorize(
             known = yield from _discovered(settings, known, refusal)
         return (yield from _granted(settings, known, refusal, redirect_uri, keep))
     known = yield from _discovered(settings, known, refusal)
-    if _may_refresh(known, refusal):
+    tokens = known.tokens
+    granted = known.requested_scopes if tokens is None else tokens.scopes or known.requested_scopes
+    if tokens and tokens.refresh_token is not None and challenged_scopes(refusal) <= granted:
         try:
             return (yield from refresh(settings, known, refusal))
         except Unreachable:
             raise
         except AuthorizationError as failure:
-            known = _without_tokens(known, failure)
+            client = None if _is_of_unknown_client(failure) else known.client
+            known = replace(known, tokens=None, client=client)
     return (yield from _granted(settings, known, refusal, redirect_uri, keep))
 
 
 def refresh(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None = None
 ) -> Flow[Authorization]:
-    """Return an authorization with new tokens, without the user; `refusal` is as in `authorize`.
-
-    Raise `AuthorizationError`, such as `OAuthError` for a refresh token that is no longer valid;
-    then `authorize` has to follow, unless the error is `Unreachable`.
-    """
+    """Return an authorization with new tokens, without the user; `refusal` is as in `authorize`."""
     if known.tokens is None:
         raise AuthorizationError("There is nothing to be refreshed")
     request = _token_request(settings, known, refusal)
@@ -89,7 +171,6 @@ def refresh(
 def _discovered(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None
 ) -> Flow[Authorization]:
-    """Return what is known, with the metadata as they are now."""
     slash = settings.trailing_slash
     resource = yield from find_resource(known.url, refusal)
     if resource is None:
@@ -111,27 +192,8 @@ def _discovered(
     )
 
 
-def _may_refresh(known: Authorization, refusal: Refusal | None) -> bool:
-    if known.tokens is None or known.tokens.refresh_token is None:
-        return False
-    granted = known.tokens.scopes or known.requested_scopes
-    return challenged_scopes(refusal) <= granted
-
-
-def _without_tokens(known: Authorization, failure: AuthorizationError) -> Authorization:
-    """Return what is known after a refresh has failed."""
-    return replace(
-        known, tokens=None, client=None if _is_of_unknown_client(failure) else known.client
-    )
-
-
-def _registers(settings: OAuthSettings, client: ClientInformation) -> bool:
-    """Return whether a client is one that was registered dynamically."""
-    return settings.client is None and client.client_id != settings.client_metadata_url
-
-
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:
-    """Return whether an authorization server has forgotten a client (RFC 6749, section 5.2)."""
+    # RFC 6749, section 5.2.
     return isinstance(failure, OAuthError) and failure.error == "invalid_client"
 
 
@@ -142,7 +204,6 @@ def _granted(
     redirect_uri: str | None,
     keep: Keep,
 ) -> Flow[Authorization]:
-    """Return an authorization with tokens that a grant gives."""
     scopes = scopes_to_ask_for(settings, known, refusal)
     before = known.client
     known = yield from _identified(settings, known, redirect_uri)
@@ -154,9 +215,9 @@ def _granted(
         tokens = yield from settings.grant.tokens(request)
     except OAuthError as failure:
         # A registration of an earlier time may be gone; one that was made just now is not.
-        if before is None or before != known.client or not _registers(settings, before):
+        if before is None or before != known.client or settings.client is not None:
             raise
-        if not _is_of_unknown_client(failure):
+        if before.client_id == settings.client_metadata_url or not _is_of_unknown_client(failure):
             raise
         known = yield from _identified(settings, replace(known, client=None), redirect_uri)
         keep(known)
@@ -171,7 +232,6 @@ def _granted(
 def _identified(
     settings: OAuthSettings, known: Authorization, redirect_uri: str | None
 ) -> Flow[Authorization]:
-    """Return what is known, with who the client is at the authorization server."""
     if isinstance(settings.grant, WorkloadIdentity) and settings.client is None:
         # Its assertion says who it is.
         return replace(known, client=None)
@@ -185,7 +245,6 @@ def _identified(
 
 
 def _server(settings: OAuthSettings, known: Authorization) -> ServerMetadata:
-    """Return the authorization server, before anything is shown to it."""
     server = known.server
     if server is None:
         raise AuthorizationError("The authorization server is not known")
@@ -212,10 +271,10 @@ def _token_request(
 
 
 def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | None) -> DPoP | None:
-    """Return what binds tokens to a key, where the server that issues them says that it can.
+    """Return what binds tokens to a key, if it is needed or can be used.
 
-    Where the MCP server takes no others, or the tokens before were bound, it is needed in any case
-    (RFC 9449, sections 5 and 7.1).
+    It is needed where the MCP server takes no others, or the tokens before were bound (RFC 9449,
+    sections 5 and 7.1).
     """
     values = refusal.www_authenticate if refusal is not None else ()
     schemes = {challenge.scheme for challenge in challenges_in(values)}

@@ -1,15 +1,36 @@
 """How a client gets tokens: the four grants."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from hmac import compare_digest
+from secrets import token_urlsafe
 from typing import ClassVar, Final, Literal, TypeAlias
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from ..errors import AuthorizationError
-from ..steps import AssertionSource, Flow, assertion
-from .authorization_code import code_tokens
+from ....core.base64url import base64url
+from ..errors import AuthorizationError, OAuthError
+from ..steps import (
+    AssertionSource,
+    AuthorizationRequest,
+    AuthorizationResponse,
+    Flow,
+    ask_user,
+    assertion,
+)
+from ..urls import same_identifier
 from .discovery import find_server
+from .documents import printable
 from .token_endpoint import TokenRequest, post_form, request_tokens, token_in
 from .values import ClientInformation, ServerMetadata, Tokens
+
+_S256: Final = "S256"
+_LONGEST_RESPONSE: Final = 64 * 1024
+"""In characters."""
+_MOST_PARAMETERS: Final = 100
+_CHARACTERS: Final = re.compile("[!-~]*")
+"""Those of a URL: `urlsplit` would leave line breaks out."""
 
 _JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -24,8 +45,132 @@ _SET_BY_FLOW: Final = frozenset(
     }
 )
 
-ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
-SAML2: Final = "urn:ietf:params:oauth:token-type:saml2"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentRequest:
+    """An authorization request, and what its response has to match."""
+
+    request: AuthorizationRequest
+    verifier: str = field(repr=False)
+    issuer: str
+    iss_is_sent: bool
+    """Whether its responses name it (RFC 9207, section 3)."""
+    trailing_slash: bool = False
+    """As in `OAuthSettings`."""
+
+
+def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
+    sent = authorization_request(request, parameters)
+    response = yield from ask_user(sent.request)
+    form = {
+        "grant_type": "authorization_code",
+        "code": check_response(sent, response),
+        "redirect_uri": sent.request.redirect_uri,
+        "code_verifier": sent.verifier,
+    }
+    return (yield from request_tokens(request, form))
+
+
+def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) -> SentRequest:
+    server, client, redirect_uri = request.server, request.client, request.redirect_uri
+    endpoint = require_code_grant(server)
+    if client is None or redirect_uri is None:
+        raise AuthorizationError("To ask a user takes a client and a redirect URI")
+    state, verifier = token_urlsafe(32), token_urlsafe(64)
+    # Without a prompt the scope is ignored (OpenID Connect Core, section 11).
+    prompt = {"prompt": "consent"} if "offline_access" in request.scopes else {}
+    query = {
+        **prompt,
+        **parameters,
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        "code_challenge": challenge(verifier),
+        "code_challenge_method": _S256,
+        **_asked(request),
+    }
+    return SentRequest(
+        request=AuthorizationRequest(
+            # The endpoint may have a query of its own, which is kept (RFC 6749, section 3.1).
+            url=f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}",
+            redirect_uri=redirect_uri,
+            state=state,
+        ),
+        verifier=verifier,
+        issuer=server.issuer,
+        iss_is_sent=server.authorization_response_iss_parameter_supported,
+        trailing_slash=request.trailing_slash,
+    )
+
+
+def _asked(request: TokenRequest) -> dict[str, str]:
+    asked: dict[str, str] = {}
+    if request.resource is not None:
+        asked["resource"] = request.resource
+    if request.scopes:
+        asked["scope"] = " ".join(sorted(request.scopes))
+    if request.dpop is not None:
+        # A stolen code is of no use then (RFC 9449, section 10).
+        asked["dpop_jkt"] = request.dpop.thumbprint
+    return asked
+
+
+def challenge(verifier: str) -> str:
+    """RFC 7636, section 4.2."""
+    return base64url(sha256(verifier.encode("ascii")).digest())
+
+
+def require_code_grant(server: ServerMetadata) -> str:
+    """Return where a server asks users; raise `AuthorizationError` if not, or without PKCE."""
+    if server.authorization_endpoint is None:
+        raise AuthorizationError(f"{server.issuer} has no place where users are asked")
+    # What has no document cannot say so (2025-03-26, basic/authorization).
+    if server.is_document and _S256 not in (server.code_challenge_methods_supported or ()):
+        raise AuthorizationError(f"{server.issuer} does not say that it supports PKCE with S256")
+    return server.authorization_endpoint
+
+
+def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
+    """Return the code of a response to an authorization request; raise `AuthorizationError`.
+
+    Nothing that it says is in the message if it is of another request or server (2026-07-28,
+    basic/authorization, "Authorization Response Validation"; RFC 9207, section 2.4).
+    """
+    params = _params(response.url)
+    if not compare_digest(params.get("state", "").encode(), sent.request.state.encode()):
+        raise AuthorizationError("The response belongs to another authorization request")
+    iss, slash = params.get("iss"), sent.trailing_slash
+    if iss is None and sent.iss_is_sent:
+        raise AuthorizationError("The response does not name its authorization server")
+    # Compared as text, never normalised (RFC 3986, section 6.2.1).
+    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
+        raise AuthorizationError("The response comes from another authorization server")
+    if "error" in params:
+        description = printable(params.get("error_description", ""))
+        raise OAuthError(printable(params["error"])[:100], description or None)
+    if not params.get("code"):
+        raise AuthorizationError("The response to the authorization request has no code")
+    return params["code"]
+
+
+def _params(url: str) -> dict[str, str]:
+    if len(url) > _LONGEST_RESPONSE or not _CHARACTERS.fullmatch(url):
+        raise AuthorizationError("The response to the authorization request is no URL")
+    try:
+        pairs = parse_qsl(
+            urlsplit(url).query,
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_PARAMETERS,
+        )
+    except ValueError:
+        raise AuthorizationError("The response to the authorization request is no URL") from None
+    params = dict(pairs)
+    if len(params) < len(pairs):
+        # RFC 6749, section 3.1: which of the two would count?
+        raise AuthorizationError("The response to the authorization request repeats a parameter")
+    return params
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +188,6 @@ class AuthorizationCode:
             raise ValueError(f"the flow sets {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         return code_tokens(request, self.parameters)
 
 
@@ -58,7 +202,6 @@ class ClientCredentials:
     """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         return request_tokens(request, _scoped(request, {"grant_type": "client_credentials"}))
 
 
@@ -71,12 +214,10 @@ class WorkloadIdentity:
     """
 
     extension: ClassVar = "io.modelcontextprotocol/auth/wif"
-    """What clients may declare."""
 
     assertion: str | AssertionSource = field(repr=False)
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         shown = yield from assertion(self.assertion, request.server.issuer)
         return (yield from _jwt_bearer(request, shown))
 
@@ -90,21 +231,19 @@ class EnterpriseManaged:
     """
 
     extension: ClassVar = "io.modelcontextprotocol/enterprise-managed-authorization"
-    """What clients may declare."""
 
     identity_provider: str
     """Its issuer."""
     subject_token: str | AssertionSource = field(repr=False)
     subject_token_type: Literal[
         "urn:ietf:params:oauth:token-type:id_token", "urn:ietf:params:oauth:token-type:saml2"
-    ] = ID_TOKEN
+    ] = "urn:ietf:params:oauth:token-type:id_token"
     client: ClientInformation | None = None
     """The client as the identity provider knows it."""
     token_endpoint: str | None = None
     """That of the identity provider; None to find it by its issuer."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        """Return tokens; raise `AuthorizationError`."""
         profiles = request.server.authorization_grant_profiles_supported
         if profiles is not None and _ID_JAG_PROFILE not in profiles:
             raise AuthorizationError("The authorization server does not accept an ID-JAG")
@@ -112,7 +251,7 @@ class EnterpriseManaged:
         return (yield from _jwt_bearer(request, id_jag))
 
     def _id_jag(self, request: TokenRequest) -> Flow[str]:
-        """Return what the identity provider exchanges the login of the user for (RFC 8693)."""
+        """Exchange the login of the user (RFC 8693)."""
         provider = yield from self._provider(request.trailing_slash)
         form = {
             "grant_type": _TOKEN_EXCHANGE,
@@ -140,7 +279,7 @@ class EnterpriseManaged:
 
 
 def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:
-    """Return the tokens for an assertion (RFC 7523, section 2.1)."""
+    """RFC 7523, section 2.1."""
     form = {"grant_type": _JWT_BEARER, "assertion": shown}
     return request_tokens(request, _scoped(request, form))
 

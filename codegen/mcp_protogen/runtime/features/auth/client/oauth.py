@@ -14,10 +14,8 @@ from ..fetching import Fetcher
 from ..urls import origin
 from .authorizer import ResourceAuthorizer
 from .grants import WorkloadIdentity
-from .loopback import LoopbackReceiver
 from .settings import OAuthSettings
-from .storage import MemoryStorage, TokenStorage
-from .user_agent import UserAgent, WebRedirect
+from .user_agent import WebRedirect
 
 _NOT_HTTPS: Final = (
     "tokens are sent over HTTPS only, or to this machine; to send them to {host} without it, say"
@@ -40,10 +38,6 @@ class OAuth(OAuthSettings):
     Requests end with `AuthorizationError` where no token can be had.
     """
 
-    storage: TokenStorage = field(default_factory=MemoryStorage)
-    """Where tokens and registrations are kept."""
-    user_agent: UserAgent = field(default_factory=LoopbackReceiver)
-    """What has the user log in, for the grant `AuthorizationCode`."""
     fetch_policy: FetchPolicy | None = None
     """Which URLs may be fetched; None for those of HTTPS with public addresses, and those of this
     machine if the server is there, too."""
@@ -69,7 +63,7 @@ class OAuth(OAuthSettings):
                 raise ValueError(_NOT_HTTPS.format(host=host_of(parsed)))
             self._check_secrets(url)
             fetcher = Fetcher(policy, self.http)
-            found = self._authorizers[url] = ResourceAuthorizer(self, self, fetcher, url)
+            found = self._authorizers[url] = ResourceAuthorizer(self, fetcher, url)
         return found
 
     def _check_secrets(self, url: str) -> None:
@@ -109,8 +103,6 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
     package = httpx2()
 
     class Auth(package.Auth):  # type: ignore[misc, name-defined]
-        """Authorizes requests of a client that is asynchronous."""
-
         def sync_auth_flow(self, request: Any) -> Any:
             raise AuthorizationError("OAuth needs an AsyncClient")
 

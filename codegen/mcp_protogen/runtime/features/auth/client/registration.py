@@ -1,6 +1,6 @@
 """Who a client is to an authorization server: known there, described by a document, or registered.
 
-2025-11-25 and 2026-07-28, basic/authorization/client-registration; RFC 7591.
+basic/authorization/client-registration; RFC 7591.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,10 @@ _PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {
     "native": ("none", "client_secret_basic", "client_secret_post"),
     "web": ("client_secret_basic", "client_secret_post", "none"),
 }
-"""How clients register to authenticate: programs of users can keep no secret (RFC 8252, 8.5)."""
+"""Programs of users can keep no secret (RFC 8252, 8.5)."""
 
 _GRANT_TYPES: Final = ("authorization_code", "refresh_token")
+_OPTIONAL: Final = ("client_uri", "logo_uri", "contacts", "software_id", "software_version")
 
 
 def identify(
@@ -33,11 +34,10 @@ def identify(
     redirect_uris: Sequence[str],
     known: ClientInformation | None,
 ) -> Flow[ClientInformation]:
-    """Return the client as an authorization server knows it; `known` is what an earlier flow found.
+    """Return the client as an authorization server knows it; raise `AuthorizationError` for none.
 
-    It is the client of the settings, else its metadata document, else one that is registered now or
-    was before. There is no registration without `redirect_uris`. Raises `AuthorizationError` if
-    there is no way, if the client is known to another server only, or if registering is refused.
+    It is that of the settings, else its metadata document, else `known`, which an earlier flow
+    found, or one that is registered now, for which there have to be `redirect_uris`.
     """
     if settings.client is not None:
         return _given(settings.client, settings, server, known)
@@ -52,8 +52,7 @@ def identify(
         return known
     if redirect_uris and server.registration_endpoint is not None:
         endpoint = server.registration_endpoint
-        client = yield from _register(endpoint, settings.client_metadata, server, redirect_uris)
-        return client
+        return (yield from _register(endpoint, settings.client_metadata, server, redirect_uris))
     raise AuthorizationError(
         f"{server.issuer} does not register clients by itself: register one there, and name it"
         " as client=ClientInformation(client_id=…, issuer=…)"
@@ -66,7 +65,7 @@ def _given(
     server: ServerMetadata,
     known: ClientInformation | None,
 ) -> ClientInformation:
-    """Return the client of the settings; raise `AuthorizationError` if it is of another server.
+    """Return the client of the settings.
 
     Without an issuer, it belongs to the server to which it was shown first. A client that is a
     document belongs to none.
@@ -90,7 +89,6 @@ def _is_registered(
     server: ServerMetadata,
     redirect_uris: Iterable[str],
 ) -> bool:
-    """Return whether a registration counts still, with this server and these redirect URIs."""
     ends = known.client_secret_expires_at
     return (
         known.issuer is not None
@@ -102,10 +100,6 @@ def _is_registered(
 
 
 def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
-    """Return the type of an application: `web` if it is somewhere that its users are not.
-
-    OpenID Connect Dynamic Client Registration, section 2.
-    """
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
@@ -140,14 +134,7 @@ def _described(
     method: AuthMethod,
     grant_types: Sequence[str] = _GRANT_TYPES,
 ) -> dict[str, Any]:
-    """Return what a client says about itself (RFC 7591, section 2)."""
-    optional = {
-        "client_uri": metadata.client_uri,
-        "logo_uri": metadata.logo_uri,
-        "contacts": metadata.contacts,
-        "software_id": metadata.software_id,
-        "software_version": metadata.software_version,
-    }
+    """RFC 7591, section 2."""
     return {
         "client_name": metadata.client_name,
         "application_type": application_type(metadata, redirect_uris),
@@ -155,7 +142,7 @@ def _described(
         "grant_types": list(grant_types),
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
-        **{name: value for name, value in optional.items() if value},
+        **{name: value for name in _OPTIONAL if (value := getattr(metadata, name))},
         **metadata.extra,
     }
 
@@ -163,7 +150,7 @@ def _described(
 def _register(
     endpoint: str, metadata: ClientMetadata, server: ServerMetadata, redirect_uris: Sequence[str]
 ) -> Flow[ClientInformation]:
-    """Register a client (RFC 7591, section 3)."""
+    """RFC 7591, section 3."""
     method = _method_to_register(application_type(metadata, redirect_uris), server)
     supported = server.grant_types_supported
     grant_types = [one for one in _GRANT_TYPES if supported is None or one in supported]
@@ -178,24 +165,17 @@ def _register(
     if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
         # Some servers repeat a method for which they give nothing.
         client = replace(client, token_endpoint_auth_method=None)
-    elif client.token_endpoint_auth_method is None and _takes_no_secret(server):
-        # Others give a secret, and take none.
-        client = replace(client, token_endpoint_auth_method="none")
+    elif client.token_endpoint_auth_method is None:
+        methods = server.token_endpoint_auth_methods_supported
+        if methods is not None and {*_PREFERRED["web"][:2]}.isdisjoint(methods):
+            # Others give a secret, and take none.
+            client = replace(client, token_endpoint_auth_method="none")
     method = auth_method(client, server)
     return replace(client, token_endpoint_auth_method=method, redirect_uris=tuple(redirect_uris))
 
 
-def _takes_no_secret(server: ServerMetadata) -> bool:
-    supported = server.token_endpoint_auth_methods_supported
-    with_secret = {"client_secret_basic", "client_secret_post"}
-    return supported is not None and with_secret.isdisjoint(supported)
-
-
 def _method_to_register(application: ApplicationType, server: ServerMetadata) -> AuthMethod:
-    """Return how to authenticate after a registration; raise `AuthorizationError` if in no way.
-
-    Without a list, a document stands for Basic (RFC 8414, section 2).
-    """
+    """Without a list, a document stands for Basic (RFC 8414, section 2)."""
     preferred = _PREFERRED[application]
     supported = server.token_endpoint_auth_methods_supported
     if supported is None:
@@ -207,7 +187,6 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
 
 
 def _refused(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
-    """Return why a registration was refused, with what servers refuse most often."""
     error = error_in(answer.body)
     if error is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")

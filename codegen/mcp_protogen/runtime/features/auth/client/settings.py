@@ -7,6 +7,8 @@ from time import time
 from ..dpop import DPoP
 from ..urls import is_metadata_document
 from .grants import AuthorizationCode, Grant
+from .storage import MemoryStorage, TokenStorage
+from .user_agent import LoopbackReceiver, UserAgent
 from .values import ClientInformation, ClientMetadata
 
 
@@ -15,10 +17,13 @@ class OAuthSettings:
     """How a client is authorized; by default, by its user in a browser, and registered by itself.
 
     Who the client is, is settled by the first of these that can be: `client`, the document at
-    `client_metadata_url`, or registration with `client_metadata` (2026-07-28,
-    basic/authorization/client-registration).
+    `client_metadata_url`, or registration with `client_metadata`.
     """
 
+    storage: TokenStorage = field(default_factory=MemoryStorage)
+    """Where tokens and registrations are kept."""
+    user_agent: UserAgent = field(default_factory=LoopbackReceiver)
+    """What has the user log in, for the grant `AuthorizationCode`."""
     grant: Grant = field(default_factory=AuthorizationCode)
     client: ClientInformation | None = None
     """The client as an authorization server knows it already."""

@@ -1,8 +1,4 @@
-"""Where tokens and registrations are kept: in memory, in a file, or in the keyring of the system.
-
-Tokens are secrets, at rest too (2026-07-28, basic/authorization/security-considerations, "Token
-Theft").
-"""
+"""Where tokens and registrations are kept, which are secrets at rest, too."""
 
 import asyncio
 import os
@@ -37,8 +33,6 @@ class TokenStorage(Protocol):
 class MemoryStorage:
     """Keeps everything until the process ends."""
 
-    __slots__ = ("_kept",)
-
     def __init__(self) -> None:
         self._kept: dict[str, str] = {}
 
@@ -58,8 +52,6 @@ class FileStorage:
     Several processes may share the file: it is replaced as a whole, by one of them at a time.
     Methods raise `OSError`, and `ValueError` for a file that something else has written.
     """
-
-    __slots__ = ("_path",)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path).expanduser()
@@ -111,8 +103,6 @@ class KeyringStorage:
 
     Methods raise what that raises, such as `keyring.errors.NoKeyringError`.
     """
-
-    __slots__ = ("_keyring", "_service")
 
     def __init__(self, service: str = "mcp") -> None:
         """Use the entries of a service; raise `ImportError` if keyring is not installed."""

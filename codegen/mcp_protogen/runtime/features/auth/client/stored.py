@@ -1,7 +1,6 @@
-"""What a storage keeps of an authorization, and under which keys.
+"""What a storage keeps of an authorization.
 
-Credentials and tokens belong to the authorization server that gave them: its issuer is in their
-keys, so that none is ever found for another one (2026-07-28,
+The issuer of what it gave is in the keys, so that none is ever found for another one (2026-07-28,
 basic/authorization/client-registration, "Authorization Server Binding").
 """
 
@@ -39,12 +38,10 @@ class _Place:
 class _KeptTokens:
     tokens: Tokens
     thumbprint: str | None = None
-    """That of the key that the tokens are bound to, if they are."""
 
 
-async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Authorization:
-    """Return what is kept for the URL of a server, as far as these settings can use it."""
-    nothing = Authorization(url=url)
+async def load(settings: OAuthSettings, url: str) -> Authorization:
+    nothing, storage = Authorization(url=url), settings.storage
     place = await _get(storage, _key("server", url), _Place)
     if place is None:
         return nothing
@@ -68,9 +65,8 @@ async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Auth
     return replace(known, tokens=found.tokens)
 
 
-async def save(storage: TokenStorage, settings: OAuthSettings, known: Authorization) -> None:
-    """Keep what is known, if it has come so far that there is an authorization server."""
-    server, client, tokens = known.server, known.client, known.tokens
+async def save(settings: OAuthSettings, known: Authorization) -> None:
+    server, client, tokens, storage = known.server, known.client, known.tokens, settings.storage
     if server is None:
         return
     place = _Place(

@@ -5,25 +5,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import time
 from typing import Any, Final, Literal, TypeAlias
-from urllib.parse import urlencode
 
 from ....core.json import is_object, read_json
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
-from ..steps import Fetch, Fetched, Flow, fetch
-from .client_authentication import credentials
+from ..steps import Fetched, Flow, fetch
+from .client_authentication import form_post
 from .documents import error_in
 from .values import ClientInformation, ServerMetadata, Tokens
 
 _LARGEST: Final = 1024 * 1024
-"""In bytes: an answer is a token or two."""
+"""In bytes."""
 _LONGEST_LIFETIME: Final = 10**9
 """In seconds; what is more is for ever, too."""
 
 # What of a form is shown to nobody else.
 _SECRETS: Final = ("assertion", "code", "code_verifier", "refresh_token", "subject_token")
 _TELLING: Final = 20
-"""How many characters of a secret are too many."""
 
 # RFC 6749, appendix A.12 and A.17, without spaces: a token ends in a header field.
 _TOKEN: Final = re.compile(r"[!-~]+")
@@ -35,29 +33,19 @@ Object: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """What tokens are asked for, and who asks whom."""
-
     server: ServerMetadata
     client: ClientInformation | None = None
     """None for one that is known by its assertion alone."""
     resource: str | None = None
     scopes: frozenset[str] = frozenset()
     redirect_uri: str | None = None
-    """Where the user comes back to; for the grant that has a user."""
     dpop: DPoP | None = None
-    """What binds the tokens to a key."""
     trailing_slash: bool = False
-    """As in `OAuthSettings`."""
     clock: Callable[[], float] = field(default=time, repr=False)
-    """Seconds of the epoch."""
 
 
 def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Tokens]:
-    """Return the tokens that the authorization server of a request gives for a grant, `form`.
-
-    Raise `OAuthError` if it refuses, `Unreachable` if it cannot answer for now, and
-    `AuthorizationError` for an answer that is none.
-    """
+    """Return the tokens that a server gives for a grant, `form`; raise `AuthorizationError`."""
     if request.resource is not None:
         # RFC 8707, section 2.2
         form = {**form, "resource": request.resource}
@@ -66,10 +54,7 @@ def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Token
 
 
 def refreshed(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
-    """Return new tokens for a refresh token; raise as `request_tokens` does.
-
-    The old refresh token is kept if there is no new one (RFC 6749, section 6).
-    """
+    """Return new tokens; an old refresh token stays without a new one (RFC 6749, section 6)."""
     if tokens.refresh_token is None:
         raise AuthorizationError("There is no refresh token")
     form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
@@ -80,7 +65,7 @@ def refreshed(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
 
 
 def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
-    """Return the JSON object that a token endpoint answers; raise as `request_tokens` does.
+    """Return the JSON object that a token endpoint answers.
 
     The request is made once more where a nonce is asked for (RFC 9449, section 8).
     """
@@ -97,20 +82,11 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
 
 
 def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
-    """Return the response to a request, and whether it has a nonce for the next one."""
-    url = request.server.token_endpoint
-    headers = {
-        "accept": "application/json",
-        "content-type": "application/x-www-form-urlencoded",
-    }
-    if request.client is not None:
-        shown = credentials(request.client, request.server, request.clock())
-        form, headers = {**form, **shown.form}, {**headers, **shown.headers}
-    if request.dpop is not None:
-        headers["dpop"] = request.dpop.proof("POST", url)
-    body = urlencode(form).encode("ascii")
-    answer = yield from fetch(Fetch(method="POST", url=url, headers=headers, body=body))
-    return answer, request.dpop is not None and request.dpop.take_nonce(url, answer.headers)
+    url, dpop = request.server.token_endpoint, request.dpop
+    proof = {} if dpop is None else {"dpop": dpop.proof("POST", url)}
+    post = form_post(request.client, request.server, request.clock(), form, **proof)
+    answer = yield from fetch(post)
+    return answer, dpop is not None and dpop.take_nonce(url, answer.headers)
 
 
 def _refusal(answer: Fetched) -> AuthorizationError:
@@ -126,7 +102,6 @@ def _refusal(answer: Fetched) -> AuthorizationError:
 def _without_secrets(
     error: AuthorizationError, request: TokenRequest, form: Mapping[str, str]
 ) -> AuthorizationError:
-    """Return an error that does not repeat what was sent, as some servers do."""
     sent = [form.get(name) for name in _SECRETS]
     sent.append(request.client.client_secret if request.client is not None else None)
     if not isinstance(error, OAuthError) or error.description is None:
@@ -165,7 +140,6 @@ def _tokens(request: TokenRequest, answer: Object) -> Tokens:
 
 
 def token_in(answer: Object, name: str) -> str:
-    """Return a token of an answer; raise `AuthorizationError` if it is none."""
     value = answer.get(name)
     if not isinstance(value, str) or not _TOKEN.fullmatch(value):
         raise AuthorizationError(f"The token endpoint did not answer with a valid {name}")

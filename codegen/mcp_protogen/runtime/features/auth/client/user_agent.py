@@ -1,11 +1,14 @@
-"""Who has a user log in: something opens a page, and the user comes back by a redirect."""
+"""Who has a user log in."""
 
 import asyncio
 import hmac
+import webbrowser
+from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from inspect import isawaitable
-from typing import Protocol
+from logging import getLogger
+from typing import Final, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import AuthorizationError, UnsafeUrl
@@ -13,14 +16,33 @@ from ..fetch_policy import is_loopback
 from ..steps import AuthorizationRequest, AuthorizationResponse
 from ..urls import split_url
 
+_log: Final = getLogger(__name__)
+
+# The port is open while somebody is waited for, and here alone (RFC 8252, sections 7.3 and 8.3).
+_ADDRESS: Final = "127.0.0.1"
+
+# What is read of one request, in bytes, and how long that may take, in seconds.
+_LONGEST_HEAD: Final = 16 * 1024
+_LONGEST_READ: Final = 10.0
+
+_PAGE: Final = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{title}</title>
+<body><h1>{title}</h1><p>{text}</p></body></html>
+"""
+
+_FIELDS: Final = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Connection": "close",
+}
+
 
 class Redirection(Protocol):
-    """A place to which one user can be redirected now."""
-
     @property
-    def redirect_uri(self) -> str:
-        """Return its URI."""
-        ...
+    def redirect_uri(self) -> str: ...
 
     async def response(self, request: AuthorizationRequest) -> AuthorizationResponse:
         """Have the user open the page, and return where that ended; raise `AuthorizationError`."""
@@ -28,25 +50,18 @@ class Redirection(Protocol):
 
 
 class UserAgent(Protocol):
-    """What has users log in."""
-
     def redirection(self, registered: Sequence[str]) -> AbstractAsyncContextManager[Redirection]:
         """Open a place for a redirect; `registered` are the redirect URIs of an earlier one."""
         ...
 
 
 def check_page(url: str) -> None:
-    """Raise `UnsafeUrl` for a URL that no browser may be given.
-
-    It has to be of HTTPS, or of HTTP on this machine (2026-07-28, Security Best Practices, "OAuth
-    Authorization URL Validation").
-    """
+    """Raise `UnsafeUrl` for a URL that no browser may be given (Security Best Practices)."""
     if not _is_safe(url):
         raise UnsafeUrl("the page to log in is not a URL of HTTPS")
 
 
 def check_redirect_uri(uri: str) -> None:
-    """Raise `ValueError` for a redirect URI that is neither of HTTPS nor on this machine."""
     if not _is_safe(uri) or "#" in uri:
         raise ValueError(f"{uri!r} is no redirect URI: https, or http on this machine")
 
@@ -59,7 +74,6 @@ def _is_safe(url: str) -> bool:
 
 
 def states_in(url: str) -> list[str]:
-    """Return the states in a redirect; there should be one."""
     try:
         return parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
     except ValueError:
@@ -67,7 +81,6 @@ def states_in(url: str) -> list[str]:
 
 
 def answers(url: str, request: AuthorizationRequest) -> bool:
-    """Return whether a redirect has the state of this request, and no other."""
     states = states_in(url)
     wanted = request.state.encode()
     return len(states) == 1 and hmac.compare_digest(states[0].encode(), wanted)
@@ -79,8 +92,6 @@ class WebRedirect:
     `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`, the
     application calls `redirected` with the whole URL.
     """
-
-    __slots__ = ("_redirect_uri", "_show", "_timeout", "_waiting")
 
     def __init__(
         self,
@@ -125,7 +136,6 @@ class WebRedirect:
 
 
 async def called(function: Callable[[str], Awaitable[object] | object], url: str) -> object:
-    """Call a function with a URL, and await what it returns if it has to be."""
     returned = function(url)
     return await returned if isawaitable(returned) else returned
 
@@ -133,9 +143,166 @@ async def called(function: Callable[[str], Awaitable[object] | object], url: str
 async def within(
     seconds: float, response: Awaitable[AuthorizationResponse]
 ) -> AuthorizationResponse:
-    """Wait for a user; raise `AuthorizationError` if nobody comes in time."""
     try:
         async with asyncio.timeout(seconds):
             return await response
     except TimeoutError:
         raise AuthorizationError(f"the user did not log in within {seconds:g} s") from None
+
+
+async def open_browser(url: str) -> bool:
+    return await asyncio.to_thread(webbrowser.open, url)
+
+
+class LoopbackReceiver:
+    """Has the user of this machine log in with a browser.
+
+    `open` opens a page, and may return an awaitable; False says that it could not. `port` 0 takes
+    that of an earlier registration if it is free, or else any.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        host: str = _ADDRESS,
+        path: str = "/callback",
+        open: Callable[[str], Awaitable[object] | object] = open_browser,
+        timeout: float = 300.0,
+    ) -> None:
+        """Wait `timeout` seconds for the user.
+
+        `host` is for authorization servers that know `localhost` alone. Raise `ValueError` if the
+        redirect URI would not be on this machine.
+        """
+        uri = f"http://{host}:{port or 1}{path}"
+        check_redirect_uri(uri)
+        parts = split_url(uri)
+        if parts is None or not path.startswith("/") or parts.query or parts.hostname != host:
+            raise ValueError(f"{uri!r} is no redirect URI on this machine")
+        self._port = port
+        self._host = host
+        self._path = path
+        self._open = open
+        self._timeout = timeout
+
+    @asynccontextmanager
+    async def redirection(self, registered: Sequence[str]) -> AsyncGenerator[Redirection, None]:
+        """Listen until the end of the block; raise `AuthorizationError` if no port is free."""
+        waiting = _Waiting(self._open, self._timeout)
+        ports = [self._port] if self._port else [*self._ports(registered), 0]
+        server = await _listen(waiting, ports)
+        (socket,) = server.sockets
+        port = socket.getsockname()[1]
+        waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
+        try:
+            yield waiting
+            await waiting.answered()
+        finally:
+            server.close()
+            await waiting.close()
+
+    def _ports(self, registered: Sequence[str]) -> list[int]:
+        found = [parts for uri in registered if (parts := split_url(uri)) is not None]
+        return [
+            parts.port
+            for parts in found
+            if is_loopback(parts.hostname or "") and parts.port and parts.path == self._path
+        ]
+
+
+async def _listen(waiting: "_Waiting", ports: Sequence[int]) -> asyncio.Server:
+    for port in ports:
+        try:
+            return await asyncio.start_server(waiting.serve, _ADDRESS, port, limit=_LONGEST_HEAD)
+        except OSError as error:
+            _log.info("port %d cannot be used to log in: %s", port, error)
+    raise AuthorizationError(f"no port is free to log in: {', '.join(map(str, ports))}")
+
+
+class _Waiting:
+    """One user is waited for, who comes by one request; all others are turned away."""
+
+    def __init__(self, open: Callable[[str], Awaitable[object] | object], timeout: float) -> None:
+        self.redirect_uri = ""
+        self._open = open
+        self._timeout = timeout
+        self._request: AuthorizationRequest | None = None
+        self._response: asyncio.Future[AuthorizationResponse] | None = None
+        self._serving = set[asyncio.Task[None]]()
+        self._answering = set[asyncio.Task[None]]()
+
+    async def response(self, request: AuthorizationRequest) -> AuthorizationResponse:
+        check_page(request.url)
+        self._request = request
+        self._response = asyncio.get_running_loop().create_future()
+        # Some browsers of terminals return when they are closed.
+        opening = asyncio.ensure_future(called(self._open, request.url))
+        try:
+            return await within(self._timeout, self._opened(opening, self._response))
+        finally:
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+
+    async def _opened(
+        self,
+        opening: asyncio.Future[object],
+        response: asyncio.Future[AuthorizationResponse],
+    ) -> AuthorizationResponse:
+        await asyncio.wait((opening, response), return_when=asyncio.FIRST_COMPLETED)
+        if not response.done() and opening.result() is False:
+            text = "no browser could be opened: LoopbackReceiver(open=print) shows the URL instead"
+            raise AuthorizationError(text)
+        return await response
+
+    async def answered(self) -> None:
+        if self._answering:
+            await asyncio.wait(self._answering)
+
+    async def close(self) -> None:
+        """Turn away all others: browsers open more connections than they use."""
+        serving = list(self._serving)
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+
+    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        try:
+            async with asyncio.timeout(_LONGEST_READ):
+                head = await reader.readuntil(b"\r\n\r\n")
+                self._answering.add(task)
+                writer.write(self._answer(head))
+                await writer.drain()
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            _log.info("a request to the port for logging in is none: %s", type(error).__name__)
+        except ConnectionError as error:
+            _log.info("a browser was gone before its answer: %s", error)
+        finally:
+            self._serving.discard(task)
+            self._answering.discard(task)
+            writer.close()
+
+    def _answer(self, head: bytes) -> bytes:
+        verb, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
+        target = rest.partition(" ")[0]
+        origin, _, path = self.redirect_uri.removeprefix("http://").partition("/")
+        if verb != "GET" or target.partition("?")[0] != f"/{path}":
+            return _page(404, "Not found", "Nobody waits for this page.")
+        request, future = self._request, self._response
+        if request is None or future is None or not answers(target, request):
+            # It may be of an earlier try, or of somebody who wants to be mistaken for the server.
+            return _page(400, "Not expected", "Nobody waits for this response.")
+        if not future.done():
+            future.set_result(AuthorizationResponse(url=f"http://{origin}{target}"))
+        text = "You can close this page and go back to the program."
+        return _page(200, "Thank you", text)
+
+
+def _page(status: int, title: str, text: str) -> bytes:
+    body = _PAGE.format(title=title, text=text).encode()
+    fields = {**_FIELDS, "Content-Length": str(len(body))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"HTTP/1.1 {status} {title}\r\n{head}\r\n".encode() + body

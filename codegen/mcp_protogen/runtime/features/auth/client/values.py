@@ -1,7 +1,7 @@
 """What a flow needs to know, and what it finds out.
 
-URLs are text that is compared character by character and never normalised: issuers and resources
-are identifiers (2026-07-28, basic/authorization, "Authorization Response Validation").
+URLs are compared character by character: issuers and resources are identifiers (2026-07-28,
+basic/authorization, "Authorization Response Validation").
 """
 
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ class ClientMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceMetadata:
-    """The metadata document of a protected resource (RFC 9728, section 2)."""
+    """RFC 9728, section 2."""
 
     resource: str
     authorization_servers: tuple[str, ...]
@@ -71,7 +71,7 @@ class ResourceMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerMetadata:
-    """The metadata document of an authorization server (RFC 8414, section 2; OpenID Connect)."""
+    """RFC 8414, section 2; OpenID Connect."""
 
     issuer: str
     authorization_endpoint: str | None
@@ -92,47 +92,37 @@ class ServerMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """The answer of a token endpoint (RFC 6749, section 5.1).
-
-    `expires_at` is in seconds of the epoch; None where it is not known.
-    """
+    """The answer of a token endpoint (RFC 6749, section 5.1); times are in seconds of the epoch."""
 
     access_token: str = field(repr=False)
     token_type: Literal["Bearer", "DPoP"] = "Bearer"
     refresh_token: str | None = field(default=None, repr=False)
     expires_at: float | None = None
     scopes: frozenset[str] | None = None
-    """The scopes that were granted, where the server or the request says."""
+
+    @property
+    def authorization(self) -> str:
+        """The value of the header field, which is secret."""
+        return f"{self.token_type} {self.access_token}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:
-    """All that is known about the authorization for one resource.
-
-    A flow gets one and returns another: what it found out replaces what was there.
-    """
-
     url: str
-    """The URL of the MCP server."""
     resource: str | None = None
-    """The identifier of the protected resource, as its document says; None for 2025-03-26."""
+    """Its identifier, as its document says; None for 2025-03-26."""
     resource_metadata: ResourceMetadata | None = None
     server: ServerMetadata | None = None
     client: ClientInformation | None = None
     tokens: Tokens | None = None
     requested_scopes: frozenset[str] = frozenset()
-    """All scopes that were asked for so far."""
     step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
     """How often more scopes were asked for, by operation, since it last succeeded; not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A response of the MCP server that refuses a request: 401, or 403 for its scopes.
-
-    `www_authenticate` has the values of all header fields of that name. `revision` is the one that
-    the request named; empty if it named none.
-    """
+    """A response of the MCP server that refuses a request: 401, or 403 for its scopes."""
 
     status: int
     www_authenticate: tuple[str, ...] = ()

@@ -1,8 +1,4 @@
-"""The outcome of verifying tokens, which is the same for each request with a token.
-
-What is kept is found by a digest, so that the memory of a process has no token in it that somebody
-could use.
-"""
+"""The outcome of verifying tokens, by a digest: so memory has no token that somebody could use."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -20,8 +16,6 @@ _DAY: Final = 24 * 3600.0
 
 
 class _Key(NamedTuple):
-    """A token, and what has verified it: another verifier may be of another mind."""
-
     verify: Verify
     digest: bytes
 
@@ -46,8 +40,6 @@ class TokenCache:
     `clock` gives the seconds of the epoch.
     """
 
-    __slots__ = ("_clock", "_lifetime", "_refused", "_refused_lifetime", "_revoked", "_verified")
-
     def __init__(
         self,
         *,
@@ -66,10 +58,7 @@ class TokenCache:
         self._clock = clock
 
     async def verified(self, token: str, verify: Verify) -> Principal:
-        """Return whose a token is, as it was found out lately, or as `verify` says now.
-
-        Raise `TokenRefused`, and what else `verify` raises, which is not kept.
-        """
+        """Return whose a token is, as was found out lately, or as `verify` says; raise the same."""
         key, now = _Key(verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
         found = self._found(key, now)
@@ -125,8 +114,5 @@ def _digest(token: str) -> bytes:
 
 
 def _signed_digest(token: str) -> bytes:
-    """Return the digest of what a holder of a token cannot change.
-
-    Of a JWT that is all but the signature: whoever has one by ECDSA can make a second one of it.
-    """
+    """Return the digest of a token without its signature: ECDSA lets anybody make a second one."""
     return _digest(token if unverified_part(token, 0) is None else token.rpartition(".")[0])

@@ -1,12 +1,9 @@
-"""What the claims of a token have to say, and whose it then is.
-
-RFC 7519, section 4.1; RFC 9068, section 4; 2026-07-28, basic/authorization/security-considerations,
-"Access Token Privilege Restriction".
-"""
+"""What the claims of a token have to say, and whose it then is (RFC 7519, 4.1; RFC 9068, 4)."""
 
 from base64 import urlsafe_b64decode
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import time
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
@@ -15,50 +12,50 @@ from ....core.json import JSONObject, is_array, is_object, read_json
 from ....http.server.authentication import TokenRefused
 
 LONGEST_LEEWAY: Final = 300.0
-"""The most that clocks may differ, in seconds."""
 _LATEST: Final = 2**53
 # In characters; no verifier reads more.
 _LONGEST_PART: Final = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClaimRules:
-    """What is asked of claims. `leeway` is in seconds, for clocks that differ."""
-
     issuer: str
-    audiences: frozenset[str]
-    """One of these has to be in `aud`; with none, `aud` does not count."""
-    scope_claims: tuple[str, ...]
-    """Where scopes are: in all of these that there are."""
-    leeway: float
+    """The authorization server, as `iss` has it, character by character."""
+    scope_claims: Collection[str] = ("scope", "scp")
+    """The claims with scopes: a text with spaces between them, or an array."""
+    leeway: float = 60.0
+    """By how many seconds the clock of the issuer may differ; 300 at most."""
+    clock: Callable[[], float] = field(default=time, repr=False)
+    """The seconds of the epoch."""
+    _audiences: frozenset[str] = field(init=False, repr=False)
+    """One of these has to be in `aud`, unless there are none."""
 
-    def __post_init__(self) -> None:
+    def _check_rules(self) -> None:
         # An issuer has no fragment (RFC 8414, section 2), and a URL no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is no issuer")
         if not 0 <= self.leeway <= LONGEST_LEEWAY:
             raise ValueError(f"leeway has to be between 0 and {LONGEST_LEEWAY:.0f} seconds")
 
-    def check_times(self, claims: Mapping[str, Any], now: float) -> float | None:
+    def _check_times(self, claims: Mapping[str, Any]) -> float | None:
         """Return until when a token counts, if it ends; raise `TokenRefused` if it does not now."""
+        now = self.clock()
         expires, begins, issued = (_time(claims, name) for name in ("exp", "nbf", "iat"))
         until = None if expires is None else expires + self.leeway
         if until is not None and until <= now:
-            _refuse("The token has expired")
+            refuse("The token has expired")
         if any(time is not None and time - self.leeway > now for time in (begins, issued)):
-            _refuse("The token is not valid yet")
+            refuse("The token is not valid yet")
         return until
 
-    def check_audience(self, claims: Mapping[str, Any]) -> None:
-        """Raise `TokenRefused` for a token that was not issued for this server."""
-        if self.audiences and self.audiences.isdisjoint(_texts(claims, "aud")):
-            _refuse("The token is for another audience")
+    def _check_audience(self, claims: Mapping[str, Any]) -> None:
+        if self._audiences and self._audiences.isdisjoint(_texts(claims, "aud")):
+            refuse("The token is for another audience")
 
-    def principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
-        """Return whose a token is; raise `TokenRefused` if it says neither a user nor a client."""
+    def _principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
         subject, client = (_text(claims, name) for name in ("sub", "client_id"))
         if not (subject or client):
-            _refuse("The token does not say whose it is")
+            refuse("The token does not say whose it is")
         # No two of these are the same: neither sign is in an issuer.
         id = f"{self.issuer}|{subject}" if subject else f"{self.issuer}#{client}"
         scopes = frozenset(self._scopes(claims))
@@ -72,10 +69,7 @@ class ClaimRules:
 
 
 def unverified_part(token: str, number: int) -> JSONObject | None:
-    """Return the header (0) or the claims (1) of a JWT, which nothing vouches for.
-
-    Return None for a token that is no signed JWT.
-    """
+    """Return the header (0) or the claims (1) of a JWT, unverified; None if it is none."""
     parts = token.split(".", 3)
     if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
         return None
@@ -88,7 +82,6 @@ def unverified_part(token: str, number: int) -> JSONObject | None:
 
 
 def numeric_date(value: object) -> float | None:
-    """Return the seconds of the epoch that a claim says; None if it says none."""
     # An integer may be too large for a float.
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _LATEST:
         return None
@@ -98,25 +91,24 @@ def numeric_date(value: object) -> float | None:
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
     time = numeric_date(claims.get(name))
     if time is None and claims.get(name) is not None:
-        _refuse("A claim of the token is malformed")
+        refuse("A claim of the token is malformed")
     return time
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str | None:
     value = claims.get(name)
     if value is not None and not isinstance(value, str):
-        _refuse("A claim of the token is malformed")
+        refuse("A claim of the token is malformed")
     return value
 
 
 def _texts(claims: Mapping[str, Any], name: str) -> list[str]:
-    """Return what a claim has, which is one text or an array of texts."""
     value = claims.get(name, [])
     texts: list[Any] = value if is_array(value) else [value]
     if not all(isinstance(text, str) for text in texts):
-        _refuse("A claim of the token is malformed")
+        refuse("A claim of the token is malformed")
     return texts
 
 
-def _refuse(description: str) -> NoReturn:
+def refuse(description: str) -> NoReturn:
     raise TokenRefused("invalid_token", description)

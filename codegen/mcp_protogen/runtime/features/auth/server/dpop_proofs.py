@@ -29,7 +29,7 @@ _LONGEST_PROOF: Final = 8 * 1024
 _LONGEST_ID: Final = 256
 
 _BOUND: Final = b"dpop-nonce"
-"""What nonces are bound to: no other sealed value passes for one."""
+"""No other sealed value passes for a nonce."""
 
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 # RFC 3986, section 2.3
@@ -40,15 +40,12 @@ class DPoPProofs:
     """The `proofs` of an `Authentication`: checks the header field `DPoP`. Times are in seconds.
 
     A proof may be `max_age` old, and as far in the future. Until then, whoever gets hold of it and
-    of the token can send it again to the same URL. There are two ways to make that harder, both
-    optional: `replays` remembers the proofs that were seen; and with `nonce_lifetime`, a proof has
-    to have a nonce of the server, which is no older than that. All workers of a server need the
-    same `nonce_keys`, of 16 bytes at least: the first one seals, and all of them open.
+    of the token can send it again to the same URL, unless `replays` remembers it, or it has to have
+    a nonce of the server, no older than `nonce_lifetime`. All workers of a server need the same
+    `nonce_keys`, of 16 bytes at least: the first one seals, and all of them open.
 
     Raise `ValueError` for options that are not safe, and `ImportError` if joserfc is not installed.
     """
-
-    __slots__ = ("_clock", "_max_age", "_replays", "_seal", "algorithms")
 
     def __init__(
         self,
@@ -143,15 +140,15 @@ class DPoPProofs:
 
 
 def token_hash(token: str) -> str:
-    """Return the claim `ath` of a proof for a token (RFC 9449, section 4.2)."""
+    """RFC 9449, section 4.2."""
     return base64url(sha256(token.encode()).digest())
 
 
 def target(url: object) -> tuple[str, str, int, str] | None:
     """Return what two URLs have in common that count as the same (RFC 9449, section 4.3).
 
-    Query and fragment do not count, nor does how the same thing is written: case, default ports and
-    escapes that are not needed (RFC 3986, sections 6.2.2 and 6.2.3). Return None if it is no URL.
+    That leaves out the query, the fragment, and how the same thing is written (RFC 3986, sections
+    6.2.2 and 6.2.3).
     """
     parts = split_url(url) if isinstance(url, str) else None
     if parts is None:
@@ -165,7 +162,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _bound_to(claims: Mapping[str, Any]) -> str:
-    """Return the thumbprint of the key that a token is bound to (RFC 9449, section 6.1)."""
+    """RFC 9449, section 6.1."""
     confirmation = claims.get("cnf")
     thumbprint = confirmation.get("jkt") if is_object(confirmation) else None
     if not isinstance(thumbprint, str):

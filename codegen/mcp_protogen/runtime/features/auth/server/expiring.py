@@ -8,12 +8,7 @@ V = TypeVar("V")
 
 
 class ExpiringCache(Generic[V]):
-    """At most `max_entries` values by key; those that were not used for longest make room.
-
-    Times are seconds of any clock, always of the same one.
-    """
-
-    __slots__ = ("_entries", "max_entries")
+    """At most `max_entries` values by key; those that were not used for longest make room."""
 
     def __init__(self, max_entries: int) -> None:
         if max_entries <= 0:

@@ -1,27 +1,26 @@
 """Access tokens about which the authorization server is asked (RFC 7662)."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from logging import getLogger
-from time import time
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from ....core.http_request import Principal
 from ....core.json import is_array
 from ....core.throttle import Throttle
-from ....http.server.authentication import TokenRefused, VerifierUnavailable
-from ..client.client_authentication import credentials
+from ....http.server.authentication import VerifierUnavailable
+from ..client.client_authentication import form_post
 from ..client.values import ClientInformation, ServerMetadata
 from ..errors import AuthorizationError
 from ..fetching import Fetcher
-from ..steps import Fetch
+from ..steps import Fetching
 from ..urls import server_metadata_urls
 from .cache import TokenCache
-from .claims import ClaimRules
+from .claims import ClaimRules, refuse
 from .expiring import ExpiringCache
-from .server_metadata import Fetching, endpoint, read_object, server_metadata
+from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
@@ -30,11 +29,6 @@ _log: Final = Throttle(getLogger(__name__))
 _ENDPOINT: Final = b"introspection_endpoint"
 _FOUND_FOR: Final = 3600.0
 
-_HEADERS: Final = {
-    "accept": "application/json",
-    "content-type": "application/x-www-form-urlencoded",
-}
-
 # That many tokens wait for each that is being asked about.
 _WAITING: Final = 20
 
@@ -42,13 +36,8 @@ _WAITING: Final = 20
 _LONGEST: Final = 16 * 1024
 
 
-def _short_cache() -> TokenCache:
-    # Whoever asks wants to know of tokens that are revoked.
-    return TokenCache(lifetime=60.0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Introspection:
+class Introspection(ClaimRules):
     """The `verify` of an `Authentication` for tokens that only their issuer can read.
 
     The server asks as `client`. What it learns about a token is kept in `cache`, by default for a
@@ -58,8 +47,6 @@ class Introspection:
     Raise `ValueError` for options that do not go together.
     """
 
-    issuer: str
-    """The authorization server, character by character."""
     audience: str | Collection[str] | None
     """What `aud` of the answer has to have: the URL of the endpoint, as clients know it; of several
     one. None where the authorization server calls a token active only if it is for `client`
@@ -68,21 +55,15 @@ class Introspection:
     """What this server is to the authorization server, with a secret or a private key."""
     endpoint: str | None = None
     """The URL to ask at; by default the one that the metadata of the issuer names."""
-    scope_claims: Collection[str] = ("scope", "scp")
-    """The members of the answer with scopes."""
-    leeway: float = 60.0
-    """By how many seconds the clock of the issuer may differ; 300 at most."""
     max_requests: int = 32
     """How many tokens are asked about at a time. Some more wait; others get 503."""
     timeout: float = 10.0
     """The seconds after which a token counts as one that cannot be verified for now."""
-    cache: TokenCache = field(default_factory=_short_cache, repr=False)
+    # Whoever asks wants to know of tokens that are revoked.
+    cache: TokenCache = field(default_factory=partial(TokenCache, lifetime=60.0), repr=False)
     """What remembers the answers."""
     fetch: Fetching | None = field(default=None, repr=False)
     """What makes the requests; it decides which hosts are allowed."""
-    clock: Callable[[], float] = field(default=time, repr=False)
-    """The seconds of the epoch."""
-    _rules: ClaimRules = field(init=False, repr=False)
     _fetch: Fetching = field(init=False, repr=False)
     _requests: SingleFlight[Mapping[str, Any]] = field(init=False, repr=False)
     _discoveries: SingleFlight[ServerMetadata] = field(init=False, repr=False)
@@ -98,15 +79,10 @@ class Introspection:
             raise ValueError("max_requests and timeout have to be more than 0")
         if self.endpoint is None and not server_metadata_urls(self.issuer):
             raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: say endpoint")
-        rules = ClaimRules(
-            issuer=self.issuer,
-            audiences=frozenset(given or ()),
-            scope_claims=tuple(self.scope_claims),
-            leeway=self.leeway,
-        )
+        self._check_rules()
         waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
-            "_rules": rules,
+            "_audiences": frozenset(given or ()),
             "_fetch": self.fetch or Fetcher(),
             "_requests": SingleFlight[Any](self.max_requests, waiting, patience=self.timeout),
             "_discoveries": SingleFlight[ServerMetadata](1, patience=self.timeout),
@@ -116,12 +92,11 @@ class Introspection:
             object.__setattr__(self, name, value)
 
     async def __call__(self, token: str) -> Principal:
-        """Return whose a token is; raise `TokenRefused` and `VerifierUnavailable`."""
         return await self.cache.verified(token, self._verify)
 
     async def _verify(self, token: str) -> Principal:
         if len(token) > _LONGEST:
-            raise TokenRefused("invalid_token", "The token is too long")
+            refuse("The token is too long")
         key = sha256(token.encode()).digest()
         try:
             answer = await self._requests.join(key, lambda: self._ask(token))
@@ -132,13 +107,9 @@ class Introspection:
         return self._judged(answer)
 
     async def _ask(self, token: str) -> Mapping[str, Any]:
+        form = {"token": token, "token_type_hint": "access_token"}
         server, now = await self._server(), self.clock()
-        shown = credentials(self.client, server, now)
-        headers = {**_HEADERS, **shown.headers}
-        form = urlencode({**shown.form, "token": token, "token_type_hint": "access_token"})
-        body, url = form.encode(), server.token_endpoint
-        answer = await self._fetch(Fetch(method="POST", url=url, headers=headers, body=body))
-        return read_object(answer)
+        return read_object(await self._fetch(form_post(self.client, server, now, form)))
 
     async def _server(self) -> ServerMetadata:
         """Return how to ask: what is said of the token endpoint is that of this endpoint."""
@@ -158,11 +129,11 @@ class Introspection:
 
     def _judged(self, answer: Mapping[str, Any]) -> Principal:
         if answer.get("active") is not True:
-            raise TokenRefused("invalid_token", "The token is not active")
+            refuse("The token is not active")
         if answer.get("iss", self.issuer) != self.issuer:
-            raise TokenRefused("invalid_token", "The token is of another issuer")
-        self._rules.check_audience(answer)
-        return self._rules.principal(answer, self._rules.check_times(answer, self.clock()))
+            refuse("The token is of another issuer")
+        self._check_audience(answer)
+        return self._principal(answer, self._check_times(answer))
 
 
 def _asked_at(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:

@@ -10,8 +10,6 @@ from .claims import unverified_part
 
 
 class Verifier(Protocol):
-    """Verifies the tokens of one issuer, such as a `JwtVerifier` or an `Introspection`."""
-
     @property
     def issuer(self) -> str: ...
 
@@ -21,14 +19,12 @@ class Verifier(Protocol):
 class Issuers:
     """The `verify` of an `Authentication` for tokens of several issuers.
 
-    A token is given to the verifier of the issuer that it names, and to no other: whether it says
-    the truth, that verifier finds out. One that is no JWT is given to `opaque`, if there is one.
+    A token is given to the verifier of the issuer that it names, and to no other. One that is no
+    JWT is given to `opaque`, if there is one.
 
     The id of a principal begins with its issuer, so nobody of one issuer is somebody of another.
     Raise `ValueError` for two verifiers of one issuer.
     """
-
-    __slots__ = ("_opaque", "_verifiers")
 
     def __init__(self, *verifiers: Verifier, opaque: Verifier | None = None) -> None:
         self._verifiers: Mapping[str, Verifier] = {one.issuer: one for one in verifiers}
@@ -37,7 +33,6 @@ class Issuers:
             raise ValueError("two verifiers are for the same issuer")
 
     async def __call__(self, token: str) -> Principal | None:
-        """Return whose a token is; raise what the verifier of its issuer raises."""
         claims = unverified_part(token, 1)
         if claims is None:
             verifier = self._opaque
@@ -46,12 +41,8 @@ class Issuers:
             verifier = self._verifiers.get(issuer) if isinstance(issuer, str) else None
         if verifier is None:
             raise TokenRefused("invalid_token", "The token is of an issuer that is not accepted")
-        principal = await verifier(token)
-        if principal is None or principal.id.startswith(_of(verifier.issuer)):
+        principal, issuer = await verifier(token), verifier.issuer
+        # How the ids of users and of clients begin, see `ClaimRules`.
+        if principal is None or principal.id.startswith((f"{issuer}|", f"{issuer}#")):
             return principal
-        return replace(principal, id=f"{verifier.issuer}|{principal.id}")
-
-
-def _of(issuer: str) -> tuple[str, str]:
-    # How the ids of users and of clients begin, see `ClaimRules.principal`.
-    return f"{issuer}|", f"{issuer}#"
+        return replace(principal, id=f"{issuer}|{principal.id}")

@@ -1,7 +1,6 @@
 """The keys that an authorization server signs its tokens with: a JWK set (RFC 7517, section 5).
 
-A key is chosen by its id among those of the set. Nothing in a token says where keys are: `jku`,
-`x5u` and `jwk` of its header are not read.
+Nothing in a token says where keys are: `jku`, `x5u` and `jwk` of its header are not read.
 """
 
 from asyncio import timeout
@@ -9,18 +8,19 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from logging import getLogger
 from math import inf
 from time import monotonic
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
-from ....core.json import is_array, is_object
+from ....core.json import is_array, is_object, read_json
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key
-from ..steps import Fetch
+from ..steps import Fetch, Fetched, Fetching
 from ..urls import server_metadata_urls
-from .server_metadata import Fetching, endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
+
+_JSON: Final = {"accept": "application/json"}
 
 _log: Final = Throttle(getLogger(__name__))
 
@@ -33,16 +33,43 @@ _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
 _SET: Final = b""
-"""The only key: there is one set."""
 
-Locate: TypeAlias = Callable[[], Awaitable[str]]
+
+async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
+    """Return the metadata document of an authorization server; raise `AuthorizationError`."""
+    for url in server_metadata_urls(issuer):
+        answer = await fetch(Fetch(url=url, headers=_JSON))
+        if answer.is_document:
+            document = read_object(answer)
+            # Without normalising (RFC 8414, section 3.3).
+            if document.get("issuer") != issuer:
+                raise InvalidMetadata(f"the metadata at {url} is that of another issuer")
+            return document
+    raise InvalidMetadata(f"there is no metadata of {issuer}")
+
+
+def endpoint(document: Mapping[str, Any], name: str) -> str:
+    url = document.get(name)
+    if not isinstance(url, str):
+        raise InvalidMetadata(f"the metadata of {document['issuer']} has no {name}")
+    return url
+
+
+def read_object(answer: Fetched) -> dict[str, Any]:
+    try:
+        value = read_json(answer.body)
+    except ValueError:
+        value = None
+    if answer.status != 200:
+        raise InvalidMetadata(f"the answer has the status {answer.status}, and not 200")
+    if not is_object(value):
+        raise InvalidMetadata("the answer is no JSON object")
+    return value
 
 
 class Keys(Protocol):
-    """Where the keys of tokens are found."""
-
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
-        """Return the keys that may have signed a token; raise `VerifierUnavailable`."""
+        """Return those that may have signed a token; raise `VerifierUnavailable`."""
         ...
 
 
@@ -51,8 +78,6 @@ class StaticKeys:
 
     Raise `ValueError` for no key, and for one that is private, weak, or cannot be read.
     """
-
-    __slots__ = ("_keys",)
 
     def __init__(self, *keys: Mapping[str, Any] | str) -> None:
         if not keys:
@@ -75,7 +100,7 @@ class JwksUri:
 
     def __init__(
         self,
-        url: str | Locate,
+        url: str | Callable[[], Awaitable[str]],
         *,
         fetch: Fetching | None = None,
         lifetime: float = 600.0,
@@ -150,10 +175,7 @@ class JwksUri:
 
 
 def keys_of(document: Mapping[str, Any]) -> Sequence[PublicKey]:
-    """Return the keys of a JWK set that verify signatures; raise `InvalidMetadata` if it is none.
-
-    Those that are not understood are left out (RFC 7517, section 5).
-    """
+    """Return the keys of a JWK set that are understood; raise `InvalidMetadata` if it is none."""
     listed = document.get("keys")
     if not is_array(listed):
         raise InvalidMetadata("the document is no JWK set")

@@ -10,15 +10,13 @@ from typing import Final, Protocol, Self
 from ....core.base64url import base64url
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
-from ....storage.engine import Delivery, Engine, EngineConnection, EngineUnavailable
+from ....storage.engine import Engine, EngineConnection, EngineUnavailable
 from .expiring import ExpiringCache
 
 _log: Final = Throttle(getLogger(__name__))
 
 
 class Replays(Protocol):
-    """Remembers what was seen."""
-
     async def first(self, key: bytes, lifetime: float) -> bool:
         """Return whether a key is seen for the first time in `lifetime` seconds, and remember it.
 
@@ -33,8 +31,6 @@ class MemoryReplays:
     That a proof makes room for others before it has expired is logged: then it could be used once
     more. `clock` gives seconds.
     """
-
-    __slots__ = ("_clock", "_seen")
 
     def __init__(self, max_proofs: int = 100_000, *, clock: Callable[[], float] = time) -> None:
         self._seen = ExpiringCache[bool](max_proofs)
@@ -63,7 +59,8 @@ class SharedReplays:
         self._connection: EngineConnection | None = None
 
     async def __aenter__(self) -> Self:
-        connecting = self._engine.connect(self._worker, self._lease, _ignore)
+        # Changes are for those who have sessions.
+        connecting = self._engine.connect(self._worker, self._lease, lambda delivery: None)
         self._connection = await self._stack.enter_async_context(connecting)
         return self
 
@@ -83,7 +80,3 @@ class SharedReplays:
         except EngineUnavailable:
             raise VerifierUnavailable("the memory of proofs is away") from None
         return saved is not None
-
-
-def _ignore(delivery: Delivery) -> None:
-    """Take no notice of changes, which are for those who have sessions."""

@@ -12,12 +12,9 @@ T = TypeVar("T")
 class SingleFlight(Generic[T]):
     """Work by key, of which `most` run and `waiting` more wait to be run.
 
-    It goes on when those are cancelled that wait for its outcome, since others may; but not for
-    more than `patience` seconds, with the time that it waited to be run. Then it raises
-    `TimeoutError`.
+    It goes on when those are cancelled that wait for it, but for no more than `patience` seconds,
+    waiting included; then it raises `TimeoutError`.
     """
-
-    __slots__ = ("_loop", "_most", "_patience", "_room", "_running", "_waiting")
 
     def __init__(self, most: int, waiting: int = 0, *, patience: float) -> None:
         self._most: Final = most
@@ -28,10 +25,7 @@ class SingleFlight(Generic[T]):
         self._running: dict[bytes, Task[T]] = {}
 
     def begin(self, key: bytes, work: Callable[[], Coroutine[Any, Any, T]]) -> Task[T]:
-        """Have work done in a task, or return that of the same key that has not ended yet.
-
-        Raise `VerifierUnavailable` if too much else is waiting.
-        """
+        """Have work done once for a key; raise `VerifierUnavailable` if too much waits."""
         loop = get_running_loop()
         if self._loop is not loop:
             # Tasks of a loop that has ended would never be done.
@@ -46,7 +40,6 @@ class SingleFlight(Generic[T]):
         return task
 
     async def join(self, key: bytes, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the outcome of work that is done once for all who join it; see `begin`."""
         return await shield(self.begin(key, work))
 
     async def _run(

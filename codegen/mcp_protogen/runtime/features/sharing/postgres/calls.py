@@ -17,8 +17,6 @@ _CLOSED: Final = "this connection is closed"
 
 
 class _Call(NamedTuple):
-    """A statement that waits for a connection, and where its rows go."""
-
     statement: str
     values: Mapping[str, object]
     rows: "Future[list[Row]]"
@@ -64,7 +62,6 @@ class Calls:
             self._calls.append(call)
 
     async def _serve(self, call: _Call | None) -> None:
-        """Make calls, one after the other, on a connection of its own."""
         connection: Any = None
         while call is not None:
             # Nobody waits for those any more that were cancelled, or have waited for too long.

@@ -15,8 +15,6 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 class Database:
-    """How connections are made, used and closed."""
-
     def __init__(self, url: str, schema: Schema, timeout: float, psycopg: Any) -> None:
         self._url = url
         self._schema = schema

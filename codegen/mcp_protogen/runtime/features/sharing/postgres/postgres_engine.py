@@ -150,7 +150,6 @@ class PostgresConnection:
         return frozenset(name for name, _ in letters) - there
 
     async def _send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        """Return those that have got letters."""
         names = list(dict.fromkeys(name for name, _ in letters))
         rows = await self._calls.run(
             statements.SEND,

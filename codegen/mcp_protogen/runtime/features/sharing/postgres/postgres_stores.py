@@ -23,8 +23,6 @@ class Call(Protocol):
 
 
 class PostgresSessions:
-    """The table of sessions."""
-
     def __init__(self, call: Call) -> None:
         self._call = call
 
@@ -64,8 +62,6 @@ class PostgresSessions:
 
 
 class PostgresEvents:
-    """The tables of streams and of their events."""
-
     def __init__(self, call: Call, max_events: int) -> None:
         self._call = call
         self._max_events = max_events
@@ -129,6 +125,5 @@ class PostgresEvents:
         await self._call(statements.UNFOLLOW, key=key, stream=stream, worker=worker)
 
     async def _prepare(self, key: str, lifetime: float) -> None:
-        """Make the row that streams of an unknown session need."""
         values = {"record": b"", "worker": None, "version": 0}
         await self._call(statements.CREATE, key=key, lifetime=min(lifetime, MAX_LIFETIME), **values)

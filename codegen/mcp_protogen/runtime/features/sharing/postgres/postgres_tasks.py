@@ -12,8 +12,6 @@ _MAX_TIME: Final = 1e12
 
 
 class PostgresTasks:
-    """The store of tasks."""
-
     def __init__(self, call: Call) -> None:
         self._call = call
 

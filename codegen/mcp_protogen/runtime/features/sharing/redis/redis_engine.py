@@ -67,8 +67,6 @@ class RedisEngine:
 
 
 class RedisConnection:
-    """The connection of a worker."""
-
     def __init__(self, engine: RedisEngine, worker: str, lease: Lease, receive: Receive) -> None:
         hearing, calling = (
             CommandConnection(engine.make_connection, engine.timeout) for _ in range(2)

@@ -4,21 +4,14 @@ from ....rules.task_forms import task_form
 from ..client.calls import TaskCaller
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
-from .halves import ClientWithTasks, ServerWithTasks
-from .plain_clients import PlainClients
+from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 
 class TaskCarriers:
-    """What a bridge needs to carry tasks."""
-
     caller = TaskCaller
 
     @staticmethod
     def between(client: ClientWithTasks, server: ServerWithTasks) -> PlainClients | None:
-        """Return what carries tasks between the two halves; None where no server has any.
-
-        `client` is the half that speaks to the server, and already connected.
-        """
         ours, theirs = task_form(server.owner.TABLE), task_form(client.spoken)
         if theirs is None:
             return None

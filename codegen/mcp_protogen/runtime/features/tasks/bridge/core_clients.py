@@ -6,13 +6,13 @@ at once, and which ones the client has cancelled: in its revision, such a task s
 
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from math import inf
 from typing import Any, Final
 
 from ....client.base import Work
-from ....core.errors import INVALID_PARAMS, InvalidParams, McpError
+from ....core.errors import INVALID_PARAMS, McpError
 from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared, validator_of
@@ -24,25 +24,19 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form
-from ..at_peer import TaskCancelled
-from ..board import TaskBoard, UnknownTask, new_task_id
+from ..at_peer import TaskCancelled, state_of
+from ..board import TaskBoard, TaskOptions, UnknownTask
 from ..client.handle import TaskHandle
-from ..options import TaskOptions
-from ..outcome import Outcome
-from ..task import Status, Task
-from .forms import to_core
-from .halves import ClientWithTasks, ServerWithTasks
-from .plain_clients import EXTENSION, PlainClients
-
-_ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+from ..lifecycle import Outcome
+from ..on_wire import to_core, wire_task
+from ..task import Task
+from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
 
 # For how many tasks it is known that the client has cancelled them.
 _MOST: Final = 1000
 
 
 class CoreClients(PlainClients):
-    """Tasks as 2025-11-25 has them, which a server of the extension runs."""
-
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
         options = client.task_options
@@ -92,48 +86,32 @@ class CoreClients(PlainClients):
 
         What is told of it first is that it works ("Task Status Lifecycle").
         """
-        board, now = self._answered_at_once, self._answered_at_once.clock()
-        task = await board.create(
-            Task(
-                id=new_task_id(),
-                form="core",
-                revision=self.server.owner.TABLE.revision,
-                method=methods.CALL,
-                params={},
-                created_at=now,
-                updated_at=now,
-                ttl=core_form.ttl_asked(metadata.to_wire(), board.options),
-                poll_interval=board.options.poll_interval,
-            )
-        )
-        ended = partial(Outcome(result=result.to_wire()).of, now=now)
+        board, revision = self._answered_at_once, self.server.owner.TABLE.revision
+        ttl = core_form.ttl_asked(metadata.to_wire(), board.options)
+        task = await board.create(board.new("core", revision, methods.CALL, ttl, params={}))
+        ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await board.change(task.id, ended)
-        return core_form.members(task)
-
-    # What the client asks of a task.
+        return wire_task(task)
 
     async def _found(self, id: str) -> Task | None:
-        """Return a task that is kept here."""
         try:
             return await self._answered_at_once.get(id, "core", None)
         except UnknownTask:
             return None
 
     async def _state(self, id: str) -> JSONObject:
-        """Return a task of the server; raise `McpError` for one that is unknown."""
         task = to_core(await self.asked(methods.GET, taskId=id))
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
         kept = await self._found(params.task_id)
-        task = await self._state(params.task_id) if kept is None else core_form.members(kept)
+        task = await self._state(params.task_id) if kept is None else wire_task(kept)
         return self.answer(methods.GET, task)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
-        if await self._found(id) is not None or (await self._state(id))["status"] in _ENDED:
-            why = "The task cannot be cancelled: it has ended"
-            raise InvalidParams(why, [("/params/taskId", "The task has ended")])
+        if await self._found(id) is not None or state_of(await self._state(id)).has_ended:
+            raise core_form.already_ended()
         await self.asked(methods.CANCEL, taskId=id)
         # The work may still come to another end, which the client does not see any more.
         self._cancelled[id] = None
@@ -151,12 +129,11 @@ class CoreClients(PlainClients):
             began = self.caller.timing.epoch()
             handle = _CarriedTask(self.wire, "", id=id, began=began, task=None)
             handle.relating = self.server.relating
-        try:
+        result = None
+        with suppress(TaskCancelled):
             result = await self.client.awaited(handle.outcome(inf, inf))
-        except TaskCancelled:
-            raise _without_result() from None
-        if id in self._cancelled:
-            raise _without_result()
+        if result is None or id in self._cancelled:
+            raise McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
         return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
@@ -165,13 +142,7 @@ class CoreClients(PlainClients):
         return await super().ask(id, spec, related)
 
 
-def _without_result() -> McpError:
-    return McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
-
-
 class _CarriedTask(TaskHandle):
-    """A task whose client waits for its result: its questions become requests to the client."""
-
     relating: Callable[[str | None], AbstractContextManager[None]]
 
     def _prepared(self, key: str, asked: JSONObject) -> Work:

@@ -1,53 +1,80 @@
 """Clients of 2026-07-28 with the extension, whose server has tasks as 2025-11-25 has them.
 
-The id of a task is that of its server. What is kept here are the questions of tasks that wait for
-their answers: the request for the result of such a task stays open, since questions come beside it.
+The id of a task is that of its server. The request for the result of a task that asks something
+stays open, since questions come beside it.
 """
 
 from asyncio import Future, get_running_loop, timeout
 from asyncio import Task as Running
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import (
-    INVALID_PARAMS,
-    InvalidParams,
-    McpError,
-    Problem,
-    ProtocolError,
-    escaped,
-)
+from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escaped
 from ....core.json import JSONObject, is_object
-from ....core.models.base import declared
+from ....core.models.base import declared, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
-from ....messages.method_table import Request
+from ....messages.codec import Request
+from ....messages.envelope import SUBSCRIPTION_ID, members
 from ....rules import task_methods as methods
 from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
+from ....rules.task_methods import CHANGED
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
-from ....server.rounds import read_answer
 from .. import core_form
 from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
-from ..outcome import error_object
+from ..client.handle import heard_within
+from ..lifecycle import error_object
+from ..on_wire import to_extension
+from ..server.extension_form import read_answers
 from ..task import Status
-from .following import ClientStream, PolledTask
-from .forms import to_extension
-from .halves import ClientWithTasks, ServerWithTasks
-from .plain_clients import PlainClients
+from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
+
+# Between two looks, where the server does not say how long to wait, in seconds.
+_INTERVAL: Final = 1.0
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 
 # Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
 # questions of it to come.
 _PATIENCE: Final = 1.0
+
+
+async def follow(
+    connection: Any,
+    stream: RequestId,
+    task: JSONObject,
+    look: Callable[[str], Awaitable[JSONObject]],
+    news: Signal,
+) -> None:
+    """Send where a task stands, and again whenever that changes, to its end.
+
+    Its server notifies of it as it likes: it is looked at, and when `news` rings.
+    """
+    endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
+    table = endpoint.connection.table
+    spec, told = table.notifications[CHANGED], None
+    with suppress(McpError):  # it has lapsed
+        while True:
+            state = state_of(task)
+            if task != told:
+                # By its status, a task is of one class or another. That the client declares the
+                # extension, its request has said, and no connection.
+                params = validator_of(spec.params)(task)
+                await endpoint.sink.send(table.serialise_notification(spec, params, meta=meta))
+                told = task
+            if state.has_ended:
+                return
+            await heard_within(news.heard(), state.poll_interval or _INTERVAL)
+            task = await look(task["taskId"])
 
 
 class _Question(NamedTuple):
@@ -58,16 +85,12 @@ class _Question(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _WaitingTask:
-    """A task that waits for answers, with its questions by key."""
-
     questions: dict[str, _Question] = field(default_factory=dict[str, _Question])
     changed: Signal = field(default_factory=Signal)
     result: Running[None] | None = None
 
 
 class ExtensionClients(PlainClients):
-    """Tasks as the extension has them, which a server of 2025-11-25 runs."""
-
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
@@ -102,10 +125,7 @@ class ExtensionClients(PlainClients):
             self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
 
-    # What the client asks of a task.
-
     async def state(self, id: str) -> JSONObject:
-        """Return a task with what belongs to its status; raise `McpError` for an unknown one."""
         core = await self.asked(methods.GET, taskId=id)
         task = to_extension(core)
         status = Status(core["status"])
@@ -135,7 +155,6 @@ class ExtensionClients(PlainClients):
         return {**task, "status": Status.COMPLETED.value, "result": plain.to_wire()}
 
     async def _questions(self, id: str, patience: float) -> JSONObject:
-        """Return the questions of a task, by key, for which its result is asked for."""
         waiting = self._waiting_task(id)
         if waiting.result is None:
             waiting.result = self.client.endpoint.tasks.start(self._await_result(id, waiting))
@@ -177,9 +196,7 @@ class ExtensionClients(PlainClients):
                 self._waiting.pop(id, None)
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        return self.answer(
-            methods.GET, {"resultType": "complete", **await self.state(params.task_id)}
-        )
+        return self.answer(methods.GET, await self.state(params.task_id))
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         id: str = params.task_id
@@ -189,42 +206,34 @@ class ExtensionClients(PlainClients):
             await self.asked(methods.GET, taskId=id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
-        return self.answer(methods.UPDATE, {"resultType": "complete"})
+        return self.answer(methods.UPDATE, {})
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
-        """Take the answers to what is asked; raise `InvalidParams` if one does not fit."""
-        faults = list[Problem]()
-        answers: dict[str, Any] = {}
-        for key, (asked, spec, _) in waiting.questions.items():
-            if key in given:
-                at = f"/params/inputResponses/{escaped(key)}"
-                answers[key] = read_answer(given[key], spec.results[0], asked, at, faults)
-        if faults:
-            raise InvalidParams("Invalid answers", faults)
-        for key, answer in answers.items():
+        asked = {key: (one.asked, one.spec) for key, one in waiting.questions.items()}
+        for key, answer in read_answers(asked, given).items():
             # What is answered is not shown again.
             question = waiting.questions.pop(key)
             if not question.answer.done():
                 question.answer.set_result(answer)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        id: str = params.task_id
+        method = methods.CANCEL
         if not _CANCELS.declared_in(self.client.peer_declared()):
             # The work may come to another end whatever a client asks for.
             self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
-            await self.asked(methods.GET, taskId=id)
-            return self.answer(methods.CANCEL, {"resultType": "complete"})
+            method = methods.GET
         try:
-            await self.asked(methods.CANCEL, taskId=id)
+            await self.asked(method, taskId=params.task_id)
         except McpError as error:
-            if error.code != INVALID_PARAMS:
+            if method == methods.GET or error.code != INVALID_PARAMS:
                 raise
             # The extension lets a client cancel what has ended, but not what never was.
-            await self.asked(methods.GET, taskId=id)
-        return self.answer(methods.CANCEL, {"resultType": "complete"})
+            await self.asked(methods.GET, taskId=params.task_id)
+        return self.answer(methods.CANCEL, {})
 
-    # Listen streams.
+    def answer(self, method: str, members: Mapping[str, Any]) -> Any:
+        return super().answer(method, {"resultType": "complete", **members})
 
     def told(self) -> None:
         self._news.ring()
@@ -235,9 +244,8 @@ class ExtensionClients(PlainClients):
         found = dict[str, Follow]()
         if not declares_tasks(request.meta):
             raise needs_extension("Tasks are of an extension")
-        stream = ClientStream(connection, request.id)
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
                 task = await self.state(id)
-                found[id] = PolledTask(stream, task, self.state, self._news).follow
+                found[id] = partial(follow, connection, request.id, task, self.state, self._news)
         return found

@@ -1,29 +1,47 @@
 """Clients that have no tasks, or ask for none: a task of the server is waited for by the bridge."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol
 
+from ....client.base import Caller
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
-from ....core.options import NO_END, CallOptions
-from ....core.spec import EXTENSIONS, AnyRequest, Capability
+from ....core.options import NO_END, CallOptions, TaskLimits
+from ....core.spec import AnyRequest, Capability
+from ....messages.method_table import EXTENSIONS, MethodTable
+from ....rpc.endpoint import Endpoint
+from ....rules.handlers import Handlers
 from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..at_peer import TaskCancelled
 from ..client.calls import TaskCaller
-from ..client.wire import TaskWire
-from .halves import ClientWithTasks, ServerWithTasks
+from ..client.handle import TaskWire
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
 
+class ClientWithTasks(Protocol):
+    awaited: Callable[[Awaitable[Any]], Awaitable[Any]]
+    call: Callable[..., Awaitable[Any]]
+    caller: Caller | None
+    carries: bool
+    declaring: Callable[[object], bytes | None]
+    endpoint: Endpoint
+    lose: Callable[[str, str, str], None]
+    peer_declared: Callable[[], Mapping[str, Any]]
+    spoken: MethodTable
+    task_options: TaskLimits | None
+
+
+class ServerWithTasks(Protocol):
+    owner: Handlers
+    put: Callable[..., Awaitable[Any]]
+    relating: Callable[[str | None], AbstractContextManager[None]]
+
+
 class PlainClients(Layer):
-    """Calls that are answered with a result, and never with a task.
-
-    A server that refuses such a call is asked for a task, which the bridge waits for.
-    """
-
     ids_member = TASK_IDS
 
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
@@ -62,23 +80,18 @@ class PlainClients(Layer):
     def told(self) -> None:
         pass
 
-    # For those whose clients have tasks.
-
     async def asked(
         self, method: str, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
-        """Return the answer of the server to a request about a task, as a JSON object."""
         asking = self.wire.ask(method, options or {}, **members)
         return (await self.client.awaited(asking)).to_wire()
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
-        """Return the answer to a request of the client about a task."""
         table = self.server.owner.TABLE
         return table.read_result(table.requests[method], members)
 
 
 def _needs_tasks(error: McpError) -> bool:
-    """Return whether a server refuses to answer without a task (extension, "Error Handling")."""
     data: Any = error.data if is_object(error.data) else {}
     required = data.get("requiredCapabilities")
     extensions: Any = required.get(EXTENSIONS) if is_object(required) else None

@@ -1,7 +1,4 @@
-"""Clients whose calls of tools may be tasks: they wait for the result by themselves.
-
-2025-11-25, basic/utilities/tasks; extension `io.modelcontextprotocol/tasks`, "Polling".
-"""
+"""Clients whose calls of tools may be tasks: they wait for the result by themselves."""
 
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
@@ -20,18 +17,14 @@ from ....rules.task_forms import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
-from .handle import TaskHandle
-from .timing import PollTiming, heard_within
-from .wire import TaskWire
+from .handle import PollTiming, TaskHandle, TaskWire, heard_within
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
-"""What a server declares that has tools as tasks (2025-11-25, basic/utilities/tasks)."""
+"""What a server declares that has tools as tasks."""
 
 
 class TaskCaller:
-    """What calls tools that may be tasks, for one client."""
-
     def __init__(self, runtime: ClientRuntime) -> None:
         self.timing = PollTiming(wait=heard_within)
         self._runtime = runtime
@@ -41,7 +34,6 @@ class TaskCaller:
 
     @property
     def wire(self) -> TaskWire:
-        """The requests about tasks; raises `LocalError` before the client is connected."""
         if self._wire is None:
             raise LocalError("not connected")
         return self._wire
@@ -55,7 +47,6 @@ class TaskCaller:
             self._wire.notified(params.to_wire())
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Send a request; for the call of a tool, return what it comes to in the end."""
         if spec.method == CALL and self._wire is not None:
             return await self._called(spec, params, options)
         result: Any = await self._runtime.request(spec, params, options)
@@ -75,7 +66,10 @@ class TaskCaller:
             result: Any = await self._runtime.request(spec, params, options)
         except McpError as error:
             # So a server refuses a plain call of a tool that is always a task.
-            if error.code != METHOD_NOT_FOUND or wants or not await self._is_required(params.name):
+            if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
+                raise
+            name = params.name
+            if self._support(name) is not None or await self._listed(name) != "required":
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
@@ -85,7 +79,6 @@ class TaskCaller:
     async def start(
         self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
     ) -> TaskHandle:
-        """Call a tool as a task, if the server makes one of it; see `TaskCalls.start_task`."""
         wire, name = self.wire, params.name
         if wire.form == "core":
             if self._supports_tasks and not await self.may_be_task(name):
@@ -114,8 +107,6 @@ class TaskCaller:
             return None
         return TaskHandle(wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
 
-    # What tools say about tasks, in 2025-11-25.
-
     @property
     def _supports_tasks(self) -> bool:
         return self.wire.form == "core" and CORE_CALLS.declared_in(self._runtime.peer_declared())
@@ -129,7 +120,6 @@ class TaskCaller:
         return ClientsTasks(self._note_tools)
 
     def _note_tools(self, tools: Sequence[Any]) -> None:
-        """Learn from a list of tools as it came, where those of the client cannot say it."""
         for tool in tools:
             support = tool.get("execution", {}).get("taskSupport", "forbidden")
             self._supports.learn(tool["name"], support, None)
@@ -141,30 +131,20 @@ class TaskCaller:
             support = declared(declared(tool, "execution"), "task_support") or "forbidden"
             self._supports.learn(tool.name, support, None)
 
-    async def _is_required(self, name: str) -> bool:
-        return (
-            self._supports_tasks
-            and self._support(name) is None
-            and await self._listed(name) == "required"
-        )
-
     async def may_be_task(self, name: str) -> bool:
-        """Return whether a tool of a server of 2025-11-25 may be called as a task."""
         support = self._support(name) or await self._listed(name)
         return support in ("optional", "required")
 
     async def _listed(self, name: str) -> str | None:
-        """Return what a tool says about tasks; None if there is no such tool."""
         spec = self._runtime.owner.TABLE.requests[TOOLS]
 
-        async for tool in all_items(self._runtime.client, spec, _tools, None, {}):
+        def tools(page: Any) -> Any:
+            return page.tools
+
+        async for tool in all_items(self._runtime.client, spec, tools, None, {}):
             if tool.name == name:
                 break
         return self._support(name)
-
-
-def _tools(page: Any) -> Any:
-    return page.tools
 
 
 def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
@@ -174,7 +154,6 @@ def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
 
 
 async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
-    """Return the result of a task that nobody else can wait for, or cancel it."""
     try:
         return await handle.outcome(due, seconds)
     except (McpError, TaskCancelled):

@@ -1,31 +1,37 @@
-"""A call of a tool that its server works on as a task: looked at, waited for, answered, cancelled.
+"""A call of a tool that its server works on as a task.
 
 In the extension a task is polled, and what it asks is answered by requests of the client. In the
-form of 2025-11-25 one request waits for the result, and questions are requests of the server. What
-servers notify of comes before the next look, and takes its place; nothing relies on it.
+form of 2025-11-25 one request waits for the result, and questions are requests of the server.
+Notifications take the place of the next look; nothing relies on them.
 """
 
-from asyncio import Lock, create_task, shield
+from asyncio import Lock, create_task, shield, timeout
 from asyncio import Task as Running
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from logging import getLogger
 from math import inf
+from time import monotonic, time
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar, overload
+from weakref import WeakValueDictionary
 
-from ....client.base import ReadAs, Work, unfit_question
-from ....client.checked_results import check_result
+from ....client.base import ClientBase, ClientConnection, ReadAs, Work, unfit_question
+from ....client.checked_results import CheckedResults, known_tools
 from ....client.tool_results import reader
 from ....core.connection_errors import Disconnected, RequestTimeout
-from ....core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
+from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError, ProtocolError
 from ....core.json import JSONObject, is_array, is_object
 from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.tasks import Signal, together
+from ....messages.method_table import MethodTable
+from ....rules.task_forms import task_form
 from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
 from ..at_peer import TaskCancelled, TaskState, cancelled, payload, state_of
 from ..task import Status
-from .wire import TaskWire
+
+_USUAL: Final = CallOptions()
 
 T = TypeVar("T")
 
@@ -37,6 +43,56 @@ _INTERVAL: Final = 1.0
 _LEAST: Final = 0.05
 # How often in a row a server may say that it cannot tell now.
 _MOST_FAILURES: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollTiming:
+    """The clocks of who waits for a task; `wait` says whether something was heard in time."""
+
+    now: Callable[[], float] = monotonic
+    epoch: Callable[[], float] = time
+    wait: Callable[[Awaitable[None], float], Awaitable[bool]]
+
+
+async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
+    try:
+        async with timeout(seconds):
+            await heard
+    except TimeoutError:
+        return False
+    return True
+
+
+class TaskWire:
+    def __init__(
+        self, client: ClientBase, connection: ClientConnection, timing: PollTiming
+    ) -> None:
+        self.client: Final = client
+        self.connection: Final = connection
+        self.timing: Final = timing
+        self.table: Final[MethodTable] = connection.view.table
+        self.form: Final = task_form(self.table.wire)
+        self.spec: Final = client.TABLE.requests[CALL]
+        self.handles: Final = WeakValueDictionary[str, Any]()
+        """Those in use, by id of the task."""
+
+    async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
+        spec = self.table.wire.requests.get(method)
+        if spec is None:
+            raise LocalError(f"{method} is not a request of {self.table.revision}")
+        return await self.client.request_once(spec, spec.params(**members), **options)
+
+    def read(self, result: Any) -> Any:
+        """Return the result of a tool, checked as if it had come at once."""
+        found = self.table.read_result(self.table.requests[CALL], result)
+        if not isinstance(found, self.spec.results[0]):
+            raise InvalidAnswer("the result of a task is none", [("/result/result", "no result")])
+        return found
+
+    def notified(self, task: JSONObject) -> None:
+        handle = self.handles.get(task["taskId"])
+        if handle is not None:
+            handle.heard(task)
 
 
 class TaskHandle:
@@ -68,8 +124,6 @@ class TaskHandle:
         if id is not None:
             wire.handles[id] = self
 
-    # What users call.
-
     async def status(self) -> TaskState:
         """Ask where the task stands; raise `McpError` if the server knows it no more."""
         if self.id is None:
@@ -97,7 +151,10 @@ class TaskHandle:
         read = reader(spec, as_, check) if as_ is not None or check else None
         due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
         result = await self.outcome(due, inf if max_timeout is None else max_timeout)
-        await check_result(self._wire.client, self.tool, result)
+        if isinstance(self._wire.client, CheckedResults):
+            known = known_tools(self._wire.client)
+            call, is_new = await known.begin(self.tool, {})
+            await known.hold(self.tool, result, None if is_new else call)
         return read(result) if read else result
 
     async def cancel(self) -> None:
@@ -151,18 +208,14 @@ class TaskHandle:
             return {**kept, "result": self._plain}
         return {**kept, "taskId": self.id, "answered": sorted(self._answered)}
 
-    # What the runtime calls.
-
     @classmethod
     def answered(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        """Return the handle of a call that was answered at once."""
         handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
         handle._plain = result
         return handle
 
     @classmethod
     def stored(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
-        """Return the handle of what `to_json` has kept; raise `LocalError` for anything else."""
         tool, began, id = kept.get("tool"), kept.get("began"), kept.get("taskId")
         answered, result = kept.get("answered", []), kept.get("result")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
@@ -179,15 +232,11 @@ class TaskHandle:
         return handle
 
     def heard(self, task: JSONObject) -> None:
-        """Take what the server notifies of in place of the next look."""
         self._task, self.has_news = task, True
         self._changed.ring()
 
     async def outcome(self, due: float, seconds: float) -> Any:
-        """Return the result, read by the class of the method; see `result` for what is raised.
-
-        `due` is when to give up, `seconds` what is said about it then.
-        """
+        """Return the result; `due` is when to give up, `seconds` what is said about it then."""
         if self.id is None:
             return self._wire.read(self._plain)
         if self._wire.form == "core":
@@ -202,13 +251,10 @@ class TaskHandle:
         return self._wire.read(task["result"])
 
     async def cancel_quietly(self) -> None:
-        """Cancel the task because nobody waits any more, whatever the server says to that."""
         try:
             await self._wire.ask(CANCEL, taskId=self.id)
         except (ProtocolError, Disconnected) as error:
             _log.info("a task was not cancelled: %s", error)
-
-    # The form of 2025-11-25.
 
     async def _fetched(self, id: str, due: float, seconds: float) -> Any:
         while True:
@@ -225,8 +271,6 @@ class TaskHandle:
                 if state is None or state.has_ended or not self._may_come_later(error):
                     raise
             await self._pause(state, min(due, self._lapses()))
-
-    # The form of the extension.
 
     async def _ended(self, due: float, seconds: float) -> JSONObject:
         task = self._task
@@ -246,11 +290,7 @@ class TaskHandle:
             task = await self._next()
 
     async def _next(self) -> JSONObject:
-        """Return the task as it was notified of, or else as the server says now.
-
-        An answer that is late, or that the server cannot tell now, says nothing about the task,
-        which is as it was before.
-        """
+        """Return the task as it was notified of, or else as the server says now, if it can."""
         before = self._task
         if self.has_news and before is not None:
             self.has_news = False
@@ -299,7 +339,6 @@ class TaskHandle:
         return inf if ttl is None else self._began_at + ttl
 
     async def _answer(self, asked: Mapping[str, JSONObject]) -> None:
-        """Answer what was not answered before, and say so by `tasks/update`."""
         async with self._answering:
             new = [key for key in asked if key not in self._answered]
             # Nothing is answered before all questions are checked.

@@ -1,8 +1,4 @@
-"""A client that works as tasks on what servers ask it for, in the form of 2025-11-25.
-
-A server asks for a task by `task` in the params of a sampling or elicitation request. It gets the
-task at once, and the answer by `tasks/result` (2025-11-25, basic/utilities/tasks).
-"""
+"""A client that works as tasks on what servers ask it for, in the form of 2025-11-25."""
 
 from asyncio import CancelledError, timeout
 from asyncio import Task as Running
@@ -24,9 +20,9 @@ from ....rules.handlers import made_once, merged
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
-from ..board import TaskBoard, UnknownTask, new_task_id
-from ..options import TaskOptions
-from ..outcome import Outcome, error_object
+from ..board import TaskBoard, TaskOptions, UnknownTask, new_task_id
+from ..lifecycle import Outcome, error_object
+from ..on_wire import wire_task
 from ..task import Task
 
 P = TypeVar("P")
@@ -42,7 +38,7 @@ _ASKED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 _GONE: Final = "The connection was closed"
 
 _current: Final[ContextVar[str | None]] = ContextVar("current task", default=None)
-"""The task that the running handler belongs to."""
+"""That of the running handler."""
 
 
 class TaskReceiver(ClientBase):
@@ -71,8 +67,6 @@ class TaskReceiver(ClientBase):
 
 
 class TaskReceiverRuntime(ClientRuntime):
-    """The runtime's part of a client with tasks."""
-
     def __init__(self, owner: TaskReceiver) -> None:
         super().__init__(owner)
         options = owner.TASKS
@@ -112,8 +106,6 @@ class TaskReceiverRuntime(ClientRuntime):
 
 
 class _ConnectionTasks:
-    """The tasks that the server of one connection has asked for."""
-
     def __init__(self, connection: ClientConnection, board: TaskBoard) -> None:
         self._connection = connection
         self._board = board
@@ -122,26 +114,19 @@ class _ConnectionTasks:
         self._running: dict[str, Running[None]] = {}
 
     async def accept(self, job: Job) -> Any:
-        """Return what the handler of a request does, or the task that it becomes."""
         request = job.request
         metadata = request.raw.get("task")
         if not is_object(metadata):
             return await self._connection.handle(job)
-        board, now = self._board, self._board.clock()
-        task = await board.create(
-            Task(
-                id=new_task_id(),
-                form="core",
-                revision=self._connection.negotiated.revision,
-                method=request.spec.method,
-                params=dict(request.raw),
-                principal_id=self._owner,
-                created_at=now,
-                updated_at=now,
-                ttl=core_form.ttl_asked(metadata, board.options),
-                poll_interval=board.options.poll_interval,
-            )
+        new = self._board.new(
+            "core",
+            self._connection.negotiated.revision,
+            request.spec.method,
+            core_form.ttl_asked(metadata, self._board.options),
+            params=dict(request.raw),
+            principal_id=self._owner,
         )
+        task = await self._board.create(new)
         running = self._connection.endpoint.tasks.start(self._run(task, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
@@ -166,7 +151,6 @@ class _ConnectionTasks:
             await self._report(task)
 
     async def _outcome(self, job: Job) -> Outcome:
-        """Run the handler of a request, and return what comes of it."""
         method, spec = job.request.spec.method, job.request.spec
         try:
             result: Any = await self._connection.handle(job)
@@ -183,17 +167,15 @@ class _ConnectionTasks:
         spec = endpoint.connection.table.notifications[CORE_CHANGED]
         # Nobody may rely on it.
         with suppress(Disconnected):
-            await endpoint.notify(spec, spec.params.from_wire(core_form.members(task)))
+            await endpoint.notify(spec, spec.params.from_wire(wire_task(task)))
 
     async def answer(self, job: Job) -> Any:
-        """Return the result of a method of tasks."""
         request = job.request
         answer = core_form.ANSWERS[request.spec.method]
         result: type[WireModel] = request.spec.results[0]
         return result.from_wire(await answer(self._board, request.raw, self._owner))
 
     async def cancel(self, job: Job) -> Any:
-        """Return a task that is cancelled, whose handler is ended."""
         result = await self.answer(job)
         running = self._running.get(job.request.raw["taskId"])
         if running is not None:

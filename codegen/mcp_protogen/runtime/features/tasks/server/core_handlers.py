@@ -1,10 +1,12 @@
 """Tasks on a server as 2025-11-25 has them (basic/utilities/tasks): the answers to its methods."""
 
+from asyncio import FIRST_COMPLETED, create_task, wait
+from asyncio import Task as Running
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ....core.connection_errors import Disconnected
 from ....core.errors import LocalError, ProtocolError
@@ -18,12 +20,63 @@ from ....server.context import RequestContext
 from ....storage.engine import EngineUnavailable
 from .. import core_form
 from ..board import TaskBoard, UnknownTask
-from ..lifecycle import has_ended
+from ..lifecycle import TaskEnded, answered, has_ended
+from ..on_wire import wire_task
 from ..task import Task
-from .access import board_of, known_task
-from .outstanding import until_ended
+from .hosting import board_of, known_task
+
+Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
 _SESSION: Final = "mcp-session-id"
+
+
+async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
+    """Put the questions of a task to its client, until it has ended, and return it.
+
+    In one session, a client may wait for the same task on several streams, at several workers, and
+    is asked on one of them. Of several sessions each is asked, and the first answer counts.
+    """
+    asking = dict[str, Running[None]]()
+    try:
+        while not has_ended(task):
+            # A set would not keep the order in which they were asked.
+            for key in [one for one in task.questions if one not in asking]:
+                asking[key] = create_task(_put(board, task, key, session, ask))
+            for key in asking.keys() - task.questions.keys():
+                # No key is used again.
+                asking[key].cancel()
+            task = await _changed(board, task, [one for one in asking.values() if not one.done()])
+    finally:
+        for one in asking.values():
+            one.cancel()
+        if asking:
+            await wait(asking.values())
+    return task
+
+
+async def _changed(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
+    """Wait until a task has changed, and return it; raise what comes of asking meanwhile."""
+    changed = create_task(board.changed(task))
+    try:
+        left = {changed, *asking}
+        while not changed.done():
+            done, left = await wait(left, return_when=FIRST_COMPLETED)
+            for one in done - {changed}:
+                if not one.cancelled():
+                    one.result()
+        return changed.result()
+    finally:
+        changed.cancel()
+
+
+async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -> None:
+    # It may be too late for a question, or for its answer.
+    with suppress(TaskEnded, UnknownTask):
+        async with board.alone(task, f"{key} {session}"):
+            question = (await board.find(task.id)).questions.get(key)
+            if question is not None:
+                answers = {key: await ask(question)}
+                await board.change(task.id, lambda one: answered(one, answers, board.clock()))
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
@@ -35,21 +88,14 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 
 
 async def result(session: SessionBase, params: WireModel) -> Any:
-    """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then.
-
-    Raise `UnknownTask`, and the error that its request came to.
-    """
+    """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then."""
     context, board = session.__mcp_runtime__, board_of(session)
     task = await known_task(session, "core")
-    asking = partial(ask, context, task.id)
-    task = await until_ended(board, task, _session_of(context), asking)
-    return _model(context, RESULT, core_form.outcome(task))
-
-
-def _session_of(context: RequestContext) -> str:
     request = context.http_request
     # Without HTTP, there is one for all that a server hears.
-    return "" if request is None else request.headers.get(_SESSION, "")
+    session_id = "" if request is None else request.headers.get(_SESSION, "")
+    task = await until_ended(board, task, session_id, partial(ask, context, task.id))
+    return _model(context, RESULT, core_form.outcome(task))
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
@@ -58,11 +104,7 @@ def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
 
 
 async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObject:
-    """Ask the client what a task has to know, on the stream of the request of `context`.
-
-    Return an error of the client as an answer. Raise `LocalError` for what it does not do, and
-    `Disconnected`.
-    """
+    """Ask the client what a task has to know, on the stream of the request of `context`."""
     spec = context.spoken.wire.requests[question["method"]]
     given = question.get("params")
     params = None if given is None else validator_of(spec.params)(given)
@@ -80,17 +122,14 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
 
 
 async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
-    """Notify the client of each status of a task, while its session lives.
-
-    Nobody may rely on that ("Task Notifications").
-    """
+    """Notify the client of each status of a task, while its session lives."""
     endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
             before, task = task, await board.changed(task)
             if task.status != before.status:
                 params: type[WireModel] = spec.params
-                await endpoint.notify(spec, params.from_wire(core_form.members(task)))
+                await endpoint.notify(spec, params.from_wire(wire_task(task)))
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
@@ -99,4 +138,3 @@ HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingPro
         RESULT: result,
     }
 )
-"""What answers the methods of this form, by wire name."""

@@ -1,7 +1,4 @@
-"""Tasks in the form of the extension: what is said of a task, and the answers to its methods.
-
-The extension is `io.modelcontextprotocol/tasks` (ext-tasks, tasks.md).
-"""
+"""Tasks in the form of the extension `io.modelcontextprotocol/tasks`: answers to its methods."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -9,29 +6,39 @@ from typing import Any, Final
 
 from ....core.errors import InvalidParams, Problem, escaped
 from ....core.json import JSONObject
-from ....rules.task_methods import CANCEL, GET, UPDATE
+from ....core.models.base import validator_of
+from ....core.spec import AnyRequest
+from ....messages.codec import Request
+from ....messages.envelope import SUBSCRIPTION_ID, members
+from ....rules.task_methods import CANCEL, CHANGED, GET, UPDATE
 from ....server.base import SessionBase
+from ....server.connection import ServerConnection
 from ....server.rounds import read_answer
 from .. import lifecycle
-from ..lifecycle import TaskEnded
+from ..board import TaskBoard, UnknownTask
+from ..lifecycle import TaskEnded, has_ended
+from ..on_wire import wire_task
 from ..task import Status, Task
-from ..wire_task import wire_task
-from .access import board_of, known_task
+from .hosting import board_of, known_task
 
 
-def members(task: Task) -> JSONObject:
-    """Return what every message says of a task."""
-    return wire_task(task, ttl="ttlMs", poll_interval="pollIntervalMs")
-
-
-def created(task: Task) -> JSONObject:
-    """Return the result that stands for a new task ("Task Creation")."""
-    return {"resultType": "task", **members(task)}
+async def follow(
+    connection: ServerConnection, request: Request[Any], board: TaskBoard, task: Task
+) -> None:
+    endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
+    spec = endpoint.connection.table.notifications[CHANGED]
+    with suppress(UnknownTask):  # It has lapsed.
+        while True:
+            # By its status, a task is of one class or another.
+            params = validator_of(spec.params)(detailed(task))
+            await endpoint.notify(spec, params, meta=meta, about=request)
+            if has_ended(task):
+                return
+            task = await board.changed(task)
 
 
 def detailed(task: Task) -> JSONObject:
-    """Return a task with what it waits for, or has come to ("Task Polling")."""
-    said = members(task)
+    said = wire_task(task)
     if task.status is Status.INPUT_REQUIRED:
         said["inputRequests"] = dict(task.questions)
     elif task.status is Status.COMPLETED:
@@ -41,32 +48,33 @@ def detailed(task: Task) -> JSONObject:
     return said
 
 
+def read_answers(
+    asked: Mapping[str, tuple[JSONObject, AnyRequest]], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the answers to questions, by key; raise `InvalidParams` if one does not fit."""
+    faults, answers = list[Problem](), dict[str, Any]()
+    for key, (question, spec) in asked.items():
+        if key in given:
+            at = f"/params/inputResponses/{escaped(key)}"
+            answers[key] = read_answer(given[key], spec.results[0], question, at, faults)
+    if faults:
+        raise InvalidParams("Invalid answers", faults)
+    return answers
+
+
 async def get(session: SessionBase, params: Any) -> Any:
-    """Answer `tasks/get`; raise `UnknownTask`."""
     task = await known_task(session, "extension")
     return _result(session, GET, detailed(task))
 
 
 async def update(session: SessionBase, params: Any) -> Any:
-    """Answer `tasks/update`: take the answers to what the task asks.
-
-    Answers to what it does not ask, or not any more, change nothing ("Task Update Requests").
-    Raise `UnknownTask`, and `InvalidParams` for answers that do not fit their questions.
-    """
+    """Take the answers to what the task asks; others change nothing ("Task Update Requests")."""
     context = session.__mcp_runtime__
     task = await known_task(session, "extension")
     given: JSONObject = context.raw.get("inputResponses", {})
-    specs, faults = context.spoken.wire.input_requests, list[Problem]()
-    answers: dict[str, Any] = {}
-    for key, question in task.questions.items():
-        if key in given:
-            kind = specs[question["method"]].results[0]
-            at = f"/params/inputResponses/{escaped(key)}"
-            read = read_answer(given[key], kind, question, at, faults)
-            answers[key] = None if read is None else read.to_wire()
-    if faults:
-        raise InvalidParams("Invalid answers", faults)
-    board = board_of(session)
+    specs, board = context.spoken.wire.input_requests, board_of(session)
+    asked = {key: (one, specs[one["method"]]) for key, one in task.questions.items()}
+    answers = {key: one.to_wire() for key, one in read_answers(asked, given).items()}
     # Its questions are gone with a task that has ended.
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.answered(one, answers, board.clock()))
@@ -74,10 +82,7 @@ async def update(session: SessionBase, params: Any) -> Any:
 
 
 async def cancel(session: SessionBase, params: Any) -> Any:
-    """Answer `tasks/cancel`: ask the work to end, which it may have done by itself.
-
-    Raise `UnknownTask` ("Task Cancellation").
-    """
+    """Ask the work to end, which it may have done by itself ("Task Cancellation")."""
     task, board = await known_task(session, "extension"), board_of(session)
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.cancel_asked(one, board.clock()))
@@ -95,4 +100,3 @@ HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
     GET: get,
     UPDATE: update,
 }
-"""What answers the methods of this form, by wire name."""

@@ -1,38 +1,79 @@
 """The one runner of an application, what it keeps tasks in, and how it runs one again."""
 
+from asyncio import CancelledError, current_task
+from collections.abc import Awaitable
+from typing import Any
+
+from ....core.errors import LocalError
 from ....core.http_request import Principal
-from ....core.json import JSONObject
+from ....core.json import JSONObject, read_json
 from ....core.revision import load_generated
+from ....messages.codec import Request
 from ....messages.envelope import meta_in
 from ....messages.jsonrpc import Call
-from ....messages.method_table import Request
 from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
-from ....rules.task_forms import task_form
+from ....rules.task_forms import TaskForm, task_form
+from ....server.base import SessionBase
 from ....server.connection import ServerState
-from ....server.strategies import in_tasks
-from ....storage.engine import TaskStore
+from ....server.serve import entered
+from ....server.waiting_strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
-from ..board import TaskBoard
-from ..options import TaskOptions
-from ..outcome import Outcome
+from ..board import TaskBoard, TaskOptions
+from ..lifecycle import Outcome
 from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
-from .working import outcome_of
+
+
+async def answered(connection: TaskConnection, job: Job) -> Any:
+    try:
+        connection.begin()
+        # The session may end before, and with it the lifespan of a server of its own.
+        async with entered([connection.server]):
+            return await connection.answer_to(job)
+    finally:
+        connection.unregister()
+
+
+async def outcome_of(
+    connection: TaskConnection, job: Job, working: Awaitable[Any] | None = None
+) -> Outcome:
+    """Return what comes of a request, as on the wire; `working` is what answers it already."""
+    request, wire, jobs = job.request, connection.endpoint.connection, connection.endpoint.jobs
+    method = request.spec.method
+    try:
+        result = await (answered(connection, job) if working is None else working)
+    except (Exception, CancelledError) as raised:
+        running = current_task()
+        if isinstance(raised, CancelledError) and (running is None or running.cancelling()):
+            raise
+        error = jobs.error_of_handler(raised, method)
+    else:
+        try:
+            data = wire.answer(request, result)
+            assert data is not None
+            return Outcome(result=read_json(data)["result"])
+        except LocalError as unsent:
+            error = jobs.error_of_result(unsent, method)
+    data = wire.reject(request.id, error, method)
+    assert data is not None
+    return Outcome(error=read_json(data)["error"])
 
 
 def begin(state: ServerState) -> TaskRunner:
-    """Return the runner of an application, which is made when it is first asked for.
-
-    Raise `TypeError` for options of tasks that are none.
-    """
+    """Return the runner of an application, which is made when it is first asked for."""
     runner = state.host.runner
     if runner is not None:
         assert isinstance(runner, TaskRunner)
         return runner
-    options = _options(state)
-    store = _store(state, options)
+    options = TaskOptions() if state.options.tasks is None else state.options.tasks
+    if not isinstance(options, TaskOptions):
+        raise TypeError(f"Options(tasks=…) are TaskOptions, and no {type(options).__name__}")
+    # What keeps tasks beyond this process: what was said, else what workers share.
+    store = options.store
+    if store is None and state.host.engine is not None:
+        store = state.host.engine().tasks
     board = TaskBoard(MemoryTaskStore() if store is None else store, options)
 
     async def again(task: Task) -> Outcome:
@@ -45,6 +86,17 @@ def begin(state: ServerState) -> TaskRunner:
     return runner
 
 
+def board_of(session: SessionBase) -> TaskBoard:
+    connection: Any = session.__mcp_runtime__.connection
+    return begin(connection.state).board
+
+
+async def known_task(session: SessionBase, form: TaskForm) -> Task:
+    """Return the task that a request names; raise `UnknownTask`, also for one of somebody else."""
+    context = session.__mcp_runtime__
+    return await board_of(session).get(context.raw["taskId"], form, context.principal_id)
+
+
 def check_form(server: Handlers) -> None:
     """Raise `TypeError` for a server whose revision has tasks by an extension that it lacks."""
     made = load_generated(generated_class(type(server)).__module__.rpartition(".")[0])
@@ -52,23 +104,6 @@ def check_form(server: Handlers) -> None:
         name = type(server).__name__
         advice = f"write TasksServer before the other bases of {name}"
         raise TypeError(f"{name}: tools with task=… need the extension for tasks: {advice}")
-
-
-def _options(state: ServerState) -> TaskOptions:
-    given = state.options.tasks
-    if given is None:
-        return TaskOptions()
-    if not isinstance(given, TaskOptions):
-        raise TypeError(f"Options(tasks=…) are TaskOptions, and no {type(given).__name__}")
-    return given
-
-
-def _store(state: ServerState, options: TaskOptions) -> TaskStore | None:
-    """Return what keeps tasks beyond this process: what was said, else what workers share."""
-    if options.store is not None or state.host.engine is None:
-        return options.store
-    shared: TaskStore = state.host.engine().tasks
-    return shared
 
 
 async def run_again(state: ServerState, board: TaskBoard, task: Task) -> Outcome:

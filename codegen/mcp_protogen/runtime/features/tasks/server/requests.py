@@ -1,7 +1,7 @@
 """Requests that become tasks: which do, and how they are answered.
 
-Which form of tasks a client can have follows from its revision. In that of 2025-11-25 a request
-asks to be a task, in the extension it says that its sender can deal with one.
+In 2025-11-25 a request asks to be a task, in the extension it says that its sender can deal with
+one.
 """
 
 from asyncio import (
@@ -14,34 +14,36 @@ from asyncio import (
     wait,
 )
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from logging import getLogger
 from typing import Any, Final
 
 from ....connection import Written
 from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ....core.json import JSONObject, is_object, json_text
-from ....messages.method_table import MethodTable, Request
+from ....messages.codec import Request
+from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
 from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_extension, task_form
-from ....rules.task_methods import CALL, LIST
-from ....server.connection import ServerConnection
+from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
+from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
-from ....server.layers import Following, Layer
-from ....server.strategies import in_tasks
+from ....server.layers import Follow, Following, Layer
+from ....server.waiting_strategies import in_tasks
 from ....storage.engine import EngineUnavailable
+from ....toolkit.named_items import named_items
 from ....toolkit.offers import ToolkitRuntime
 from ....toolkit.task_options import TaskMode
-from ..board import new_task_id
+from ..board import UnknownTask
 from ..core_form import created, ttl_asked
-from ..outcome import Outcome
+from ..lifecycle import Outcome
+from ..on_wire import ServersTasks, wire_task
 from ..task import Task
 from . import core_handlers, extension_form
-from .hosting import begin
-from .notifications import followed
+from .hosting import answered, begin, check_form, outcome_of
 from .task_context import TaskConnection, TaskReply
-from .working import answered, outcome_of
 
 _log: Final = getLogger(__name__)
 
@@ -53,8 +55,6 @@ _HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awai
 
 
 class Requests(Layer):
-    """The part of a server in one revision that has to do with tasks."""
-
     ids_member = TASK_IDS
 
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
@@ -74,7 +74,6 @@ class Requests(Layer):
         return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
-        """Return the result of any request, which may be a task in its place."""
         request = job.request
         if request.spec.method in self.handlers:
             # Another worker may have begun all tasks so far.
@@ -84,7 +83,8 @@ class Requests(Layer):
         if request.spec.method != CALL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        tool = await self._runtime.called(request.raw, context.session())
+        named = named_items(self._runtime.catalogue, CALL, request.raw, context.session())
+        tool = await anext(named, None)
         mode, wanted = None if tool is None else tool.task, self._wanted_form(request)
         if tool is not None:
             self._check(mode, wanted, request)
@@ -93,30 +93,31 @@ class Requests(Layer):
         call = TaskCall(connection, context, request, wanted, mode)
         with _reached(request):
             if mode.choice == "deferred" and wanted == "extension":
-                return await call.begin(job)
+                return await call.begin()
             return written(await call.start(), mode)
 
     async def followed(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
     ) -> Following:
-        """Return what follows those of some tasks that a listen stream may hear of.
-
-        Raise `MissingClientCapability` for a client without the extension.
-        """
+        found = dict[str, Follow]()
         if self._form != "extension":
-            return {}
+            return found
         if self._wanted_form(request) is None:
             raise needs_extension("Tasks are of an extension")
-        return await followed(connection, request, ids)
+        board = begin(connection.state).board
+        principal = RequestContext(connection, request).principal_id
+        for id in sorted(ids):
+            with suppress(UnknownTask):
+                task = await board.get(id, "extension", principal)
+                found[id] = partial(extension_form.follow, connection, request, board, task)
+        return found
 
     def _wanted_form(self, request: Request[Any]) -> TaskForm | None:
-        """Return the form of a task that the sender of a request can have for it."""
         if self._form == "core":
             return self._form if is_object(request.raw.get("task")) else None
         return self._form if declares_tasks(request.meta) else None
 
     def _check(self, mode: TaskMode | None, wanted: TaskForm | None, request: Request[Any]) -> None:
-        """Raise the error for a call that cannot be as it is."""
         name = request.raw.get("name")
         if wanted == "core" and mode is None:
             # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
@@ -131,7 +132,6 @@ class Requests(Layer):
 
 @contextmanager
 def _reached(request: Request[Any]) -> Generator[None, None, None]:
-    """Raise `McpError` if tasks cannot be reached meanwhile."""
     try:
         yield
     except EngineUnavailable as error:
@@ -140,17 +140,14 @@ def _reached(request: Request[Any]) -> Generator[None, None, None]:
 
 
 def written(task: Task, mode: TaskMode) -> Written:
-    """Return the result that stands for a task, as it is on the wire."""
     if task.form == "core":
         result = created(task, mode.immediate_response)
     else:
-        result = extension_form.created(task)
+        result = {"resultType": "task", **wire_task(task)}
     return Written(json_text(result)[1:-1])
 
 
 class TaskCall:
-    """One request that becomes a task."""
-
     def __init__(
         self,
         origin: ServerConnection,
@@ -171,7 +168,6 @@ class TaskCall:
         self._job = Job(request, reply)
 
     async def start(self) -> Task:
-        """Begin to work on the request as a task; raise `TooManyTasks`."""
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
         task = await self._runner.start(self._new_task(), self._work)
         if self._form == "core":
@@ -181,24 +177,19 @@ class TaskCall:
 
     def _new_task(self) -> Task:
         board, request, origin = self._runner.board, self._request, self._origin
-        now, options = board.clock(), board.options
         asked, principal = request.raw.get("task"), origin.principal
-        ttl = options.ttl
+        ttl = board.options.ttl
         if self._form == "core" and is_object(asked):
-            ttl = ttl_asked(asked, options)
-        return Task(
-            id=new_task_id(),
-            form=self._form,
-            revision=origin.spoken.revision,
-            method=request.spec.method,
+            ttl = ttl_asked(asked, board.options)
+        return board.new(
+            self._form,
+            origin.spoken.revision,
+            request.spec.method,
+            ttl,
             params=dict(request.raw),
             declared=dict(origin.endpoint.connection.declared["client"]),
             principal_id=origin.principal_id,
             scopes=() if principal is None else sorted(principal.scopes),
-            created_at=now,
-            updated_at=now,
-            ttl=ttl,
-            poll_interval=options.poll_interval,
             again=self._mode.again,
         )
 
@@ -206,19 +197,13 @@ class TaskCall:
         self._context.began(task)
         return await outcome_of(self._connection, self._job)
 
-    # A request that becomes a task when its handler says so.
-
     def _so_far(self) -> Task:
-        """Return a new task with the answers and results of what was before it."""
-        begun, done = self._context.begun, self._context.done_once.done
-        known = {} if begun is None else begun.answers
-        return replace(self._new_task(), answers=dict(known), done=dict(done))
+        questions = self._context.questions
+        done, begun = dict(questions.once.done), questions.begun
+        answers = {} if begun is None else dict(begun.answers)
+        return replace(self._new_task(), answers=answers, done=done)
 
-    async def begin(self, job: Job) -> Any:
-        """Return the result of a request, or a task once its handler makes one of it.
-
-        Raise what the handler raises until then.
-        """
+    async def begin(self) -> Any:
         became: Future[Task] = get_running_loop().create_future()
         becoming = Lock()
         handling = create_task(answered(self._connection, self._job))
@@ -245,3 +230,32 @@ class TaskCall:
                 await wait([handling])
             raise
         return written(became.result(), self._mode) if became.done() else handling.result()
+
+
+class ToolTasks(ServersTasks):
+    methods = TASK_METHODS
+
+    def __init__(self, runtime: ToolkitRuntime) -> None:
+        super().__init__(self._support)
+        self._runtime = runtime
+
+    def begin(self, state: ServerState) -> None:
+        """Begin to run tasks; raise `TypeError` for a server or options that cannot have any."""
+        if self._runtime.catalogue.makes_tasks():
+            check_form(self._runtime.owner)
+        begin(state)
+
+    def declaration(self) -> JSONObject:
+        # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
+        said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
+        return said if RESULT in self._runtime.owner.TABLE.requests else {}
+
+    def layer(self, table: MethodTable, tells_apart: bool) -> Requests:
+        return Requests(self._runtime, table, tells_apart)
+
+    def _support(self, name: str) -> str | None:
+        tool = self._runtime.catalogue.lists["tools"].get(name)
+        return None if tool is None or tool.task is None else tool.task.support()
+
+
+__mcp_tool_tasks__ = ToolTasks

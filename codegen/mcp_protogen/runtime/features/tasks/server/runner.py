@@ -1,8 +1,7 @@
 """What runs the tasks of one application: it outlives the connections that asked for them.
 
-Each task is kept before its work begins, so that whoever hears of it finds it. While the work runs,
-its worker holds it, and ends the work when somebody wants that. Tasks whose workers are gone are
-run again if they may be; else they have failed.
+Each task is kept before its work begins, so that whoever hears of it finds it. Tasks whose workers
+are gone are run again if they may be; else they have failed.
 """
 
 from asyncio import FIRST_COMPLETED, CancelledError, create_task, current_task, sleep, wait
@@ -18,12 +17,10 @@ from ....storage.engine import EngineUnavailable
 from .. import lifecycle
 from ..board import TaskBoard, UnknownTask
 from ..holding import Holding, LeaseLost
-from ..lifecycle import TaskEnded
-from ..outcome import Outcome
+from ..lifecycle import Outcome, TaskEnded
 from ..task import Task
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
-"""The work of a task; cancelling ends it."""
 Stop: TypeAlias = Callable[[], object]
 """Ends work that has begun before its task."""
 
@@ -39,25 +36,18 @@ _PAUSE: Final = 0.5
 
 
 class TaskRunner:
-    """Runs the tasks of one application in one worker.
-
-    `again` returns the work of a task that another worker has begun.
-    """
+    """Runs the tasks of one application in one worker; `again` those that another one has begun."""
 
     def __init__(self, board: TaskBoard, tasks: Tasks, again: Work) -> None:
         self.board: Final = board
         self.worker: Final = token_urlsafe(9)
-        """The name of this worker, which no other one has."""
         self._tasks = tasks
         self._again = again
         self._running = set[Running[None]]()
         self._sweeping: Running[None] | None = None
 
     async def start(self, task: Task, work: Work, stop: Stop | None = None) -> Task:
-        """Keep a new task, and begin to work on it; raise `TooManyTasks`.
-
-        `stop` is called if that cannot begin: the task ended before, or the store is away.
-        """
+        """Keep a new task, and begin to work on it; `stop` is called if that cannot begin."""
         created = await self.board.create(task)
         self._begin(created, work, stop)
         return created
@@ -118,16 +108,12 @@ class TaskRunner:
                     await sleep(_PAUSE)
 
     async def _let_go(self, holding: Holding) -> None:
-        """Leave a task to other workers, if it may be run again; else it has failed."""
         if holding.task.cancel_asked:
             await self._end(holding, None)
         elif not holding.task.again:
             await self._end(holding, _SHUT_DOWN)
 
-    # What other workers have left behind.
-
     def sweep(self) -> None:
-        """Look from time to time for tasks whose workers are gone."""
         if self._sweeping is None:
             self._sweeping = self._tasks.start(self._sweep())
 
@@ -144,7 +130,6 @@ class TaskRunner:
             await sleep(self.board.options.lease / 2)
 
     async def adopt(self, task: Task) -> None:
-        """Run a task again whose worker is gone, or end it."""
         if task.again and not task.cancel_asked:
             self._begin(task, self._again)
             return
@@ -153,7 +138,6 @@ class TaskRunner:
                 await self._end(holding, None if task.cancel_asked else _GONE)
 
     async def close(self, within: float) -> None:
-        """Wait for `within` seconds until all work has ended, then end it."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         running = list(self._running)

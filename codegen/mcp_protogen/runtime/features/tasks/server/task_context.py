@@ -1,12 +1,13 @@
 """The context of a request that is worked on as a task, and the connection that stands for it.
 
 The client may be gone, and asks how the task goes whenever it likes. So what the handler asks is
-kept with the task until it is answered, and what it reports goes to the client only in the form
-that has that, while the session lives in which the task was asked for.
+kept with the task until it is answered, and what it reports goes out only in the form that has
+that, while the session lives.
 """
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from ....core.connection_errors import Disconnected
@@ -17,14 +18,15 @@ from ....core.middleware import send_through
 from ....core.options import CallOptions
 from ....core.spec import NotificationSpec, RequestSpec
 from ....core.subscriptions import Level
+from ....messages.codec import Request
 from ....messages.envelope import members
-from ....messages.method_table import Request
 from ....rpc.jobs import Reply, Serve, Work
-from ....rpc.send_queue import MessageSink, NullSink
-from ....rules import capabilities
+from ....rpc.null_sink import NullSink
+from ....rpc.send_queue import MessageSink
+from ....rules.lifecycle import check
 from ....rules.task_forms import TaskForm
 from ....server.connection import BoundServer, ServerConnection, ServerState
-from ....server.context import RequestContext, SessionSwitches
+from ....server.context import Reports, RequestContext, SessionSwitches
 from ....server.rounds import QuestionKeys
 from .. import core_form, lifecycle
 from ..board import TaskBoard, UnknownTask
@@ -37,19 +39,14 @@ R = TypeVar("R")
 
 _NOBODY: Final[MessageSink] = NullSink("a task has no connection of its own")
 
-Becoming = Callable[[], Awaitable[Task | None]]
 
-
+@dataclass(eq=False, slots=True)
 class TaskReply:
     """The sender of a request that is worked on as a task; it has had its answer."""
 
+    principal: Principal | None = None
+    http_request: HttpRequest | None = None
     beside: MessageSink = _NOBODY
-
-    def __init__(
-        self, principal: Principal | None = None, http_request: HttpRequest | None = None
-    ) -> None:
-        self.principal = principal
-        self.http_request = http_request
 
     def awaits(self, id: object, /) -> bool:
         return False
@@ -101,12 +98,20 @@ class TaskConnection(ServerConnection):
         return self.answer_to
 
     def for_request(self, request: Request[Any], reply: Reply, board: TaskBoard) -> "TaskContext":
-        """Return the context of the one request that is worked on."""
         self._task_context = TaskContext(self, request, reply, board)
         return self._task_context
 
     def context(self, request: Request[Any], reply: Reply) -> RequestContext:
         return super().context(request, reply) if self._task_context is None else self._task_context
+
+
+class _TaskReports(Reports):
+    __slots__ = ()
+    _context: "TaskContext"
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        if self._context.id is None or self._context.form == "core":
+            await super().log(level, data, logger)
 
 
 class TaskContext(RequestContext):
@@ -121,43 +126,38 @@ class TaskContext(RequestContext):
         self._board = board
         self._keys = QuestionKeys()
         self.id: str | None = None
-        """The task; None while it is none."""
         self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
         """The request as it came, while its client may still hear something."""
-        self.become: Becoming | None = None
-        """Makes a task of the request."""
+        self.become: Callable[[], Awaitable[Task]] | None = None
         self.worker: str | None = None
-        """Who runs the task, as far as this is known."""
 
     def began(self, task: Task) -> None:
-        """Take note that the request is a task from now on."""
         self.id, self.form, self.worker = task.id, task.form, task.worker
         self.become = None
-        self.done_once.done.update(task.done)
-        self.done_once.keep = self._keep
-        if self.begun is not None:
-            self._keys = self.begun.keys
+        questions = self.questions
+        questions.once.done.update(task.done)
+        questions.once.keep = self._keep
+        if questions.begun is not None:
+            self._keys = questions.begun.keys
 
     async def become_task(self) -> None:
         if self.become is not None:
-            task = await self.become()
-            if task is not None:
-                self.began(task)
+            self.began(await self.become())
 
-    # What is reported.
+    @property
+    def reports(self) -> Reports:
+        if self.reports_so_far is None:
+            self.reports_so_far = _TaskReports(self)
+        return self.reports_so_far
 
-    def _is_awaited(self) -> bool:
+    def is_awaited(self) -> bool:
         origin = self.origin
         if origin is None:
             return False
         if self.id is None:
-            return origin._is_awaited()
+            return origin.is_awaited()
         return self.form == "core" and origin.endpoint.broken is None
-
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        if self.id is None or self.form == "core":
-            await super().log(level, data, logger)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         origin = self.origin
@@ -173,8 +173,6 @@ class TaskContext(RequestContext):
         if self.id is None and self.origin is not None:
             await self.origin.close_stream()
 
-    # What the client is asked.
-
     async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
         origin, spoken = self.origin, self.spoken
         if self.id is None:
@@ -185,24 +183,21 @@ class TaskContext(RequestContext):
             # A client that asks how its task goes is there.
             alive: R = spec.results[0]()
             return alive
-        middleware = self.connection.middleware
-        if not (middleware and spoken.rules.server_requests):
-            return await self._ask(spec, params)
 
         async def send(changed: Any) -> R:
             return await self._ask(spec, changed)
 
+        middleware = self.connection.middleware if spoken.rules.server_requests else ()
         answered: R = await send_through(middleware, send, spec, params, self.call)
         return answered
 
     async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
         declared = self.peer_declared()
-        capabilities.check(spec, "server", params, {"client": declared, "server": {}})
+        check(spec, "server", params, {"client": declared, "server": {}})
         answer = await self._answer_to(self._question(spec, params))
         return self.spoken.read_response(spec, answer)
 
     def _question(self, spec: RequestSpec[P, Any, R], params: P | None) -> JSONObject:
-        """Return a question as on the wire; raise `Untranslatable`."""
         method, spoken = spec.method, self.spoken
         native = spoken.wire.requests.get(method) or spoken.wire.input_requests.get(method)
         if native is None or "server" not in native.senders:
@@ -215,7 +210,6 @@ class TaskContext(RequestContext):
         return {"method": method, "params": spoken.carry_out(method, "params", wire)}
 
     async def _answer_to(self, question: JSONObject) -> JSONObject:
-        """Keep a question with the task, and wait for the answer."""
         assert self.id is not None
         board, key = self._board, self._keys.key(question)
 
@@ -231,7 +225,6 @@ class TaskContext(RequestContext):
         return core_form.answer_of(task.answers[key])
 
     async def _keep(self, key: str, result: Any) -> None:
-        """Keep with the task what is done only once."""
         # Nobody runs again what has ended.
         with suppress(TaskEnded, UnknownTask):
             await self._change(lambda task: lifecycle.noted(task, key, result))

@@ -38,7 +38,6 @@ class StreamContext:
     log: Throttle = field(default_factory=lambda: Throttle(_log))
 
     async def pause(self) -> None:
-        """Wait for an engine that is away."""
         self.log.warning("the engine is away: streams wait for it")
         await sleep(min(_PAUSE, self.peers.lease / 10))
 
@@ -119,7 +118,6 @@ class Delivery:
         await self.reach(first + len(messages) - 1)
 
     async def bring(self, events: Iterable[Event]) -> None:
-        """Write events that were read after the last one that was sent."""
         async with self._lock:
             await self._bring(events)
 
@@ -169,7 +167,6 @@ class Delivery:
             self.log.context.tasks.start(self.complete())
 
     async def complete(self) -> None:
-        """Complete the response once all is written."""
         async with self._lock:
             self.over = True
             await self.response.close()

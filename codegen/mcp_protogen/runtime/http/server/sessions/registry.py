@@ -10,26 +10,26 @@ from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from logging import getLogger
 from secrets import token_urlsafe
-from typing import Final, NamedTuple, cast
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from ....connection import Connection
 from ....core.connection_errors import Disconnected
 from ....core.http_request import Principal, id_of
-from ....core.subscriptions import Level
-from ....messages.jsonrpc import Batch, Parsed
-from ....rules.lifecycle import State
+from ....messages.jsonrpc import Parsed
+from ....messages.reading import Batch
 from ....server.connection import BoundServer, ServerConnection
 from ....server.lifespan import LifespanError
 from ....storage.memory import MemoryEvents
-from ..asgi import require_room
 from ..options import quota_of
 from .event_log import StreamContext
 from .peers import key_of
-from .record import Choices, SessionCopy, SessionRecord
 from .servers import HttpServers
-from .streams import SessionStreams
+from .streams import SessionStreams, StandaloneStream
 
 _log: Final = getLogger(__name__)
+
+CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+"""The requests by which a client chooses."""
 
 
 def new_id() -> str:
@@ -51,80 +51,35 @@ class HttpSession:
     connection: ServerConnection
     streams: SessionStreams
     used: float
-    copy: SessionCopy | None = None
-    """What is known of it elsewhere, if workers share it."""
     under_way: int = 0
     """The number of its open requests and streams."""
     ended: bool = False
     held: AsyncExitStack | None = None
     """The lifespan of its server, if that is its own."""
 
-    # What other workers know of it.
+    forgets: ClassVar[bool] = True
+    """Whether nobody can ask for its events once it has ended here."""
+    unsaved: ClassVar[bool] = False
+    """Whether something is to be saved, or made known, before an answer."""
 
-    @property
-    def choices(self) -> Choices:
-        connection = self.connection
-        confirmed = connection.endpoint.connection.state is State.OPEN
-        return Choices(confirmed, connection.level, connection.subscriptions, connection.switched)
+    def require_announcement(self) -> None:
+        """Have all other workers know of what a client chooses, also if it is nothing new here."""
 
-    @property
-    def changed(self) -> bool:
-        """Return whether something was chosen that is not stored, or that others do not know."""
-        copy, choices = self.copy, self.choices
-        if copy is None or choices == copy.choices:
-            return copy is not None and copy.unannounced
-        return copy.unannounced or choices.onto(copy.choices, copy.choices) != copy.choices
-
-    @property
-    def unsaved(self) -> bool:
-        """Return whether something is to be saved, or made known, before an answer."""
-        return self.copy is not None and (self.copy.changing.locked() or self.changed)
-
-    def record(self, choices: Choices) -> bytes:
-        connection = self.connection.endpoint.connection
-        record = SessionRecord(
-            revision=self.revision,
-            principal_id=self.principal_id,
-            capabilities=dict(connection.declared["client"]),
-            info=dict(connection.identity["client"]),
-            confirmed=choices.confirmed,
-            level=cast(Level, choices.level),
-            subscriptions=choices.subscriptions,
-            switched=choices.switched,
-        )
-        return record.to_bytes()
-
-    def choose(self, choices: Choices) -> None:
-        """Go on with other choices; raise the error of subscriptions that are too many."""
-        before, connection = self.connection.subscriptions, self.connection.endpoint.connection
-        for uri in before - choices.subscriptions:
-            self.connection.listeners.unsubscribe(uri)
-        for uri in choices.subscriptions - before:
-            self.connection.listeners.subscribe(uri)
-        self.connection.level = choices.level
-        if choices.switched != self.connection.switched:
-            server = self.connection.server.__mcp_runtime__
-            server.switch_all(self.connection, choices.switched)
-        if choices.confirmed and connection.state is State.OPEN_PENDING:
-            connection.enter(State.OPEN)
-
-    def own(self, owned: bool) -> None:
-        """Send what the server publishes, as the one worker of the session that does, or do not."""
-        self.connection.is_owner = owned
-
-    async def close(self, *, forget: bool) -> None:
-        """End what is under way; `forget` its events if nobody can ask for them any more."""
+    async def close(self) -> None:
         self.ended = True
         self.connection.abort(Disconnected("the session was ended"))
         self.connection.endpoint.cancel_all()
         await self.streams.close()
-        if forget:
+        if self.forgets:
             await self.streams.forget()
         try:
             if self.held is not None:
                 await self.held.aclose()
         except LifespanError as error:
             _log.error("a session did not end well: %s", error, exc_info=error)
+
+
+_S = TypeVar("_S", bound=HttpSession)
 
 
 class NewSession(NamedTuple):
@@ -136,47 +91,54 @@ class NewSession(NamedTuple):
     connection: Connection
 
 
-class SessionRegistry:
+class SessionRegistry(Generic[_S]):
     """The sessions of this worker, the one that was used last at the end."""
 
-    def __init__(self, servers: HttpServers) -> None:
+    def __init__(self, servers: HttpServers, session_class: type[_S]) -> None:
         self._servers = servers
+        self._session_class = session_class
         self._time = get_running_loop().time
         self._http = http = servers.http
         retry = round(http.retry * 1000)
         self._streams = StreamContext(servers.peers, servers.tasks, http.resumable, retry)
-        self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        self._sessions: OrderedDict[str, _S] = OrderedDict()
         self._quota = quota_of(http, "max_sessions")
         # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
-        self.get: Callable[[str], HttpSession | None] = self._sessions.get
+        self.get: Callable[[str], _S | None] = self._sessions.get
         """Returns a session that is known here, if what is known of it holds."""
         self._timer: TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def __iter__(self) -> Iterator[HttpSession]:
+    def __iter__(self) -> Iterator[_S]:
         return iter(self._sessions.values())
 
-    async def open(self, id: str) -> HttpSession | None:
+    async def connect(self) -> None:
+        """Begin to share with other workers what is shared."""
+
+    async def disconnect(self) -> None:
+        """Share nothing more."""
+
+    async def open(self, id: str) -> _S | None:
         """Return a session that is not known here, or not for sure, if another worker has it."""
         return None
 
-    def note_end(self, session: HttpSession) -> None:
+    def note_end(self, session: _S) -> None:
         """Note that a request or stream of a session is over; its time runs from now."""
         session.under_way -= 1
         if session.id in self._sessions:
             session.used = self._time()
             self._sessions.move_to_end(session.id)
 
-    async def begin(self, new: NewSession) -> HttpSession:
+    async def begin(self, new: NewSession) -> _S:
         """Begin a session.
 
-        Raise `HttpRefusal` if there is no room for one more, or the server cannot begin.
+        Raise `NoRoom`, and `HttpRefusal` if the server cannot begin.
         """
         return await self._add(new)
 
-    async def _add(self, new: NewSession) -> HttpSession:
+    async def _add(self, new: NewSession) -> _S:
         """Do as `begin`, or return the session if another request has begun it meanwhile."""
         held = await self._servers.held(new.bound_server)
         async with held or nullcontext():
@@ -186,19 +148,20 @@ class SessionRegistry:
                 session.held = held and held.pop_all()
             return session
 
-    def _added(self, new: NewSession) -> HttpSession:
+    def _added(self, new: NewSession) -> _S:
         id, principal, bound_server, connection = new
         owner = id_of(principal)
-        require_room(self._quota, owner, free=self._drop_idle, seconds=10)
+        self._quota.require(owner, free=self._drop_idle)
         shared, table, now = self._servers.shared, connection.table, self._time()
         events = self._servers.peers.engine.events
         if owner is not None and isinstance(events, MemoryEvents):
             events.own(key_of(id), owner)
-        streams = SessionStreams.of(self._streams, id, primes=table.rules.polling)
-        server_connection = ServerConnection(bound_server, connection, shared, streams.standalone)
+        standalone = StandaloneStream(self._streams, id, table.rules.polling)
+        server_connection = ServerConnection(bound_server, connection, shared, standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
-        session = self._sessions[id] = HttpSession(
+        streams = SessionStreams(standalone, self._streams)
+        session = self._sessions[id] = self._session_class(
             id, owner, table.revision, server_connection, streams, now
         )
         self._quota.take(owner)
@@ -219,10 +182,10 @@ class SessionRegistry:
         if self._sessions:
             self._look_later()
 
-    async def save(self, session: HttpSession) -> None:
+    async def save(self, session: _S) -> None:
         """Let other workers know what the client has chosen, before it is answered."""
 
-    async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
+    async def share(self, session: _S, message: Parsed | Batch) -> bool:
         """Hand what is no request to other workers that may have to know of it.
 
         Return whether it is for another one alone.
@@ -230,7 +193,6 @@ class SessionRegistry:
         return False
 
     def _drop_idle(self, owner: str | None, _: int) -> bool:
-        """End the session that has been idle for longest, of an owner or of all, if any is."""
         for session in self:
             if not session.under_way and owner in (None, session.principal_id):
                 _log.info("a session that has been idle for longest makes room for a new one")
@@ -238,21 +200,21 @@ class SessionRegistry:
                 return True
         return False
 
-    def _drop(self, session: HttpSession) -> None:
+    def _drop(self, session: _S) -> None:
         del self._sessions[session.id]
         self._quota.give_back(session.principal_id)
         self._servers.tasks.start(self._closed(session))
 
-    async def _closed(self, session: HttpSession) -> None:
-        await session.close(forget=True)
+    async def _closed(self, session: _S) -> None:
+        await session.close()
 
-    async def remove(self, session: HttpSession) -> None:
+    async def remove(self, session: _S) -> None:
         """Close a session that is known nowhere any more."""
         if self._sessions.pop(session.id, None) is not None:
             self._quota.give_back(session.principal_id)
-            await session.close(forget=session.copy is None)
+            await session.close()
 
-    async def delete(self, session: HttpSession) -> None:
+    async def delete(self, session: _S) -> None:
         """Close a session, and let other workers know."""
         await self.remove(session)
 

@@ -141,7 +141,6 @@ class LoggedStream:
             self._delivery = None
 
     def let_go(self) -> None:
-        """Complete the response, in which nothing more is written."""
         delivery, self._delivery = self._delivery, None
         if delivery is not None:
             delivery.end()
@@ -246,7 +245,6 @@ class FollowedStream:
             await woken.wait()
 
     async def _take_over(self) -> None:
-        """Say in the place of a worker that is gone that its requests are not answered."""
         log, number = self._delivery.log, self._delivery.sent + 1
         head = await log.read(-1)
         ids = () if head is None else _ids_in(head.events)
@@ -298,7 +296,6 @@ class StreamQueue:
         self._writing = tasks.start(self.queue.run())
 
     def answer(self, message: bytes) -> None:
-        """Send the last message."""
         self.stream.note_answer(message)
         self.queue.put(message)
 

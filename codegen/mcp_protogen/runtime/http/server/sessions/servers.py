@@ -21,7 +21,6 @@ from ....transports.base import Transport
 from ..asgi import HttpExchange, HttpRefusal
 from ..options import HttpOptions
 from .peers import Peers
-from .relay import ChangeRelay
 
 _log: Final = getLogger(__name__)
 
@@ -51,15 +50,11 @@ class HttpServers:
         self.offer = views.offer
         self.tasks = Tasks()
         worker = f"s{token_urlsafe(6)}"
-        self.peers = Peers(worker, http.shared, http.session_lifetime, self.tasks)
+        self.peers = Peers(worker, http.session_lifetime)
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids(worker)
         self.shared.network = OVER_HTTP
         self.shared.tells_apart = http.authentication is not None
-        self.relay: ChangeRelay | None = None
-        if http.shared is not None:
-            self.shared.host.engine = lambda: self.peers.engine
-            self.relay = self.shared.relay = ChangeRelay(self.peers, http.shared.engine, self.tasks)
         # Without a stateless revision, there may be nothing outside of sessions.
         alone = not self.per_session or views.offer.stateless or not http.sessions
         self.shared_servers = tuple(views.handlers) if alone else ()

@@ -48,8 +48,6 @@ class StreamSink:
 
 @dataclass(eq=False, slots=True)
 class _Listening:
-    """An open GET of a session."""
-
     response: EventResponse
     after: int | None
     """The number of the last event that its client has seen, if it says so."""
@@ -220,7 +218,6 @@ class StandaloneStream(StreamSink):
             self.on_owned(owned)
 
     async def _listen(self, listening: _Listening, before: StoredSession) -> None:
-        """Write what any worker appends, for as long as this one is the owner."""
         handed_over = False
         try:
             while self._listening is listening or not (handed_over or self._closed):
@@ -305,7 +302,6 @@ class StandaloneStream(StreamSink):
             self._let_go()
 
     async def _note(self, listening: _Listening) -> bool:
-        """Let others know how far this worker has come; return whether it is the owner still."""
         assert listening.delivery is not None
         peers, sent = self._context.peers, listening.delivery.sent
         known = await peers.engine.sessions.deliver(self.log.key, peers.name, listening.epoch, sent)
@@ -313,7 +309,6 @@ class StandaloneStream(StreamSink):
         return known
 
     async def detach(self, response: EventResponse) -> None:
-        """Let go of the response, if that is where the stream is."""
         if self._listening is not None and self._listening.response is response:
             await self._note_last(self._let_go())
 
@@ -352,7 +347,6 @@ class StandaloneStream(StreamSink):
         return listening
 
     async def close(self) -> None:
-        """Take in nothing more, and let go of the response."""
         self._closed = True
         if self._log is not None:
             self._log.closed = True
@@ -363,17 +357,10 @@ class StandaloneStream(StreamSink):
 
 @dataclass(eq=False, slots=True)
 class SessionStreams:
-    """The streams of one session at one worker."""
-
     standalone: StandaloneStream
     _context: StreamContext
     # Most sessions have none at a time.
     _by_name: dict[str, LoggedStream | FollowedStream] | None = None
-
-    @staticmethod
-    def of(context: StreamContext, id: str, *, primes: bool) -> "SessionStreams":
-        """Return the streams of the session of that id, of which there are none yet."""
-        return SessionStreams(StandaloneStream(context, id, primes), context)
 
     @property
     def _streams(self) -> dict[str, LoggedStream | FollowedStream]:
@@ -437,7 +424,6 @@ class SessionStreams:
     async def detach(
         self, stream: StandaloneStream | LoggedStream | FollowedStream, response: EventResponse
     ) -> None:
-        """Let go of a response whose client has gone."""
         if isinstance(stream, StandaloneStream):
             await stream.detach(response)
             return
@@ -447,7 +433,6 @@ class SessionStreams:
                 del self._streams[name]
 
     async def taken(self, letter: Taken) -> None:
-        """Complete the response of a stream that its client reads at another worker."""
         stream = self._streams.get(letter.stream)
         if isinstance(stream, LoggedStream):
             await stream.taken(letter.taker)

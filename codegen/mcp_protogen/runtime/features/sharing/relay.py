@@ -12,13 +12,14 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ....core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
-from ....core.tasks import Tasks, call_in
-from ....core.throttle import Throttle
-from ....server.base import ServerBase, ServerRuntime
-from ....server.connection import ServerConnection
-from ....storage.engine import EngineUnavailable
-from .peers import Peers, faults_in
+from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
+from ...core.tasks import Tasks, call_in
+from ...core.throttle import Throttle
+from ...http.server.sessions.peers import faults_in
+from ...server.base import ServerBase, ServerRuntime
+from ...server.connection import ServerConnection
+from ...storage.engine import EngineUnavailable
+from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)
 
@@ -44,7 +45,7 @@ def _changes() -> TypeAdapter[PublishedChange]:
 class ChangeRelay:
     """The relay of one application, which sends what comes from the bus to its own clients."""
 
-    def __init__(self, peers: Peers, engine: object, tasks: Tasks) -> None:
+    def __init__(self, peers: WorkerPeers, engine: object, tasks: Tasks) -> None:
         self.loop: Final = get_running_loop()
         self.engine: Final = engine
         """The engine, with which several applications of a process may have a relay each."""
@@ -59,8 +60,8 @@ class ChangeRelay:
         """Done when it was tried to publish what waits."""
         self._sending: Task[None] | None = None
         self._away = False
-        peers.on_change(self._take)
-        peers.on_gap(self._cue)
+        peers.on_change.append(self._take)
+        peers.on_gap.append(self._cue)
 
     # The servers whose changes it carries.
 
@@ -116,7 +117,6 @@ class ChangeRelay:
             self._sending = self._tasks.start(self._send())
 
     def _limit_waiting(self) -> None:
-        """Have a cue for everything wait alone, in place of too many changes."""
         too_many = len(self._waiting) > _MOST
         if too_many:
             self._log.warning("more than %d changes wait, and become one cue for all", _MOST)
@@ -192,11 +192,10 @@ class ChangeRelay:
 
     def _own(self, runtime: ServerRuntime) -> Iterator[Any]:
         for connection in list(runtime.connections):
-            if connection.relay is self and connection.is_owner:
+            if connection.state.relay is self and connection.is_owner:
                 yield connection
 
     def _cue(self) -> None:
-        """Have all clients look again, because changes may have been missed."""
         for runtime in (*self._servers, *self._by_session.values()):
             for method in (*LIST_CHANGES, RESOURCE_UPDATED):
                 runtime.count(method)

@@ -8,16 +8,15 @@ from asyncio import Lock
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import TypeAdapter
 
-from ....core.json import JSONObject
-from ....core.subscriptions import Level
-from ....server.context import SessionSwitches
-
-CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
-"""The requests by which a client chooses."""
+from ...core.json import JSONObject
+from ...core.subscriptions import Level
+from ...http.server.sessions.registry import HttpSession
+from ...rules.lifecycle import State
+from ...server.context import SessionSwitches
 
 
 class Choices(NamedTuple):
@@ -107,9 +106,61 @@ class SessionCopy:
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""
 
-    def require_announcement(self) -> None:
-        """Have all others know of what a client chooses, also if it is nothing new here.
 
-        A client that chooses again was not answered: not all may know of it then.
-        """
-        self.unannounced |= self.written_elsewhere
+@dataclass(eq=False, slots=True)
+class SharedSession(HttpSession):
+    """The copy of a session here, and what is known of it elsewhere."""
+
+    forgets: ClassVar[bool] = False
+    copy: SessionCopy = field(init=False)
+
+    @property
+    def choices(self) -> Choices:
+        connection = self.connection
+        confirmed = connection.endpoint.connection.state is State.OPEN
+        return Choices(confirmed, connection.level, connection.subscriptions, connection.switched)
+
+    @property
+    def changed(self) -> bool:
+        """Return whether something was chosen that is not stored, or that others do not know."""
+        copy, choices = self.copy, self.choices
+        if choices == copy.choices:
+            return copy.unannounced
+        return copy.unannounced or choices.onto(copy.choices, copy.choices) != copy.choices
+
+    @property
+    def unsaved(self) -> bool:  # type: ignore[override]
+        return self.copy.changing.locked() or self.changed
+
+    def record(self, choices: Choices) -> bytes:
+        connection = self.connection.endpoint.connection
+        record = SessionRecord(
+            revision=self.revision,
+            principal_id=self.principal_id,
+            capabilities=dict(connection.declared["client"]),
+            info=dict(connection.identity["client"]),
+            **choices._asdict(),
+        )
+        return record.to_bytes()
+
+    def choose(self, choices: Choices) -> None:
+        """Go on with other choices; raise the error of subscriptions that are too many."""
+        before, connection = self.connection.subscriptions, self.connection.endpoint.connection
+        for uri in before - choices.subscriptions:
+            self.connection.listeners.unsubscribe(uri)
+        for uri in choices.subscriptions - before:
+            self.connection.listeners.subscribe(uri)
+        self.connection.level = choices.level
+        if choices.switched != self.connection.switched:
+            server = self.connection.server.__mcp_runtime__
+            server.switch_all(self.connection, choices.switched)
+        if choices.confirmed and connection.state is State.OPEN_PENDING:
+            connection.enter(State.OPEN)
+
+    def own(self, owned: bool) -> None:
+        """Send what the server publishes, as the one worker of the session that does, or do not."""
+        self.connection.is_owner = owned
+
+    def require_announcement(self) -> None:
+        # A client that chooses again was not answered: not all may know of it then.
+        self.copy.unannounced |= self.copy.written_elsewhere

@@ -1,0 +1,134 @@
+"""What clients say that is for other workers."""
+
+import re
+from collections.abc import Awaitable, Callable
+from logging import getLogger
+from typing import Final, TypeAlias
+
+from ...connection import CANCELLED, INITIALIZED, PROGRESS
+from ...core.errors import InvalidAnswer, RequestId
+from ...core.json import json_text
+from ...core.throttle import Throttle
+from ...http.server.asgi import HttpRefusal
+from ...http.server.sessions.registry import CHOICES
+from ...messages import jsonrpc, reading
+from ...messages.envelope import PROGRESS_TOKEN
+from ...messages.jsonrpc import Call, Malformed, Parsed
+from ...messages.reading import Batch
+from ...rules.lifecycle import State
+from .letters import Answered, Notified
+from .record import SharedSession
+from .worker_peers import WorkerPeers
+
+_log: Final = getLogger(__name__)
+
+_Write: TypeAlias = Callable[..., Awaitable[frozenset[str]]]
+"""Writes the record of a session; returns the other workers that have a copy."""
+
+_OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
+
+
+class ClientMessages:
+    """The messages of clients that go to the worker, or workers, that they are for."""
+
+    def __init__(
+        self, peers: WorkerPeers, found: Callable[[str], SharedSession | None], write: _Write
+    ) -> None:
+        self._peers = peers
+        self._found = found
+        self._write = write
+        self._log = Throttle(_log)
+        peers.on(Notified, self._on_notified)
+        peers.on(Answered, self._on_answered)
+
+    async def hand_on(self, session: SharedSession, message: Parsed | Batch) -> bool:
+        """Hand on what is no request; return whether it is for another worker alone.
+
+        Raise `HttpRefusal` if who asked does not take in an answer.
+        """
+        if not isinstance(message, Batch):
+            return await self._hand_on(session, message)
+        # Nothing is handed on of what is refused here.
+        session.connection.endpoint.check_batch(message)
+        for member in message.members:
+            await self._hand_on(session, member)
+        return False
+
+    async def _hand_on(self, session: SharedSession, message: Parsed) -> bool:
+        if isinstance(message, Call) and message.method in CHOICES:
+            session.require_announcement()
+        if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
+            await self._tell_of(session, message)
+            return False
+        asked = _asked_in(message)
+        named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
+        if named is None or named[1] == self._peers.name:
+            return False
+        key, worker = session.copy.key, named[1]
+        text, fault = _written(message)
+        letter = Answered(session=key, principal_id=session.principal_id, message=text, fault=fault)
+        if await self._peers.tell_or_store([worker], letter):
+            raise HttpRefusal.for_now("Who has asked does not take in the answer")
+        return True
+
+    async def _tell_of(self, session: SharedSession, notification: Call) -> None:
+        copy, method = session.copy, notification.method
+        connection = session.connection.endpoint.connection
+        if method == INITIALIZED:
+            if connection.state is State.OPEN_PENDING:
+                async with copy.changing:
+                    await self._write(session, confirmed=True)
+            return
+        if method == CANCELLED:
+            id = jsonrpc.id_of({"id": notification.params.get("requestId")})
+            if id is not None and connection.is_open(id):
+                return
+        elif method not in session.connection.handlers:
+            return
+        text = json_text(notification.message).decode()
+        letter = Notified(session=copy.key, principal_id=session.principal_id, message=text)
+        async with copy.changing:
+            # Who has a copy at this moment is said where a record is written.
+            others = await self._write(session)
+        # Answers do not wait until all know of it, as they do for what was chosen.
+        await self._peers.tell_or_store(others, letter)
+
+    async def _on_notified(self, letter: Notified) -> None:
+        self._take_in(letter.session, letter.principal_id, reading.read(letter.message))
+
+    async def _on_answered(self, letter: Answered) -> None:
+        message = reading.read(letter.message)
+        if letter.fault and isinstance(message, Malformed):
+            message = Malformed(InvalidAnswer(letter.fault, id=message.error.id))
+        self._take_in(letter.session, letter.principal_id, message)
+
+    def _take_in(self, key: str, principal_id: str | None, message: Parsed | Batch) -> None:
+        session = self._found(key)
+        is_request = isinstance(message, Call) and (
+            message.id is not None or message.method == INITIALIZED
+        )
+        if session is None or isinstance(message, Batch) or is_request:
+            self._log.info("a message of another worker is for nobody here")
+        elif session.principal_id != principal_id:
+            self._log.warning("a message of another worker is of another client")
+        else:
+            session.connection.endpoint.receive(message)
+
+
+def _asked_in(message: Parsed) -> RequestId | None:
+    """Return the id of the request of ours that a message answers, or reports the progress of."""
+    if isinstance(message, Call):
+        return message.params.get(PROGRESS_TOKEN) if message.id is None else None
+    if isinstance(message, Malformed):
+        return message.error.id if message.error.is_answer else None
+    return message.id
+
+
+def _written(message: Parsed) -> tuple[str, str]:
+    """Return the text of such a message, and what is wrong with it."""
+    if isinstance(message, Call):
+        return json_text(message.message).decode(), ""
+    if isinstance(message, Malformed):
+        return json_text({"id": message.error.id, "error": None}).decode(), message.error.message
+    outcome = {"result": message.result} if message.error is None else {"error": message.error}
+    return json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome}).decode(), ""

@@ -1,0 +1,27 @@
+"""The options of what workers share."""
+
+from dataclasses import dataclass
+
+from ...http.server.sessions.servers import HttpServers
+from ...storage.engine import DEFAULT_LEASE, Engine
+from .relay import ChangeRelay
+from .shared_sessions import SharedSessions
+from .worker_peers import WorkerPeers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all workers of an endpoint share: sessions, their streams, and changes."""
+
+    engine: Engine
+    lease: float = DEFAULT_LEASE
+    """The seconds after which a worker that is not heard of counts as gone."""
+
+    def __post_init__(self) -> None:
+        if self.lease <= 0:
+            raise ValueError("lease has to be more than 0")
+
+    def sessions(self, servers: HttpServers, /) -> SharedSessions:
+        alone, lifetime, tasks = servers.peers, servers.http.session_lifetime, servers.tasks
+        servers.peers = peers = WorkerPeers(self.engine, self.lease, alone.name, lifetime, tasks)
+        return SharedSessions(servers, peers, ChangeRelay(peers, self.engine, tasks))

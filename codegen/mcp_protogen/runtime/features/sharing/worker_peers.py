@@ -1,0 +1,353 @@
+"""The other workers of an endpoint: letters to them, and streams that several of them know.
+
+A letter that matters is acknowledged once it was dealt with. Who has not done so at the end of its
+lease counts as gone: by then it has noticed that it was not heard of, and trusts nothing it knew.
+"""
+
+from asyncio import (
+    FIRST_COMPLETED,
+    Event,
+    Future,
+    Task,
+    TimerHandle,
+    get_running_loop,
+    shield,
+    wait,
+)
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from logging import getLogger
+from typing import Any, Final, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+
+from ...core.json import JSONObject
+from ...core.tasks import Tasks
+from ...core.throttle import Throttle
+from ...http.server.sessions.peers import Claimed, Peers, Taken, faults_in
+from ...storage.engine import GAP, Appended, Change, Delivery, Engine, EngineUnavailable
+from ...storage.engine import Event as StoredEvent
+from ...storage.engine import Letter as Delivered
+from .letters import (
+    Acknowledged,
+    Answered,
+    Changed,
+    Ended,
+    Envelope,
+    Letter,
+    Notified,
+    Wake,
+    envelopes,
+)
+
+_log: Final = getLogger(__name__)
+
+# Letters that were dealt with of late: they may come twice.
+_KNOWN: Final = 4096
+
+_L = TypeVar("_L", Changed, Ended, Notified, Answered, Claimed, Taken)
+_Handle: TypeAlias = Callable[[_L], Awaitable[JSONObject | None]]
+"""Deals with a letter; what it returns goes back with the acknowledgement."""
+
+
+def _stream_for(worker: str) -> str:
+    return f"{worker}?"
+
+
+@dataclass(eq=False, slots=True)
+class _Sent:
+    waiting: set[str]
+    done: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
+    answers: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
+
+    def settle(self, worker: str, answer: JSONObject | None = None) -> None:
+        if worker in self.waiting:
+            self.waiting.discard(worker)
+            if answer is not None:
+                self.answers[worker] = answer
+        if not self.waiting and not self.done.done():
+            self.done.set_result(None)
+
+
+class WorkerPeers(Peers):
+    """The other workers, as one of them knows them: what it tells them, and what they say."""
+
+    shared = True
+
+    def __init__(
+        self, engine: Engine, lease: float, name: str, lifetime: float, tasks: Tasks
+    ) -> None:
+        super().__init__(name, lifetime)
+        self.lease = lease
+        self._engine = engine
+        self._tasks = tasks
+        self._connection = None
+        self._log = Throttle(_log)
+        self._handlers: dict[type, Callable[[Any], Awaitable[JSONObject | None]]] = {}
+        self.on_change: list[Callable[[bytes], None]] = []
+        """Deal with what is published on the bus, and do not wait."""
+        self.on_gap: list[Callable[[], None]] = []
+        """Hear when letters and changes may have been lost."""
+        self.before_message: Callable[[str], Awaitable[object]] | None = None
+        """Deals with the key of a session before each letter with a message of its client.
+
+        What was stored for this worker was acknowledged before, so that it has to come first.
+        """
+        self._numbers = count(1)
+        self._sent: dict[int, _Sent] = {}
+        self._dealt_with: dict[tuple[str, int], Future[JSONObject | None]] = {}
+        """The answers to letters, by sender and number."""
+        self._followed: dict[tuple[str, str], set[Event]] = {}
+        self._timer: TimerHandle | None = None
+        self._held: Task[None] | None = None
+        self._end: Event = Event()
+
+    # The connection.
+
+    async def begin(self) -> None:
+        """Connect to the engine; what makes an engine unusable is raised."""
+        begun: Future[None] = get_running_loop().create_future()
+        # Connections are left in the task that has entered them.
+        self._held = get_running_loop().create_task(self._hold(begun))
+        await wait([begun, self._held], return_when=FIRST_COMPLETED)
+        if not begun.done():
+            held, self._held = self._held, None
+            await held
+
+    async def _hold(self, begun: Future[None]) -> None:
+        engine = self._engine
+        async with engine.connect(self.name, self.lease, self._receive) as connection:
+            self._connection = connection
+            begun.set_result(None)
+            await self._end.wait()
+
+    async def close(self) -> None:
+        """Leave the engine; from now on the other workers know that this one is gone."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._held is not None:
+            self._end.set()
+            await wait([self._held])
+            if (error := self._held.exception()) is not None:
+                _log.error("the engine was not left well", exc_info=error)
+
+    # What comes.
+
+    def on(self, kind: type[_L], handle: _Handle[_L]) -> None:
+        """Have letters of a kind dealt with; each is acknowledged afterwards."""
+        self._handlers[kind] = handle
+
+    def _receive(self, delivery: Delivery) -> None:
+        if isinstance(delivery, Delivered):
+            if (envelope := self._envelope_in(delivery.content)) is not None:
+                self._read(envelope)
+        elif isinstance(delivery, Change):
+            for changed in self.on_change:
+                changed(delivery.content)
+        else:
+            assert delivery is GAP
+            self.gaps += 1
+            for lost in self.on_gap:
+                lost()
+            self._ring_all()
+
+    def _envelope_in(self, content: bytes) -> Envelope | None:
+        try:
+            return envelopes().validate_json(content, strict=True)
+        except ValidationError as error:
+            self._log.warning("a letter makes no sense, and is dropped: %s", faults_in(error))
+            return None
+
+    def _read(self, envelope: Envelope) -> None:
+        letter = envelope.letter
+        if isinstance(letter, Acknowledged):
+            if (sent := self._sent.get(letter.number)) is not None:
+                sent.settle(envelope.sender, letter.answer or {})
+        elif isinstance(letter, Wake):
+            for woken in self._followed.get((letter.session, letter.stream), ()):
+                woken.set()
+        elif envelope.number is not None:
+            self._tasks.start(self._acknowledge(letter, envelope.sender, envelope.number))
+
+    async def _acknowledge(self, letter: object, sender: str, number: int) -> None:
+        try:
+            if isinstance(letter, Answered | Notified) and self.before_message is not None:
+                await self.before_message(letter.session)
+            answer = await self._answer_to(letter, (sender, number))
+            await self._mail([sender], Acknowledged(number=number, answer=answer))
+        except EngineUnavailable:
+            self._log.info("a letter could not be acknowledged")
+
+    async def _answer_to(self, letter: object, place: tuple[str, int]) -> JSONObject | None:
+        """Deal with a letter, once however often it comes."""
+        known = self._dealt_with
+        if (before := known.get(place)) is not None:
+            return await shield(before)
+        answered: Future[JSONObject | None] = get_running_loop().create_future()
+        known[place] = answered
+        if len(known) > _KNOWN:
+            del known[next(iter(known))]
+        handle = self._handlers.get(type(letter))
+        try:
+            # What nobody is interested in has been dealt with.
+            answered.set_result(None if handle is None else await handle(letter))
+        finally:
+            if not answered.done():
+                # It may succeed when it comes again.
+                known.pop(place, None)
+                answered.cancel()
+        return answered.result()
+
+    # What is sent.
+
+    async def tell(
+        self, workers: Collection[str], letter: Letter, number: int | None = None
+    ) -> Mapping[str, JSONObject]:
+        waiting = set(workers) - {self.name}
+        if not waiting:
+            return {}
+        number, sent = number or next(self._numbers), _Sent(waiting)
+        self._sent[number] = sent
+        try:
+            # It is sent twice where that takes long.
+            for _ in range(2):
+                for gone in await self._mail(sorted(sent.waiting), letter, number):
+                    sent.settle(gone)
+                await wait([sent.done], timeout=self.lease / 2)
+                if sent.done.done():
+                    break
+                alive = await self.engine.mail.alive(frozenset(sent.waiting))
+                for gone in sent.waiting - alive:
+                    sent.settle(gone)
+            for worker in sent.waiting:
+                self._log.warning("worker %s does not acknowledge a letter", worker)
+        finally:
+            del self._sent[number]
+        return sent.answers
+
+    async def tell_or_store(
+        self, workers: Collection[str], letter: Answered | Notified
+    ) -> Collection[str]:
+        """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
+
+        Return those that are there, and do not acknowledge it. Raise `EngineUnavailable`.
+        """
+        number = next(self._numbers)
+        late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
+        for worker in sorted(late):
+            envelope = Envelope(sender=self.name, letter=letter, number=number)
+            await self._store(worker, letter.session, envelopes().dump_json(envelope))
+        # Who is back already may have looked before there was anything.
+        back = [worker for worker in late if not await self.is_gone(worker)]
+        return set(back) - (await self.tell(back, letter, number)).keys()
+
+    async def _store(self, worker: str, key: str, content: bytes) -> None:
+        number, refused = 1, True
+        while refused:
+            appended = await self.append(key, _stream_for(worker), number, [content])
+            refused = not (appended.accepted or appended.ended)
+            number = appended.last + 1
+
+    async def read_stored(self, key: str, after: int) -> Sequence[StoredEvent]:
+        """Return what was stored about a session for this worker after an event of a number.
+
+        Raise `EngineUnavailable`.
+        """
+        read, stream = self.engine.events.read, _stream_for(self.name)
+        stored = await read(key, stream, after)
+        if stored is None:
+            self._log.warning("not all that was stored for this worker is there still")
+            known = (await self.append(key, stream, 0, [])).last
+            gone = after if after < known else -1
+            while known - gone > 1:
+                middle = (known + gone) // 2
+                if (more := await read(key, stream, middle)) is None:
+                    gone = middle
+                else:
+                    known, stored = middle, more
+        return () if stored is None else stored.events
+
+    async def take_in_stored(self, event: StoredEvent) -> None:
+        """Deal with a letter that was stored for this worker, unless it has come meanwhile."""
+        envelope = self._envelope_in(event.message)
+        if envelope is None or envelope.number is None:
+            return
+        if isinstance(envelope.letter, Answered | Notified):
+            await self._answer_to(envelope.letter, (envelope.sender, envelope.number))
+
+    async def _mail(
+        self, workers: Sequence[str], letter: Letter, number: int | None = None
+    ) -> frozenset[str]:
+        """Send a letter to several workers; return those that are gone."""
+        envelope = Envelope(sender=self.name, letter=letter, number=number)
+        content = envelopes().dump_json(envelope)
+        return await self.engine.mail.send([(worker, content) for worker in workers])
+
+    async def is_gone(self, worker: str) -> bool:
+        return worker != self.name and worker not in await self.engine.mail.alive([worker])
+
+    # Streams.
+
+    async def append(
+        self,
+        key: str,
+        stream: str,
+        number: int,
+        messages: Sequence[bytes],
+        *,
+        end: bool = False,
+    ) -> Appended:
+        appended = await super().append(key, stream, number, messages, end=end)
+        # Whoever appends knows what was.
+        if appended.accepted and (others := appended.followers - {self.name}):
+            self._tasks.start(self._wake(others, key, stream))
+        return appended
+
+    async def _wake(self, workers: Collection[str], key: str, stream: str) -> None:
+        try:
+            for gone in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
+                await self.engine.events.unfollow(key, stream, gone)
+        except EngineUnavailable:
+            # They look by themselves, too.
+            self._log.info("workers that follow a stream could not be told")
+
+    @asynccontextmanager
+    async def following(self, key: str, stream: str) -> AsyncGenerator[Event, None]:
+        woken, followers = Event(), self._followed.setdefault((key, stream), set())
+        followers.add(woken)
+        if self._timer is None:
+            self._look_later()
+        try:
+            await self.engine.events.follow(key, stream, self.name)
+            yield woken
+        finally:
+            followers.discard(woken)
+            if not followers and self._followed.get((key, stream)) is followers:
+                del self._followed[key, stream]
+                self._tasks.start(self._unfollow(key, stream))
+
+    async def _unfollow(self, key: str, stream: str) -> None:
+        try:
+            await self.engine.events.unfollow(key, stream, self.name)
+            if (key, stream) in self._followed:
+                # Somebody has begun to follow it meanwhile.
+                await self.engine.events.follow(key, stream, self.name)
+        except EngineUnavailable:
+            self._log.info("a stream is still said to be followed that is not")
+
+    def _look_later(self) -> None:
+        self._timer = get_running_loop().call_later(self.lease / 2, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._followed:
+            self._ring_all()
+            self._look_later()
+
+    def _ring_all(self) -> None:
+        for followers in self._followed.values():
+            for woken in followers:
+                woken.set()

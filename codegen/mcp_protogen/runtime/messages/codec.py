@@ -1,0 +1,290 @@
+"""The messages of one revision as bytes and as typed values, in and out."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from ..core.errors import (
+    InvalidAnswer,
+    InvalidParams,
+    InvalidRequest,
+    LocalError,
+    MethodNotFound,
+    Problem,
+    RemoteError,
+    RequestId,
+    Untranslatable,
+)
+from ..core.models.base import Validate, validator_of
+from ..core.sendable import Unsendable
+from ..core.spec import AnyRequest, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from .jsonrpc import (
+    Call,
+    Malformed,
+    Response,
+    message_of,
+    named,
+    parse,
+    write_call,
+    write_error,
+    write_result,
+)
+from .results import UnknownResultType, result_reader
+from .writing import body_text, params_text
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+@final
+class Request(NamedTuple, Generic[P]):
+    """An understood request; `raw` and `meta` are its params and their `_meta` on the wire."""
+
+    id: RequestId
+    spec: AnyRequest
+    params: P
+    raw: Mapping[str, Any] = _NOTHING
+    meta: Mapping[str, Any] = _NOTHING
+
+
+@final
+class Notification(NamedTuple, Generic[P]):
+    """A notification that was understood; `meta` is the `_meta` of its params as received."""
+
+    spec: NotificationSpec[P]
+    params: P
+    meta: Mapping[str, Any] = _NOTHING
+
+
+@final
+class Result(NamedTuple, Generic[R]):
+    """The result of the request `id`."""
+
+    id: RequestId
+    value: R
+
+
+@final
+class Error(NamedTuple):
+    """The error that answers the request `id`; without an id, what the peer could not read."""
+
+    id: RequestId | None
+    code: int
+    message: str
+    data: Any = None
+
+
+Understood: TypeAlias = Request[Any] | Notification[Any]
+
+SpecT = TypeVar("SpecT", bound=CallSpec[Any])
+
+CallT = TypeVar("CallT", Request[Any], Notification[Any])
+
+
+_Key: TypeAlias = tuple[Role, bool, str]
+"""A sender, whether it sends a request, and the method."""
+_ABSENT: Final = object()
+
+_NO_PARAMS: Final = Problem("/params", "Field required")
+_NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of result of this method")
+
+
+class MessageCodec:
+    """The messages of one revision; `input_requests` are sent inside a result only."""
+
+    mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
+    """Reads an answer that breaks the schema."""
+
+    def __init__(
+        self,
+        revision: str,
+        *,
+        requests: Mapping[str, AnyRequest],
+        notifications: Mapping[str, NotificationSpec[Any]],
+        errors: Mapping[int, ErrorSpec],
+        input_requests: Mapping[str, AnyRequest] | None = None,
+        rules: Rules = Rules(),  # noqa: B008 (frozen)
+    ) -> None:
+        self.revision = revision
+        self.requests = requests
+        self.notifications = notifications
+        self.errors = errors
+        self.input_requests = input_requests or {}
+        self.rules = rules
+        # Those that came before: the models of other methods are never built.
+        self._known: dict[_Key, tuple[CallSpec[Any], Validate]] = {}
+
+    def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
+        sender, is_request, method = key
+        calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
+        spec = allowed(calls.get(method), sender)
+        if spec is None:
+            return None
+        found = self._known[key] = (spec, self._params_reader(spec))
+        return found
+
+    def _params_reader(self, spec: CallSpec[Any]) -> Validate:
+        return validator_of(spec.params)
+
+    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+        """Return what a call of `sender` comes to. Never raises."""
+        id, method, params, meta, whole = call
+        key = (sender, id is not None, method)
+        known = self._known.get(key) or self._find(key)
+        if known is None:
+            return MethodNotFound(method, id=id)
+        spec: Any
+        spec, validate = known
+        # There may be none, or something that is no object.
+        given = params or whole.get("params", _ABSENT)
+        if given is _ABSENT:
+            if spec.params_required:
+                return InvalidParams(f"Invalid params of {method}", [_NO_PARAMS], id=id)
+            given = {}
+        try:
+            value = validate(given)
+        except (ValidationError, Untranslatable) as error:
+            found = _problems(error, given, "/params")
+            return InvalidParams(f"Invalid params of {method}", found, id=id)
+        if id is None:
+            return Notification(spec, value, meta)
+        request: Request[Any] = named(Request, (id, spec, value, params, meta))
+        return request
+
+    def read_answer(self, answer: Response, spec: AnyRequest | None) -> Result[Any] | Error:
+        """Return what an answer to a request comes to; raise `InvalidAnswer`."""
+        id, result, failure = answer
+        if failure is not None:
+            return Error(id, failure["code"], failure["message"], failure.get("data"))
+        if spec is None:
+            raise InvalidAnswer("a result for a request that is not pending", id=id)
+        try:
+            read: Result[Any] = named(Result, (id, self.result_reader(spec)(result)))
+            return read
+        except UnknownResultType:
+            found = [_NO_RESULT_TYPE]
+        except (ValidationError, Untranslatable) as error:
+            if self.mender is not None:
+                return self.mender(answer, spec)
+            found = _problems(error, result, "/result")
+        raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
+
+    def parse(
+        self,
+        data: bytes | str,
+        *,
+        sender: Role,
+        pending: Callable[[RequestId], AnyRequest | None],
+    ) -> Understood | Result[Any] | Error:
+        """Read one message; `pending` finds what is answered. Raise `RemoteError`."""
+        message = _read_one(data)
+        if isinstance(message, Call):
+            return self._understand(message, sender)
+        return self.read_answer(message, None if message.id is None else pending(message.id))
+
+    def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
+        """Read a request sent by `sender`; raise `RemoteError`."""
+        return self._parse_call(data, sender, Request)
+
+    def parse_notification(self, data: bytes | str, *, sender: Role) -> Notification[Any]:
+        """Read a notification sent by `sender`; raise `RemoteError`."""
+        return self._parse_call(data, sender, Notification)
+
+    def _parse_call(self, data: bytes | str, sender: Role, kind: type[CallT]) -> CallT:
+        message = _read_one(data)
+        if not isinstance(message, Call) or (message.id is None) is (kind is Request):
+            raise InvalidRequest(f"not a {kind.__name__.lower()}")
+        outcome = self._understand(message, sender)
+        assert isinstance(outcome, kind)
+        return outcome
+
+    def _understand(self, call: Call, sender: Role) -> Understood:
+        outcome = self.interpret(call, sender)
+        if isinstance(outcome, RemoteError):
+            raise outcome
+        return outcome
+
+    def parse_answer(
+        self, data: bytes | str, *, spec: RequestSpec[Any, Any, R]
+    ) -> Result[R] | Error:
+        """Read what answers a request made with `spec`; raise `RemoteError`."""
+        message = _read_one(data)
+        if not isinstance(message, Response):
+            raise InvalidAnswer("not an answer")
+        return self.read_answer(message, spec)
+
+    def result_reader(self, spec: AnyRequest) -> Validate:
+        return result_reader(spec, self.rules)
+
+    def serialise_request(
+        self,
+        spec: RequestSpec[P, Any, Any],
+        id: RequestId,
+        params: P | None,
+        *,
+        meta: bytes | None = None,
+    ) -> bytes:
+        """Return a request as JSON text; raise `LocalError`.
+
+        `params` of None are left out if they may be. `meta` has more members of their `_meta`, as
+        JSON text.
+        """
+        text = self._params_text(self.requests, spec, params, meta)
+        return write_call(id, to_json(spec.method), text)
+
+    def serialise_notification(
+        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+    ) -> bytes:
+        """Return a notification as JSON text, `meta` as for a request; raise `LocalError`."""
+        text = self._params_text(self.notifications, spec, params, meta)
+        return write_call(None, to_json(spec.method), text)
+
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if known.get(spec.method) is not spec:
+            kind = "request" if known is self.requests else "notification"
+            raise LocalError(f"{spec.method} is not a {kind} of {self.revision}")
+        return params_text(spec, params, meta)
+
+    def serialise_result(
+        self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+    ) -> bytes:
+        """Return a result as JSON text, `meta` as for a request; raise `LocalError`."""
+        if type(result) not in spec.results and not isinstance(result, spec.results):
+            raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
+        return write_result(id, body_text(spec.method, result, meta))
+
+    def serialise_error(
+        self, id: RequestId | None, code: int, message: str, data: Any = None
+    ) -> bytes:
+        """Return an error as JSON text; raise `LocalError`."""
+        if id is None and not self.rules.error_id_optional:
+            raise LocalError(f"{self.revision} has no errors without an id")
+        try:
+            return write_error(id, code, message, data)
+        except (PydanticSerializationError, Unsendable) as error:
+            raise LocalError(f"the data of an error cannot be written: {error}") from error
+
+
+def allowed(spec: SpecT | None, sender: Role) -> SpecT | None:
+    return spec if spec is not None and sender in spec.senders else None
+
+
+def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> list[Problem]:
+    if isinstance(error, Untranslatable):
+        return [Problem(error.pointer, error.why)]
+    from ..core.models.validation_errors import problems
+
+    return problems(error, value, at)
+
+
+def _read_one(data: bytes | str) -> Call | Response:
+    message = message_of(parse(data))
+    if type(message) is Malformed:
+        raise message.error
+    return message

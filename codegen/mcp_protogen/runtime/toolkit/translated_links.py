@@ -1,0 +1,153 @@
+"""A mounted server of another revision than that of the server above."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from ..core.errors import METHOD_NOT_FOUND, McpError, Untranslatable
+from ..core.json import JSONObject
+from ..core.losses import LossReport
+from ..core.models.base import validator_of
+from ..core.options import CallOptions, Options
+from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
+from ..messages.envelope import client_envelope
+from ..messages.method_table import MethodTable
+from ..rpc.jobs import Job
+from ..server.base import ServerBase, package_of
+from ..server.context import OpenConnection, RequestContext
+from ..server.rounds import read_round
+from ..server.strategies import Strategy
+from ..server.waiting_strategies import in_tasks
+from ..translation.revision_view import adapters_of
+from .links import Link, MountedConnection, MountedContext
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+def translating_table(server: ServerBase[Any], above: MethodTable, options: Options) -> MethodTable:
+    """Return the messages of a mounted server, as the server above writes them."""
+    own, package = server.TABLE, package_of(type(server))
+    losses = LossReport(own.revision, above.revision, options.on_loss)
+    adapters = adapters_of(package, own.revision, above.revision)
+    table: MethodTable = adapters.TranslatingTable(own, above, package, losses)
+    return table
+
+
+class TranslatedConnection(MountedConnection):
+    """A connection that `table` translates; `strategies` run some handlers."""
+
+    def __init__(
+        self,
+        server: ServerBase[Any],
+        outer: OpenConnection,
+        full_uri: Callable[[str], str],
+        table: MethodTable,
+    ) -> None:
+        super().__init__(server, outer, full_uri)
+        self.table = table
+        self.strategies: Mapping[str, Strategy] = {}
+        if table.rules.server_requests:
+            self.strategies = in_tasks(server.TABLE, table)
+
+    def context(self, outer: RequestContext) -> "TranslatedContext":
+        return TranslatedContext(self, outer)
+
+
+class TranslatedContext(MountedContext):
+    """A request of a client of the server above, in the mounted server's revision."""
+
+    __slots__ = ("_translating",)
+
+    def __init__(self, connection: TranslatedConnection, outer: RequestContext) -> None:
+        super().__init__(connection, outer)
+        self._translating: Any = connection.table
+
+    def peer_declared(self) -> Mapping[str, Any]:
+        declared: JSONObject = dict(super().peer_declared())
+        return cast(JSONObject, self._translating.inward("ClientCapabilities", declared))
+
+    def peer_info(self) -> Mapping[str, Any] | None:
+        info = super().peer_info()
+        return info and self._translating.inward("Implementation", dict(info))
+
+    def shown(self, method: str, params: JSONObject) -> JSONObject:
+        return super().shown(method, self._translating.carry_out(method, "params", params))
+
+    def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
+        """Return the spec and the params in the revision of the server above."""
+        above, method = self.outer.table, spec.method
+        tables = (above.requests, above.input_requests, above.notifications)
+        native = next((table[method] for table in tables if method in table), None)
+        if native is None:
+            why = f"{above.revision} has no {method}"
+            raise Untranslatable("", why, code=METHOD_NOT_FOUND)
+        if params is None:
+            return native, None
+        wire = self._translating.carry_out(method, "params", params.to_wire())
+        return native, validator_of(native.params)(wire)
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        await super().notify(*self._across(spec, params))
+
+    async def _put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+        native, given = self._across(spec, params)
+        answer: Any = await self.outer.put(native, given, options)
+        if not isinstance(answer, native.results[0]):
+            return cast(R, answer)
+        return cast(R, self._translating.read_response(spec, answer.to_wire()))
+
+    def job(self, spec: AnyRequest, params: Any) -> Job:
+        assert self._request is not None and self._reply is not None
+        return Job(self._request._replace(spec=spec, params=params), self._reply)
+
+    def carried_in(self, spec: AnyRequest, params: Any) -> Any:
+        """Return the params in the mounted server's revision."""
+        wire: JSONObject = self._translating.carry_in(spec.method, "params", params.to_wire())
+        own, above = self.table, self.outer.table
+        if above.era.remembers_client and not own.era.remembers_client:
+            info = self.peer_info() or {"name": "unknown", "version": "0"}
+            envelope = client_envelope(own.revision, dict(self.peer_declared()), dict(info))
+            wire = {**wire, "_meta": {**wire.get("_meta", {}), **envelope}}
+        return validator_of(spec.params)(wire)
+
+    def carried_out(self, method: str, result: Any) -> Any:
+        above = self.outer.table
+        wire = self._translating.carry_out(method, "result", result.to_wire())
+        return above.read_result(above.requests[method], wire)
+
+
+class TranslatedLink(Link):
+    """A mounted server of another revision."""
+
+    connection: TranslatedConnection
+
+    async def run(
+        self,
+        handler: Callable[..., Awaitable[Any]],
+        method: str,
+        context: MountedContext,
+        params: Any,
+    ) -> Any:
+        assert isinstance(context, TranslatedContext)
+        own, table = context.table, self.connection.table
+        strategy, spec = self.connection.strategies.get(method), own.requests[method]
+        given = context.carried_in(spec, params)
+        if context.inputs is not None:
+            # The server above has read them in its own revision.
+            asking = context.asking()._replace(specs=own.input_requests)
+            context.inputs, _ = read_round(given.to_wire(), asking)
+
+        async def run(session: Any, params: Any) -> Any:
+            if strategy is None:
+                return await handler(session, params)
+            return await strategy(handler, context, context.job(spec, params))
+
+        try:
+            result = await super().run(run, method, context, given)
+        except McpError as error:
+            code = table.code_to_send(method, error.code)
+            if code == error.code:
+                # It may have more than its code, such as a status over HTTP.
+                raise
+            raise McpError(code, error.message, error.data) from error
+        return context.carried_out(method, result)

@@ -1,0 +1,63 @@
+"""How a server or client appears in a revision that is not its own."""
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from ..core.json import JSONObject
+from ..core.losses import LossReport
+from ..core.revision import Revision
+from ..core.spec import Role
+from ..messages.extended_table import table_with
+from ..messages.method_table import MethodTable
+from ..rules import capabilities
+from ..rules.handlers import Handlers, extended_by, merged
+from .revision_view import HandlersT, OnLoss, RevisionView
+from .table import TranslatingTable
+
+if TYPE_CHECKING:
+    from ..rules.wire_features import WireFeature
+
+
+def translated_view(
+    handlers: HandlersT,
+    spoken: Revision,
+    package: ModuleType,
+    adapters: ModuleType,
+    on_loss: OnLoss,
+) -> RevisionView[HandlersT]:
+    """Return a server or client as peers of the revision `spoken` see it.
+
+    `adapters` is the module of the package for such peers.
+    """
+    own, runtime = handlers.TABLE, handlers.__mcp_runtime__
+    losses = LossReport(own.revision, spoken.id, on_loss)
+    feature = runtime.wire_feature()
+    wire = _wire_of(spoken, handlers, feature)
+    seen_to = () if feature is None else (feature.untranslated(wire),)
+    table = TranslatingTable(own, wire, package, losses, *seen_to)
+    identity = table.outward("Implementation", runtime.identity())
+    return RevisionView(handlers, table, _declared(handlers, table, feature), identity, adapters)
+
+
+def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
+    names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
+    return table_with(revision, names if feature is None else names | {feature.extension})
+
+
+def _declared(handlers: Handlers, table: MethodTable, feature: "WireFeature | None") -> JSONObject:
+    role: Role = handlers.ROLE
+    handled = handlers.__mcp_runtime__.answered(table.revision)
+    wire = table.wire
+    requests = (*wire.requests.items(), *wire.input_requests.items())
+    needs = [need for method, spec in requests if method in handled for need in spec.requires]
+    for method in handlers.__mcp_runtime__.sends():
+        spec = wire.notifications.get(method)
+        needs += () if spec is None else spec.requires
+    own = handlers.__mcp_runtime__.declaration_in(table.revision)
+    if feature is not None:
+        own = feature.without(own, wire)
+    name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
+    # A translation adds members that the wire requires; here, absent means not declared.
+    kept = {key: value for key, value in table.outward(name, own).items() if key in own}
+    declared = merged(capabilities.declare(capabilities.needed(needs, role)), kept)
+    return declared if feature is None else merged(declared, feature.declared(wire))
