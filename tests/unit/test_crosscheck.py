@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.pipeline.derive.crosscheck import compare, without
+from mcp_protogen.pipeline.derive.crosscheck import compare, variant_choices, without
 from mcp_protogen.pipeline.derive.skeleton import skeleton_of
 from mcp_protogen.pipeline.inputs.facts import Facts
 from support import tables
@@ -255,3 +255,10 @@ def test_every_disagreement_is_shown_at_once() -> None:
     with pytest.raises(ProblemError) as caught:
         schemas.derive(document, stated)
     assert len(caught.value.problems) == 3
+
+
+def test_class_of_params_without_properties_may_have_a_call_of_its_own() -> None:
+    arms = [{"$ref": "#/$defs/Named"}, {"$ref": "#/$defs/Empty"}]
+    named: Json = {"type": "object", "properties": {"name": {}}}
+    definitions: Json = {"Params": {"anyOf": arms}, "Named": named, "Empty": {"type": "object"}}
+    assert variant_choices({"params": "Params"}, definitions) == ["Empty"]

@@ -13,7 +13,7 @@ import mcp_protogen
 import pytest
 from mcp_protogen.base.resources import schema_folder, templates_folder
 from mcp_protogen.pipeline.inputs.pins import load_pins
-from support import forms
+from support import forms, tables
 from support.running import Ran, Run
 from support.update.specifications import (
     NEWEST,
@@ -244,6 +244,16 @@ def test_a_failure_has_the_form_that_was_asked_for(mcp_gen: Run, spec: Spec) -> 
     ran = mcp_gen(*wrong, "markdown")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("error[not-a-source]")
+
+
+def test_options_that_do_not_go_together_are_told_in_the_form_that_was_asked_for(
+    mcp_gen: Run,
+) -> None:
+    for given in (("--note", "A note."), ("draft", "--extension", "x")):
+        with tables.case(given):
+            ran = mcp_gen("update", *given, "--format", "json")
+            assert (ran.code, ran.err) == (2, "")
+            assert json.loads(ran.out)["problems"][0]["code"] == "conflicting-options"
 
 
 def test_the_repository_of_the_pins_is_looked_at_by_default(

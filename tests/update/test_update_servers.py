@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from mcp_protogen.base.cache_entries import seal
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.sources import github_source
@@ -204,6 +205,18 @@ def test_a_damaged_entry_is_asked_for_anew(
     assert site.statuses(f"/mirror/{PATH}") == [200, 200]
     assert content(source) == first
     assert site.statuses(f"/mirror/{PATH}") == [200, 200, 304]
+
+
+@pytest.mark.parametrize("etag", [b"", b"\xff", b'"x"\r', b'"\xc3\xa9"'])
+def test_entry_whose_tag_cannot_be_sent_is_asked_for_anew(
+    site: Site, tmp_path: Path, etag: bytes
+) -> None:
+    source = open_source(f"{site.url}/mirror", None, tmp_path / "cache")
+    first = content(source)
+    (entry,) = (tmp_path / "cache").iterdir()
+    entry.write_bytes(seal(entry.name, etag + b"\n" + first))
+    assert content(source) == first
+    assert site.statuses(f"/mirror/{PATH}") == [200, 200]
 
 
 def test_a_token_in_a_url_is_not_kept(site: Site, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, SchemaFolder
 from mcp_protogen.cli.outcome import show
 from mcp_protogen.instep.update.pages import UpdateFormat
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 if TYPE_CHECKING:
     from mcp_protogen.instep.update.candidates import Wanted
@@ -87,10 +88,8 @@ def update(
 
     flags = {"REVISION": revision, "--extension": extension, "--ignore": ignore}
     flags |= {"--note": note, "--accept": accept}
-    refuse_conflicts({name: value for name, value in flags.items() if value}, _RULES)
-    wanted = _wanted(revision, extension, ignore)
     options = UpdateOptions(
-        wanted=wanted,
+        wanted=_wanted(revision, extension, ignore),
         source=source,
         ref=ref,
         accept=accept,
@@ -99,12 +98,18 @@ def update(
         cache=cache,
         folder=folder,
     )
-    place = Destination(format, output)
-    show(lambda view: update_page(options, view), "update", place, failed=render_failure)
+
+    def page(view: View) -> FindingsPage:
+        refuse_conflicts({name: value for name, value in flags.items() if value}, _RULES)
+        return update_page(options, view)
+
+    show(page, "update", Destination(format, output), failed=render_failure)
 
 
+_ALONE = "an extension is looked at by itself"
 _RULES = (
-    OptionRule("--extension", excludes=("REVISION", "--ignore"), why="it is looked at by itself"),
+    OptionRule("--extension", excludes=("REVISION",), why=_ALONE),
+    OptionRule("--extension", excludes=("--ignore",), why=_ALONE),
     OptionRule("--note", ("--accept",), hint="the note is kept with the pin that --accept moves"),
 )
 

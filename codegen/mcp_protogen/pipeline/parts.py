@@ -153,7 +153,7 @@ CONTENTS: Final = (
                 "repairing",
             ),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
-            "rules": (*("handlers", "lifecycle", "server_negotiation", "wire_features"),),
+            "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
             "translation": ("revision_view",),
             "transports": ("base",),
         },

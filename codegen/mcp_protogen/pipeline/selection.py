@@ -92,7 +92,7 @@ def _refuse_conflicts(settings: Settings) -> None:
     given = {one.spelled: value for one, value in said if value is not None}
     if settings.schema is not None:
         given["--schema"] = settings.schema
-    elif len(settings.schemas or ()) != 1:  # what needs it is for one schema
+    elif len(settings.schemas or ()) != 1:  # --rules needs exactly one schema
         given.pop("--schema", None)
     refuse_conflicts(given, (one.rule for one in OPTIONS if one.rule))
 

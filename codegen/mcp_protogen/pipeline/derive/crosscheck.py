@@ -12,10 +12,10 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.derive import filled
-from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton, union_leaves
+from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import Facts, era_of
 from mcp_protogen.pipeline.ir import ROLES
-from mcp_protogen.pipeline.normalise.references import PREFIX
+from mcp_protogen.pipeline.normalise.references import PREFIX, arms_within
 
 Json = dict[str, Any]
 
@@ -135,7 +135,8 @@ def variant_choices(fact: Json, definitions: Json) -> list[str]:
 
 def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
     """Return the definitions that one with a choice leads to, by name, or the only one."""
-    return {arm: definitions[arm] for arm in union_leaves(definitions, name)}
+    arms = {arm: definitions[arm] for arm in arms_within(name, definitions)}
+    return {arm: schema for arm, schema in arms.items() if "anyOf" not in schema}
 
 
 def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:

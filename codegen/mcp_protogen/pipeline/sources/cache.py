@@ -27,15 +27,20 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
         return None
     if answer.content is None:
         return kept.content if kept else None
-    # A header may only contain printable characters of Latin-1.
-    if entry and answer.etag and answer.etag.isprintable() and answer.etag.isascii():
+    if entry and _is_sendable(answer.etag):
         _keep(entry, answer.etag.encode() + b"\n" + answer.content)
     return answer.content
 
 
 def _kept(entry: Path) -> FetchedFile | None:
-    etag, _, content = (read_sealed(entry) or b"").partition(b"\n")
-    return FetchedFile(content, etag.decode()) if etag else None
+    head, _, content = (read_sealed(entry) or b"").partition(b"\n")
+    etag = head.decode("latin-1")
+    return FetchedFile(content, etag) if _is_sendable(etag) else None
+
+
+def _is_sendable(etag: str) -> bool:
+    # A header may only contain printable characters of Latin-1.
+    return bool(etag) and etag.isprintable() and etag.isascii()
 
 
 def _keep(entry: Path, content: bytes) -> None:
