@@ -1,7 +1,7 @@
 """JWTs are accepted if they were issued for this server, and refused otherwise."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from mcp_protogen.runtime.features.auth.server.cache import TokenCache
 from mcp_protogen.runtime.features.auth.server.dpop_proofs import DPoPProofs
 from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
 from mcp_protogen.runtime.features.auth.server.keys import StaticKeys
-from mcp_protogen.runtime.features.auth.signing import InvalidKey, PrivateKey
+from mcp_protogen.runtime.features.auth.signing import InvalidKey, PrivateKey, PublicKey
 from mcp_protogen.runtime.http.server.authentication import TokenRefused
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer, forged
 from support.tables import case
@@ -248,6 +248,28 @@ async def test_keys_can_be_given() -> None:
     other = verifier(issuer, keys=StaticKeys(OTHER.public.jwk), fetch=None)
     assert await refusal(other, issuer.token()) == "The signature of the token is not valid"
     assert not issuer.asked
+
+
+class KeysOfMine(dict[str, PublicKey]):
+    """Keys that can be counted, of which there are none yet."""
+
+    async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
+        return [*self.values()]
+
+
+async def test_keys_that_are_given_count_also_while_there_are_none() -> None:
+    issuer, keys = Issuer(), KeysOfMine()
+    verify = verifier(issuer, keys=keys, fetch=None)
+    assert await refusal(verify, issuer.token()) == "The signature of the token is not valid"
+    assert not issuer.asked
+
+
+async def test_claims_with_scopes_stay_as_they_were_given() -> None:
+    issuer, names = Issuer(), ["permissions"]
+    verify = verifier(issuer, scope_claims=names)
+    names.append("scope")
+    principal = await verify(issuer.token(permissions=["a"], scope="b"))
+    assert principal.scopes == {"a"}
 
 
 def test_keys_for_verifying_are_public() -> None:

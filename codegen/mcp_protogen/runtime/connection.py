@@ -407,7 +407,6 @@ class Connection:
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
     def _declared(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
-        """Return what both sides have declared, for one request."""
         if not self._declared_by_request:
             return self.declared
         # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").

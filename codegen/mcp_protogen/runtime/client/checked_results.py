@@ -45,8 +45,8 @@ class KnownTools:
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
         is_new = name not in self.checks
-        if is_new and not await self.is_listed(name, call):
-            self.checks.learn(name, None, None)
+        if is_new:
+            await self.is_listed(name, call)
         return call, is_new
 
     async def hold(self, name: str, result: Any, call: Pending | None) -> None:
@@ -130,6 +130,8 @@ class CheckedResults:
         name: str = cast(Any, params).name
         call, is_new = await known.begin(name, options)
         if is_new:
+            if name not in known.checks:
+                known.checks.learn(name, None, None)
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):

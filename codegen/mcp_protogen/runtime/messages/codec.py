@@ -81,9 +81,7 @@ class Error(NamedTuple):
 Understood: TypeAlias = Request[Any] | Notification[Any]
 
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
-
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
-
 
 _Key: TypeAlias = tuple[Role, bool, str]
 """A sender, whether it sends a request, and the method."""

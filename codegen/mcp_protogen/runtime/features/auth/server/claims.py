@@ -36,6 +36,8 @@ class ClaimRules:
             raise ValueError(f"{self.issuer!r:.100} is no issuer")
         if not 0 <= self.leeway <= LONGEST_LEEWAY:
             raise ValueError(f"leeway has to be between 0 and {LONGEST_LEEWAY:.0f} seconds")
+        # What is changed in a list later grants nothing.
+        object.__setattr__(self, "scope_claims", tuple(self.scope_claims))
 
     def _check_times(self, claims: Mapping[str, Any]) -> float | None:
         """Return until when a token counts, if it ends; raise `TokenRefused` if it does not now."""

@@ -60,7 +60,9 @@ class JwtVerifier(ClaimRules):
                 "fetch is for the keys of the issuer: give it to keys, or leave it out"
             )
         object.__setattr__(self, "_audiences", frozenset(audiences))
-        keys = self.keys or JwksUri.of_issuer(self.issuer, fetch=self.fetch)
+        keys = self.keys
+        if keys is None:
+            keys = JwksUri.of_issuer(self.issuer, fetch=self.fetch)
         object.__setattr__(self, "_keys", keys)
 
     async def __call__(self, token: str) -> Principal:

@@ -73,7 +73,8 @@ async def update(session: SessionBase, params: Any) -> Any:
     task = await known_task(session, "extension")
     given: JSONObject = context.raw.get("inputResponses", {})
     specs, board = context.spoken.wire.input_requests, board_of(session)
-    asked = {key: (one, specs[one["method"]]) for key, one in task.questions.items()}
+    questions = task.questions.items()
+    asked = {key: (one, specs[one["method"]]) for key, one in questions if key in given}
     answers = {key: one.to_wire() for key, one in read_answers(asked, given).items()}
     # Its questions are gone with a task that has ended.
     with suppress(TaskEnded):
