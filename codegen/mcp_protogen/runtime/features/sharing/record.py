@@ -111,7 +111,7 @@ class SessionCopy:
 class SharedSession(HttpSession):
     """The copy of a session here, and what is known of it elsewhere."""
 
-    forgets: ClassVar[bool] = False
+    is_shared: ClassVar[bool] = True
     copy: SessionCopy = field(init=False)
 
     @property
@@ -129,7 +129,7 @@ class SharedSession(HttpSession):
         return copy.unannounced or choices.onto(copy.choices, copy.choices) != copy.choices
 
     @property
-    def unsaved(self) -> bool:  # type: ignore[override]
+    def unsaved(self) -> bool:
         return self.copy.changing.locked() or self.changed
 
     def record(self, choices: Choices) -> bytes:

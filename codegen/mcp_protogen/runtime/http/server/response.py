@@ -130,7 +130,9 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered, session = True, self._session
-        if self._queue is None and (session is None or not session.unsaved):
+        if self._queue is None and (
+            session is None or not session.is_shared or not session.unsaved
+        ):
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)

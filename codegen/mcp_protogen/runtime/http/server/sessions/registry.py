@@ -57,10 +57,13 @@ class HttpSession:
     held: AsyncExitStack | None = None
     """The lifespan of its server, if that is its own."""
 
-    forgets: ClassVar[bool] = True
-    """Whether nobody can ask for its events once it has ended here."""
-    unsaved: ClassVar[bool] = False
-    """Whether something is to be saved, or made known, before an answer."""
+    is_shared: ClassVar[bool] = False
+    """Whether other workers know it, and have its events when it has ended here."""
+
+    @property
+    def unsaved(self) -> bool:
+        """Return whether something must be saved, or made known, before an answer."""
+        return False
 
     def require_announcement(self) -> None:
         """Have all other workers know of what a client chooses, also if it is nothing new here."""
@@ -70,7 +73,7 @@ class HttpSession:
         self.connection.abort(Disconnected("the session was ended"))
         self.connection.endpoint.cancel_all()
         await self.streams.close()
-        if self.forgets:
+        if not self.is_shared:
             await self.streams.forget()
         try:
             if self.held is not None:
