@@ -100,7 +100,7 @@ def _options() -> Namespace:
 
 
 def _record(rows: Iterable[Row]) -> None:
-    """Put what was measured into the record, and the record into the README and its page."""
+    """Update the record with the results, and the pages that show the record."""
     from website import marks, speed
 
     found: dict[str, list[dict[str, Any]]] = {}

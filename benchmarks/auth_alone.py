@@ -52,7 +52,7 @@ def token_of(key: PrivateKey, **claims: Any) -> str:
 
 
 def proof_of(key: PrivateKey, token: str) -> str:
-    """A proof that is accepted as often as it comes, since nobody remembers it."""
+    """A proof that the server accepts any number of times, because it does not remember it."""
     ath = urlsafe_b64encode(sha256(token.encode()).digest()).rstrip(b"=").decode()
     claims = {"jti": "1", "htm": "POST", "htu": _RESOURCE, "iat": time(), "ath": ath}
     return key.sign(claims, typ="dpop+jwt", jwk=key.public.jwk)
@@ -114,7 +114,7 @@ async def calls() -> dict[str, Call]:
 
 
 def actions(runner: asyncio.Runner) -> dict[str, Action]:
-    """The calls, so many in one go that the start of the loop vanishes."""
+    """The calls, repeated in one loop so that its start does not count."""
 
     def several(one: Call) -> Action:
         async def run() -> None:

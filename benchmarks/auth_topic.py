@@ -1,4 +1,4 @@
-"""What it takes to know who calls: a signed token and a proof, beside a token that is looked up."""
+"""The cost of authentication: a signed token and a proof, beside a token that is looked up."""
 
 import json
 import sys

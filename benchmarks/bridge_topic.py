@@ -1,4 +1,4 @@
-"""What a bridge takes beside those of npm: for a call, to start, and of memory.
+"""Bridges beside those of npm: time of a call, time to start, memory.
 
 One neutral client asks the same server through each of them in turns: from standard input to a
 server over HTTP, and over HTTP to a server that is a program. All speak 2025-11-25.
@@ -39,7 +39,7 @@ _PATIENCE: Final = 30.0
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare bridges in both directions, or none where there is no Node."""
+    """Compare bridges in both directions; without Node, compare nothing."""
     found = node_peers()
     if found is None:
         print("bridge: left out, as there is no npm", file=sys.stderr)
@@ -93,7 +93,7 @@ def _starts(commands: Mapping[str, Command]) -> Iterator[Row]:
 
 
 def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
-    # A bridge of ours has a package of the same name, and must not find this one.
+    # Our bridge has a package of the same name, and must not find this one.
     path = f"PYTHONPATH={package()}"
     program = shlex.join(["env", path, str(peers()), "-m", "benchmarks.http_stdio"])
     ports = {name: _free_port() for name in (_OURS, "supergateway")}
@@ -161,7 +161,7 @@ def _free_port() -> int:
 
 
 def _wait_for(port: int) -> None:
-    """Wait until somebody listens; raise `RuntimeError` if nobody does."""
+    """Wait until the port accepts connections; raise `RuntimeError` if it never does."""
     late = perf_counter() + _PATIENCE
     while perf_counter() < late:
         try:

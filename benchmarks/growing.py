@@ -32,7 +32,7 @@ _SCALARS: tuple[dict[str, Any], ...] = (
     {"type": "string", "enum": ["one", "two", "three"]},
 )
 # Definitions refer to others of their group, some of them in circles. One in ten is a choice, one
-# extends another; a method takes four definitions of its own.
+# extends another; a method takes four more definitions.
 _GROUP = 50
 
 

@@ -1,4 +1,4 @@
-"""What a client takes for a call, over HTTP and over stdio: all clients ask the same servers."""
+"""The cost of a call for a client, over HTTP and over stdio: all clients ask the same servers."""
 
 import json
 from collections.abc import Iterator, Mapping

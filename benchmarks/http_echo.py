@@ -8,7 +8,7 @@ _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "requir
 
 
 def server_of(revision: str, tools: int = 1) -> Any:
-    """A server that lists so many tools, each of which echoes."""
+    """A server with a given number of tools that echo."""
     mcp: Any = mcp_revisions.load(revision)
     m = mcp.models
     names = ["echo", *(f"echo{number}" for number in range(1, tools))]

@@ -1,9 +1,9 @@
-"""A client that does nothing but post: precomputed bytes over connections that stay open.
+"""A client that only posts: precomputed bytes over connections that stay open.
 
-It belongs to no side: of an answer it reads no more than that it is one and where it ends, so that
-what is measured is the server. One thread attends to all connections, in a process of its own. It
-never sleeps: a server would have to wake it, which costs the server as much as a good part of a
-call, and only a server that is slow enough to let it fall asleep. The standard library only.
+It is neutral, and uses the standard library only: it reads just enough of an answer to find its
+end, so that the figures are those of the server. One thread in a separate process serves all
+connections. It never sleeps: waking it would cost a slow server a good part of a call, and a
+fast one nothing.
 """
 
 import re
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     body: bytes
 
     def header(self, name: str) -> str:
-        """The value of a header that has to be there."""
+        """The value of a header that must be present."""
         for found, value in self.headers:
             if found.lower() == name:
                 return value
@@ -73,7 +73,7 @@ class Caller:
         self._call = self._requests.start_task(seconds)
 
     def prepare_poll(self, task: str) -> None:
-        """What to ask from now on: where a task stands."""
+        """From now on, ask for the status of a task."""
         self._call = self._requests.poll(task)
 
     def open_session(self) -> str:
@@ -113,7 +113,7 @@ class Caller:
         self._socket.sendall(self._call % next(self._ids))
 
     def answered(self) -> bool:
-        """Read what is there; whether it completes the answer. Raises `RuntimeError` if refused."""
+        """Read more; return whether the answer is complete. Raise `RuntimeError` if refused."""
         data = self._whole()
         if not data:
             return False
@@ -141,7 +141,7 @@ class Caller:
         # Only an answer without a body may say nothing of its length.
         if data[8:13] in (b" 202 ", b" 204 ") and b"transfer-encoding" not in data[:head].lower():
             return 0
-        raise RuntimeError(f"an answer that is no plain JSON: {data[:400]!r}")
+        raise RuntimeError(f"the answer is not plain JSON: {data[:400]!r}")
 
     def close(self) -> None:
         """Close the connection."""
@@ -151,9 +151,9 @@ class Caller:
 def callers(
     stack: ExitStack, port: int, number: int, *, sessions: bool, given: str | None = None
 ) -> list[Caller]:
-    """Connections that are ready to call, each in a session of its own if there are any.
+    """Connections that are ready to call, each in its own session if the server has sessions.
 
-    A server that opens no sessions is told the one that is `given`.
+    A server that opens no sessions gets the id `given`.
     """
     made: list[Caller] = []
     for _ in range(number):

@@ -38,7 +38,7 @@ _ALONE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What is posted to the server at `port`; in calls, `%d` stands where the id goes."""
+    """The requests for the server at `port`; in calls, `%d` stands for the id."""
 
     port: int
 

@@ -1,4 +1,4 @@
-"""Starts the servers that are measured over HTTP, each as a process of its own."""
+"""Starts the servers that are measured over HTTP, each as a process."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Servers:
     def bare(self, like: Server, revision: str) -> Server:
         """An application that answers with the same bytes as another server, under the same head.
 
-        Raises `RuntimeError` if what the other answers is no result.
+        Raises `RuntimeError` if the other server does not answer with a result.
         """
         with closing(Caller(like.port)) as caller:
             caller.prepare(caller.open_session() if revision == REVISION else None)

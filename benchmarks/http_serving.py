@@ -1,4 +1,4 @@
-"""What a server over HTTP takes: for a call among many, with many tools, and for an idle session.
+"""Servers over HTTP: a call among many, a list of many tools, and an idle session.
 
 One neutral client asks all servers in turns. Two of them are peers: the SDK's low-level server, and
 an application that knows no protocol and shows what uvicorn and the sockets cost by themselves.
@@ -35,7 +35,7 @@ _SESSIONS, _FIRST_SESSIONS, _SESSIONS_TARGET = 2_000, 500, 1 / 8
 
 
 class _Subject(NamedTuple):
-    """What is measured at once: who answers, in which revision, to how many connections."""
+    """One measurement: the servers, the revision and the number of connections."""
 
     name: str
     revision: str
@@ -117,7 +117,7 @@ def _own_work(taken: _Loads) -> Row:
 
 
 def _alone(rounds: int) -> Iterator[Row]:
-    """Shows what is the application's own of the time that a call takes."""
+    """Shows the part of a call that the application takes."""
     worker: list[str | Path] = [peers(), "-m", "benchmarks.http_alone", str(10 * rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)

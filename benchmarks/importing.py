@@ -1,6 +1,6 @@
-"""What a program pays before its first message: imports, and the first parse.
+"""The time before the first message of a program: imports, and the first parse.
 
-Each figure is a process of its own. All of them run on the interpreter of the peers, so that both
+Each figure is of a new process. All processes run on the interpreter of the peers, so that both
 sides have the same Python and the same Pydantic.
 """
 

@@ -1,4 +1,4 @@
-"""What libraries cost or lack in whose place we have code of our own: see CONTRIBUTING.
+"""The libraries that our own code replaces, with what they cost or lack.
 
 `PYTHONPATH=docs python -m benchmarks.kept` prints a line for each, in half a minute.
 """

@@ -1,4 +1,4 @@
-"""Where things are in the checkout, and the environment that holds the peers."""
+"""Places in the checkout, and the environment that holds the peers."""
 
 import json
 import os

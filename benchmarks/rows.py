@@ -1,4 +1,4 @@
-"""Results as rows of one table: what was measured, on both sides, and how it ought to compare.
+"""Results as rows of one table: subject, both figures, and the target for their ratio.
 
 This module measures nothing.
 """
@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 Unit: TypeAlias = Literal["ms", "µs", "MiB", ""]
 
-# How many of a unit there are in a second, or in a byte; what is counted has none.
+# How many of a unit are in a second, or in a byte; counts have no unit.
 _FACTORS: dict[Unit, float] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20, "": 1}
 _HEAD = ("what", "ours", "peer", "", "ratio", "target", "verdict")
 _VERDICTS = {True: "met", False: "MISSED", None: ""}
@@ -39,7 +39,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the ratio is within the target; None without one."""
+        """Return whether the ratio is within the target; None without a target."""
         ratio = self.ratio
         return None if self.target is None or ratio is None else ratio <= self.target
 

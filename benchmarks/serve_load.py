@@ -1,7 +1,7 @@
-"""A client that does nothing but ask: raw bytes over the pipes of a server process.
+"""A client that only asks: raw bytes over the pipes of a server process.
 
-It belongs to no side: it reads no more of an answer than its id, so that what is measured is the
-server. The standard library only.
+It is neutral, and uses the standard library only: it reads only the id of an answer, so that the
+figures are those of the server.
 """
 
 import os
@@ -82,7 +82,7 @@ class Server:
             data = data[os.write(self._in, data) :]
 
     def _lines(self) -> list[bytes]:
-        """What the server has answered; waits for at least one answer."""
+        """Return the answers of the server; wait for at least one."""
         while True:
             chunk = os.read(self._out, _CHUNK)
             if not chunk:
@@ -109,7 +109,7 @@ def _id_of(line: bytes) -> int:
 def started(
     command: Sequence[str | Path], environment: Mapping[str, str]
 ) -> Generator[Server, None, None]:
-    """A server process before anything was said to it."""
+    """A server process that has received no message yet."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0

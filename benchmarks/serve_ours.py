@@ -6,7 +6,7 @@ from mcp_revisions.v2025_11_25 import models as m
 
 
 class Echo(mcp.Server):
-    """Says what it is told."""
+    """Echoes the text."""
 
     async def on_call_tool(
         self, session: mcp.Session, params: m.CallToolRequestParams

@@ -1,4 +1,4 @@
-"""What a server over stdio takes: for a call, for many at once, to start, and to remember nothing.
+"""Servers over stdio: a call, many calls at once, the start, and memory that does not grow.
 
 One neutral client asks all servers in turns. Two of them are peers: the SDK's low-level server, and
 a bare loop that knows no protocol and shows what the pipes and `json` cost by themselves.

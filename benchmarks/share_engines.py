@@ -1,4 +1,4 @@
-"""The engines that workers share, as processes of their own, and what they keep and are asked."""
+"""The engines that workers share, as processes, with their stored bytes and their commands."""
 
 import sys
 from collections.abc import Callable, Collection
@@ -20,7 +20,7 @@ from support.engines import (
 
 Engine: TypeAlias = RedisServer | PostgresServer
 
-# What workers send; what their scripts run besides is none of these.
+# The commands that workers send, without those that their scripts run.
 _SENT: Final = {"eval", "evalsha", "mget", "xread", "ping"}
 
 _KEPT: Final = """
@@ -79,6 +79,6 @@ def sizes(server: Engine) -> dict[str, int]:
             "MEMORY USAGE": kept(server),
         }
     for (table,) in server.run("select tablename from pg_tables where schemaname = 'mcp'"):
-        # What changes have left behind is taken away now, as autovacuum does in time.
+        # Remove the rows that changes have left behind now, as autovacuum does later.
         server.run(f"vacuum mcp.{table}")
     return {"tables": kept(server)}

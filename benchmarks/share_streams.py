@@ -22,7 +22,7 @@ _SESSION: Final = re.compile(rb"\r\nmcp-session-id: *(\S+)\r\n", re.IGNORECASE)
 
 
 class Stream:
-    """A connection of which nothing is read but what has to be there."""
+    """A connection that reads only the bytes that must be there."""
 
     __slots__ = ("_rest", "_socket", "requests")
 
@@ -39,7 +39,7 @@ class Stream:
         self._socket.sendall(request)
 
     def until(self, mark: bytes) -> bytes:
-        """Read up to a mark, and give what was read."""
+        """Return the bytes up to a mark."""
         while not (found := self.holds(mark)):
             pass
         return found
@@ -66,7 +66,7 @@ class Stream:
 
 
 def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: bool) -> list[Stream]:
-    """Open so many streams, evenly at all ports: of sessions, or those that need none."""
+    """Open `number` streams, evenly at all ports, with or without sessions."""
     streams = list[Stream]()
     for first in range(0, number, _AT_ONCE):
         some = [Stream(ports[i % len(ports)]) for i in range(first, min(first + _AT_ONCE, number))]

@@ -1,9 +1,8 @@
-"""What it costs that workers share sessions, streams and changes, beside workers that share none.
+"""The cost of sharing sessions, streams and changes between workers, beside workers alone.
 
-Each worker is a process with a port of its own, as on a machine of its own, and each connection
-goes to one of them. A session that is shared is begun at one worker and used at another. What a
-call takes is what the workers compute for it, by their number: as long as it would take if each had
-a processor to itself.
+Each worker is a process with its own port, as if on its own machine, and each connection goes to
+one of them. A shared session begins at one worker and is used at another. The figure for a call is
+the processor time of all workers, divided by their number.
 """
 
 import sys
@@ -33,7 +32,7 @@ _KINDS: Final = {STATELESS: STATELESS, REVISION: "in a session"}
 _NUMBERS: Final = (1, 2, 4)
 _CONNECTIONS, _CALLS, _WARM_UP = 32, 1_600, 800
 _CALL_TARGETS: Final = {STATELESS: 1.05, REVISION: 1.25}
-# Beside the load client, two processors are all that there may be.
+# There is no target for four workers: with the load client, a machine may have two processors left.
 _SCALING_TARGETS: Final = {2: 1 / 1.7}
 
 _SOME: Final = 100
@@ -120,7 +119,7 @@ def _callers(stack: ExitStack, subject: _Subject, servers: Sequence[Server]) -> 
 
 
 def _computed_for(servers: Sequence[Server], connections: Sequence[Caller], calls: int) -> float:
-    """Seconds that the workers together compute for each of so many calls."""
+    """The processor seconds of all workers together for each of `calls` calls."""
     before = sum(map(_computed, servers))
     load(connections, calls)
     return (sum(map(_computed, servers)) - before) / calls
@@ -186,7 +185,7 @@ def _beginning(stack: ExitStack, engine: str, servers: Sequence[Server]) -> Acti
     return begin
 
 
-# What engines are asked, and keep.
+# The commands to the engines, and their stored bytes.
 
 
 def _commands(engine: Engine) -> Iterator[Row]:
@@ -249,7 +248,7 @@ def _published(engine: Engine) -> Iterator[Row]:
                 servers = _fleet(stack, shared)
                 ports = [server.port for server in servers]
                 streams = opened(stack, ports, _STREAMS, sessions=sessions)
-                # Who shares says it once, and the others all do.
+                # A shared change is published once, an unshared one at each worker.
                 publishing = ports if shared is None else ports[:1]
                 publisher = Publisher(stack, publishing, sessions=sessions)
                 times.append(median(_heard(streams, publisher) for _ in range(_PUBLISHED)))

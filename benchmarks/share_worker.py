@@ -1,7 +1,7 @@
 """A worker of the echo server, alone or with others: for sessions, and for 2026-07-28 without any.
 
-`python -m benchmarks.share_worker [URL LEASE]` shares what the engine at that URL keeps, and holds
-a lease of so many seconds. Some of its tools say something besides.
+`python -m benchmarks.share_worker [URL LEASE]` shares the state in the engine at that URL, with
+a lease of LEASE seconds. Some of its tools also send notifications.
 """
 
 import sys
@@ -15,7 +15,7 @@ from .http_uvicorn import serve
 from .places import REVISION
 
 _KEY: Final = bytes(32)
-# Comments that keep streams alive would disturb what is measured.
+# Comments that keep streams alive would disturb the figures.
 _SILENCE: Final = 3600.0
 _MOST: Final = 100_000
 

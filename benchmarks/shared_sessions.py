@@ -70,7 +70,7 @@ class CountingEngine:
 
 
 class Site:
-    """An application without a network, to which requests are given as a server does."""
+    """An application without a network: it gets its requests as from a server."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

@@ -1,8 +1,8 @@
-"""Whether a server that answers for long grows: its memory after many calls, beside the first few.
+"""Memory of a server after many calls, beside its memory after the first ones.
 
-One server of ours answers over stdio, and one over HTTP: there half of the calls come in sessions,
+One of our servers answers over stdio, and one over HTTP: there half of the calls come in sessions,
 the others in 2026-07-28, which is translated, and in each round some sessions end and others begin.
-What each holds is printed as it goes.
+The memory of each is printed after each round.
 """
 
 import sys
@@ -33,7 +33,7 @@ _Server: TypeAlias = tuple[Callable[[], object], Callable[[], int]]
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare what a server holds after so many rounds with what it held after one."""
+    """Compare the memory of a server after `rounds` rounds with that after the first one."""
     rounds = max(rounds, 2)
     for transport, soaking in (("stdio", _over_stdio), ("HTTP", _over_http)):
         with soaking() as (call, memory):

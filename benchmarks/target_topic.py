@@ -1,4 +1,4 @@
-"""What a message costs as dataclasses without a dependency, beside our models, which have one."""
+"""The cost of a message: dataclasses without a dependency, beside our Pydantic models."""
 
 import json
 import sys

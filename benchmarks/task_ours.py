@@ -1,6 +1,6 @@
-"""A server of ours with a tool that is a task: `python -m benchmarks.task_ours [URL]`.
+"""Our server with a tool that is a task: `python -m benchmarks.task_ours [URL]`.
 
-Tasks are kept by the Redis at that URL, or else in the memory of the process.
+The Redis at that URL stores the tasks; without a URL, the memory of the process does.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What it costs to start a task and to ask where it stands, beside fastmcp, on each store.
+"""The cost of starting a task and of asking for its status, beside fastmcp, on each store.
 
 Both keep tasks in the memory of the process, as they do by default, or in Redis. The same neutral
 client asks them in turns, over HTTP, in 2026-07-28.
@@ -70,7 +70,7 @@ def _starts(stack: ExitStack, port: int) -> Load:
 
     def starts() -> float:
         each = _each(_STARTS, lambda: _started(caller, 0.0))
-        # What is left of them to do would disturb who has the next turn.
+        # Their unfinished work would disturb the next measurement.
         _ended(caller)
         return each
 
@@ -78,7 +78,7 @@ def _starts(stack: ExitStack, port: int) -> Load:
 
 
 def _ends(stack: ExitStack, port: int) -> Load:
-    """What starts such tasks, and asks about each, without a pause, until it has ended."""
+    """Start such tasks, and ask about each without a pause until it has ended."""
     caller = _caller(stack, port)
     return lambda: _each(_ENDS, lambda: _ended(caller))
 

@@ -1,7 +1,6 @@
-"""Timing several actions in turns, so that whatever disturbs the machine disturbs all of them.
+"""Timing several actions in turns, so that a disturbance of the machine meets all of them.
 
-Needs the standard library only: it also runs in the environment of the peers. It knows nothing of
-what is measured.
+Uses the standard library only, because it also runs in the environment of the peers.
 """
 
 import subprocess
@@ -80,10 +79,9 @@ def _loop(call: Action, number: int) -> Action:
 def command(
     arguments: Sequence[str | Path], folder: Path, environment: Mapping[str, str]
 ) -> Callable[[], str]:
-    """An action that runs a command in `folder` to its end and gives what it printed.
+    """An action that runs a command in `folder` to its end and returns its output.
 
-    The action raises `RuntimeError`, with what the command said, if it fails: a failing command is
-    no measurement.
+    If the command fails, the action raises `RuntimeError` with its output.
     """
 
     def run() -> str:

@@ -10,12 +10,12 @@ from mcp_revisions import load
 
 
 async def echo(text: str) -> str:
-    """Say what it is told."""
+    """Echo the text."""
     return text
 
 
 def plain(text: str) -> str:
-    """Say what it is told."""
+    """Echo the text."""
     return text
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 
 async def echo(text: str) -> str:
-    """Say what it is told."""
+    """Echo the text."""
     return text
 
 
 def plain(text: str) -> str:
-    """Say what it is told."""
+    """Echo the text."""
     return text
 
 

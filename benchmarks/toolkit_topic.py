@@ -1,4 +1,4 @@
-"""What the toolkit adds to a call, and what a call takes beside the servers of others.
+"""The cost that the toolkit adds to a call, and a call beside the servers of others.
 
 The peers make tools of functions too. All get the same function, and the same neutral clients ask
 them in turns: over stdio, and over HTTP, where uvicorn serves all of them.

@@ -1,8 +1,8 @@
 """Times calls of tools in one process, beside a handler that does the same by hand.
 
 `python -m benchmarks.toolkit_worker ROUNDS` prints the median seconds of processor time of each
-call as a JSON object. A whole server reads each call and writes its answer, and only the pipes are
-left out. What begins with `direct` is without the wire.
+call as a JSON object. A whole server reads each call and writes its answer; only the pipes are
+left out. Cases that begin with `direct` are without the wire.
 """
 
 import asyncio
@@ -98,7 +98,7 @@ def toolkit(function: Callable[..., Any], middleware: Sequence[Any] = (), **opti
 
 
 def servers() -> dict[str, Any]:
-    """Every server to call, by what is measured with it."""
+    """Every server to call, by the name of its case."""
     three = (pass_on,) * 3
     return {
         "by hand": by_hand(),
@@ -114,7 +114,7 @@ def servers() -> dict[str, Any]:
 
 
 class Wire:
-    """A transport without a wire: what a server writes is the answer to what it was handed."""
+    """A transport without a wire: each write of the server answers the last request."""
 
     def __init__(self) -> None:
         self._take: Callable[[bytes], bool] | None = None
@@ -136,14 +136,14 @@ class Wire:
         self._answer.set_result(messages[0])
 
     async def ask(self, message: bytes) -> bytes:
-        """Hand a request to the server, and wait for what it writes."""
+        """Give a request to the server, and wait for its answer."""
         assert self._take is not None
         self._answer = asyncio.get_running_loop().create_future()
         self._take(message)
         return await self._answer
 
     def tell(self, message: bytes) -> None:
-        """Hand over what has no answer."""
+        """Give a notification to the server."""
         assert self._take is not None
         self._take(message)
 

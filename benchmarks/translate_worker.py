@@ -15,7 +15,7 @@ import mcp_revisions as pkg
 
 from .timing import calls_in_turns
 
-# By name: the client's revision, that of the server class across, and what is called.
+# By name: the revision of the client, that of the server class, and the call.
 _CASES = {
     "older": ("2025-06-18", "2025-11-25", "call"),
     "newer": ("2025-11-25", "2025-06-18", "call"),

@@ -15,7 +15,7 @@ ROUNDS = 40
 _WITHIN = "within the client's revision"
 _CALL_TARGET, _SAME_TARGET = 1.30, 1.05
 
-# Name in the worker's report → what it is.
+# Name in the worker's report → subject of the row.
 _ROWS = {
     "older": ("call, client of 2025-06-18, server class of 2025-11-25", _CALL_TARGET),
     "newer": ("call, client of 2025-11-25, server class of 2025-06-18", _CALL_TARGET),

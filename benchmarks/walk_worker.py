@@ -1,8 +1,8 @@
 """Traces one call through a server: which of a package's modules control passes, and how often.
 
 `python -m benchmarks.walk_worker CASE TRACES` runs a server of the benchmarks in this process, asks
-it from a thread of its own, and prints what it counted as a JSON object. The server owns the main
-thread and the standard streams, as it does in a program of its own.
+it from another thread, and prints the counts as a JSON object. The server has the main thread and
+the standard streams, as in a program.
 """
 
 import json
@@ -23,7 +23,7 @@ from .places import REVISION
 from .serve_load import Server
 from .tracing import Trace
 
-# What is done after an answer was sent belongs to the call as well.
+# Work after an answer was sent belongs to the call as well.
 _SETTLED: Final = 0.05
 _WARM_UP: Final = 5
 _OURS: Final = ("mcp_revisions._runtime",)
@@ -138,7 +138,7 @@ def main(case: Case, number: int) -> None:
             os._exit(failed)
 
     Thread(target=ask, daemon=True).start()
-    # Of the threads that a server starts, too; the one that asks is none of them.
+    # Count also in threads that the server starts, but not in the thread that asks.
     threading.setprofile(trace)
     sys.setprofile(trace)
     sys.argv = case.program

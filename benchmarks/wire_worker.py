@@ -22,7 +22,7 @@ _MESSAGES = (
 
 
 def calls() -> dict[str, Action]:
-    """Every call to time, by what it does, to which message, and through what."""
+    """Every call to time, by action, message and tool."""
     found: dict[str, Action] = {}
     exact = wire_ours.exact_readers()
     for name, data, kind in _MESSAGES:
@@ -38,7 +38,7 @@ def calls() -> dict[str, Action]:
 
 
 def check(found: Mapping[str, Action]) -> None:
-    """Raise `SystemExit` unless both sides write what they read: only then is it the same work."""
+    """Raise `SystemExit` unless both sides write the message they read: the same work."""
     answer = wire_structs.written(found["read result method"])
     if json.loads(answer) != json.loads(messages.RESULT)["result"]:
         raise SystemExit("structs: the answer to a known method does not come back as it was")

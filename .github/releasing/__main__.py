@@ -48,7 +48,7 @@ def release(checkout: Path, tag: str | None, out: Path, work: Path) -> None:
 
 
 def write_assets(assets: Path, tree: Path, version: str, dist: Path, epoch: str) -> None:
-    """Write what a release has beside the packages: the conformance report, and what they need."""
+    """Write the other files of a release: the conformance report and the SBOMs."""
     record = (tree / "docs" / "records" / "conformance.json").read_bytes()
     report = page(record, version)
     (assets / f"mcp-gen-{version}-conformance.json").write_bytes(record)

@@ -36,7 +36,7 @@ def commit_time(checkout: Path, commit: str) -> str:
 
 
 def export(checkout: Path, commit: str, tree: Path) -> None:
-    """Write the files of a commit into a new folder: what is not committed is not released."""
+    """Write the files of a commit into a new folder, so that only committed files are released."""
     packed = run("git", "archive", "--format=tar", commit, cwd=checkout)
     tree.mkdir(parents=True)
     with tarfile.open(fileobj=BytesIO(packed)) as archive:

@@ -10,7 +10,7 @@ _VERSION: Final = re.compile(r'^__version__ = "(?P<version>[^"]+)"$', re.MULTILI
 
 
 class NotReleasable(Exception):
-    """What is to be released does not fit together."""
+    """The parts of a release do not fit together."""
 
 
 def version_of(tree: Path) -> str:

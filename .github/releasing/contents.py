@@ -1,4 +1,4 @@
-"""What has to be in sdists and wheels, and what must not be: everything else."""
+"""The files that must be in sdists and wheels; any other file is an error."""
 
 import tarfile
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ RUNTIME: Final = "codegen/mcp_protogen/runtime"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """One of what is published: which files of the sources are where in its files."""
+    """A published distribution, with the places of source files in its sdist and wheel."""
 
     name: str
     wheel: tuple[tuple[str, str], ...]
@@ -70,7 +70,7 @@ def _mapped(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[s
 
 
 def _is_source(path: Path) -> bool:
-    # Python writes that folder beside what it imports.
+    # Python writes that folder beside imported modules.
     return path.is_file() and "__pycache__" not in path.parts
 
 
@@ -87,7 +87,7 @@ def wanted_in_sdist(one: Distribution, version: str, tree: Path) -> set[str]:
 
 
 def wrong_contents(one: Distribution, version: str, dist: Path, tree: Path) -> list[str]:
-    """Return what is missing from, or too much in, the sdist and wheel of a distribution.
+    """Return the missing and the surplus files of the sdist and wheel of a distribution.
 
     `dist` is the folder that has both, `tree` the sources that they were built from.
     """
@@ -109,7 +109,7 @@ def _compared(path: Path, found: set[str], wanted: set[str]) -> list[str]:
 
 
 def check_contents(dist: Path, version: str, tree: Path) -> None:
-    """Raise `NotReleasable` with all that is wrong with the contents of what was built."""
+    """Raise `NotReleasable` with all wrong files of the built sdists and wheels."""
     wrong = [one for each in DISTRIBUTIONS for one in wrong_contents(each, version, dist, tree)]
     if wrong:
         raise NotReleasable("\n".join(wrong))

@@ -1,8 +1,8 @@
-"""What a wheel needs, as CycloneDX: names, versions, licences, digests, and what needs what.
+"""The dependencies of a wheel, as CycloneDX: names, versions, licences, digests, and their graph.
 
-cyclonedx-py describes an environment that has the wheel with its extras and nothing else, with the
-versions of requirements-dev.lock, on which the tests of the release ran. pip's report says what
-cyclonedx-py does not know: digests of what came from an index, and what is needed only with extras.
+cyclonedx-py describes an environment with only the wheel and its extras, in the versions of
+requirements-dev.lock, which the tests of the release used. pip's report adds the digests of
+packages from an index, and the packages that only extras need.
 """
 
 import json
@@ -27,10 +27,10 @@ _OF_A_CHECKOUT: Final = frozenset({"dev", "site"})
 
 
 def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
-    """Return what a wheel needs, as JSON; raise `NotReleasable` if that is not CycloneDX 1.6.
+    """Return the dependencies of a wheel as CycloneDX 1.6, or raise `NotReleasable`.
 
-    The same wheel and lock give the same text on one system. Some of what is needed has wheels for
-    each system, whose digests differ.
+    The same wheel and lock give the same text on one system. Digests differ between systems
+    where a dependency has a wheel for each.
     """
     environment, report = work / "environment", work / "report.json"
     venv.create(environment, with_pip=False)
@@ -60,11 +60,11 @@ def check_bill(text: str, what: str) -> None:
     validator = import_module("cyclonedx.validation.json").JsonStrictValidator(version)
     wrong = validator.validate_str(text)
     if wrong is not None:
-        raise NotReleasable(f"{what} is no CycloneDX 1.6: {wrong}")
+        raise NotReleasable(f"{what} is not CycloneDX 1.6: {wrong}")
 
 
 def check_inside(wheel: Path) -> None:
-    """Raise `NotReleasable` if a list that is inside of a wheel is no CycloneDX."""
+    """Raise `NotReleasable` if a list in a wheel is not CycloneDX."""
     with ZipFile(wheel) as archive:
         for name in archive.namelist():
             if ".dist-info/sboms/" in name:
@@ -73,19 +73,19 @@ def check_inside(wheel: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What pip has installed: the SHA-256 of its file, and what it may need."""
+    """A package that pip has installed: the SHA-256 of its file, and its requirements."""
 
     digest: str
     requirements: tuple[Requirement, ...]
 
     def needs(self, extra: str) -> list[Requirement]:
-        """Return what is needed with an extra; with an empty one, what is always needed."""
+        """Return the requirements of an extra; with an empty name, those without extras."""
         env = {"extra": extra}
         return [one for one in self.requirements if not one.marker or one.marker.evaluate(env)]
 
 
 def installed(report: Path) -> dict[NormalizedName, Installed]:
-    """Return what pip installed, by the name, from its report."""
+    """Return the packages in a report of pip, by name."""
     return {
         canonicalize_name(one["metadata"]["name"]): Installed(
             one["download_info"]["archive_info"]["hashes"]["sha256"],
@@ -101,7 +101,7 @@ _Edges = dict[NormalizedName, set[NormalizedName]]
 def needing(
     known: Mapping[NormalizedName, Installed], name: NormalizedName, extras: Iterable[str] = ()
 ) -> _Edges:
-    """Return what is needed for `name` with some of its extras: each, and what it needs itself."""
+    """Return the dependencies of `name` with some of its extras, each with its dependencies."""
     edges: _Edges = {}
     seen: set[tuple[NormalizedName, str]] = set()
     waiting = [(name, extra) for extra in ("", *extras)]
@@ -131,7 +131,7 @@ def completed(
         one["scope"] = "required" if called in always else "optional"
     refs = {called: one["bom-ref"] for called, one in components.items()}
     document["metadata"]["component"] = ours = components.pop(name)
-    # It is what all is about. Where it was installed from is a folder of this machine.
+    # The subject is the wheel, not the local folder that it was installed from.
     del ours["scope"]
     ours.pop("externalReferences", None)
     dependencies = [

@@ -32,7 +32,7 @@ async def main():
 
 asyncio.run(main())
 """
-# Also over standard input and output: a process of its own, which each system does in its own way.
+# Also over stdio: starting a process differs between systems.
 SERVER: Final = """
 from pkg import v2025_11_25 as mcp
 
@@ -70,7 +70,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def environment(folder: Path, wheel: Path) -> Path:
-    """Return the folder of programs of a new environment, in which a wheel is installed."""
+    """Return the folder of programs of a new environment with an installed wheel."""
     venv.create(folder, with_pip=True)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     run(programs / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
@@ -78,7 +78,7 @@ def environment(folder: Path, wheel: Path) -> Path:
 
 
 def calls(programs: Path, work: Path) -> None:
-    """Call a tool of a server in the same process, and of one in a process of its own."""
+    """Call a tool of a server in the same process, and of one in another process."""
     (work / "server.py").write_text(SERVER, encoding="utf-8")
     for program in (PROGRAM, CLIENT):
         (work / "program.py").write_text(program, encoding="utf-8")
@@ -87,7 +87,7 @@ def calls(programs: Path, work: Path) -> None:
 
 
 def trying(folder: Path, work: Path) -> None:
-    """Try the two wheels of a folder; raise what goes wrong."""
+    """Try the two wheels of a folder; raise the first error."""
     (generator,) = folder.glob("mcp_protogen-*.whl")
     (runtime,) = folder.glob("mcp_protogen_runtime-*.whl")
     programs = environment(work / "generator", generator)
