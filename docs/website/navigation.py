@@ -107,8 +107,8 @@ SECTIONS: Final = (
         "Clients",
         (
             Page("connecting", "Connecting", "what `connect` takes, and several servers"),
-            Page("calling", "Calling from Python", "params, results, time limits, changes"),
-            Page("call", "Calling from a terminal", "`list`, `call`, `read` and `prompt`"),
+            Page("client-calls", "Calling from Python", "params, results, time limits, changes"),
+            Page("command-call", "Calling from a terminal", "`list`, `call`, `read` and `prompt`"),
             Page("typed-clients", "Typed clients", "a module of a server's tools"),
         ),
     ),

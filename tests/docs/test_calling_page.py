@@ -30,7 +30,7 @@ from support.docs.pages import defined, page
 from support.revisions import REVISIONS as NAMES
 from support.tables import case
 
-PAGE = page("calling.md")
+PAGE = page("client-calls.md")
 
 
 class Server(Toolkit, mcp.Server):
@@ -79,7 +79,7 @@ class Server(Toolkit, mcp.Server):
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, Any]:
-    return defined("calling.md")
+    return defined("client-calls.md")
 
 
 async def test_the_programs_that_call_run(
