@@ -11,7 +11,6 @@ from support.docs import names
 from support.docs.pages import find_pieces, programs, shown
 from support.folders import environment
 from support.peers.places import python_with
-from support.tables import case
 
 PACKAGE: Final = "mcp_revisions"
 # Classes of the reader, in the examples.

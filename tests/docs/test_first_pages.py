@@ -19,7 +19,7 @@ from support.sessions.talking import pkg
 from support.tables import case
 
 SERVER, TRY_IT = shown("first-server.md")
-CLIENT, GREETER, HOST = shown("first-client.md")
+CLIENT, GREETER = shown("first-client.md")
 (PRINTED,) = shown("first-client.md", "text")
 (START,) = shown("index.md")
 PYTHON, FILE, URL = "/path/to/.venv/bin/python", "/path/to/server.py", "http://127.0.0.1:8000/mcp"
@@ -55,18 +55,6 @@ def test_the_programs_print_what_the_pages_say(folder: Path) -> None:
     assert f"the last line is `{last}`" in page("first-server.md")
     assert printed(folder, "client.py", "greeter.py") == PRINTED
     assert printed(folder, "client.py", "start.py") == PRINTED
-
-
-async def test_a_client_that_answers_is_asked() -> None:
-    app = mcp.App("remover")
-
-    @app.tool
-    async def remove(session: mcp.Session) -> str:
-        form = mcp.models.ElicitRequestFormParamsRequestedSchema(properties={})
-        answer: Any = await session.elicit("Remove it?", form)
-        return f"{answer.action} in {(await session.list_roots()).roots[0].uri}"
-
-    assert await run(HOST)["ask"](app) == "accept in file:///home/ada/notes"
 
 
 def hosts() -> dict[str, tuple[str, str]]:
