@@ -35,7 +35,7 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("CONTRIBUTING.md", "transports/"): "a drawing",
     ("README.md", "pkg/\n"): "tests/docs/test_blocks.py",
     ("asking.md", "book: Booking.address"): "tests/docs/test_asking.py",
-    ("call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
+    ("command-call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
     ("command.md", "error[wrong-usage]"): "tests/docs/test_blocks.py",
     ("connecting.md", "mcp.json#/mcpServers/maps"): "tests/docs/test_connecting_page.py",
     ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",
@@ -51,8 +51,8 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
 # What was printed once: by others, for a server or a release that no test has, or on a terminal.
 RECORDED: Final = {
     ("bridge.md", "2026-11-23 20:11:49"),
-    ("call.md", "$ mcp-gen list server.py"),
-    ("call.md", "$ mcp-gen call server.py choose"),
+    ("command-call.md", "$ mcp-gen list server.py"),
+    ("command-call.md", "$ mcp-gen call server.py choose"),
     ("examples/python-sdk/README.md", "schema-moved"),
     ("releasing.md", "$ git clone"),
     ("typed-clients.md", "arguments\n  get_forecast(city)"),

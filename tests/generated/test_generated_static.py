@@ -57,7 +57,7 @@ PROGRAMS = {
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(
     *(
-        "calling.md",
+        "client-calls.md",
         "extensions.md",
         "tasks.md",
         "from-fastmcp.md",

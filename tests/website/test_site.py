@@ -149,7 +149,7 @@ def test_what_names_the_file_of_a_page_names_its_title() -> None:
     changed = (
         "[HTTP](http.md#health), [a](http.md), `[http.md](http.md)`, [../LICENSE](files/LICENSE)"
     )
-    assert links.changed(text, "docs/call.md") == changed
+    assert links.changed(text, "docs/command-call.md") == changed
     assert links.dead == []
 
 

@@ -47,7 +47,7 @@ TOPICS: Final = (
     Topic(
         "reference-clients",
         "Reference: clients",
-        ("connecting", "calling", "skills", "testing"),
+        ("connecting", "client-calls", "skills", "testing"),
         (
             _heading("Connecting", "connect connect_config Connect ConnectConfig Servers"),
             _heading("What was agreed", "NegotiatedRevision"),
@@ -118,7 +118,7 @@ TOPICS: Final = (
     Topic(
         "reference-errors",
         "Reference: errors",
-        ("sessions", "calling", "http", "authorization-clients"),
+        ("sessions", "client-calls", "http", "authorization-clients"),
         (
             _heading("Errors of the protocol", "McpError InvalidParams MethodNotFound"),
             _heading("What a peer has not declared", "MissingCapability MissingClientCapability"),
