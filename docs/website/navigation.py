@@ -184,6 +184,7 @@ SECTIONS: Final = (
             Page("reference-commands", "Commands", "all commands and options", made=True),
             Page("reference-settings", "Settings", "settings in `pyproject.toml`", made=True),
             Page("reference-codes", "Codes", "what each code means, what to do", made=True),
+            Page("reference-texts", "Texts", "every text of problems, errors and logs", made=True),
         ),
     ),
     Section(
