@@ -33,7 +33,7 @@ from . import (
     walk,
     wire,
 )
-from .places import ROOT, pins
+from .places import pins
 from .rows import Row, as_table
 
 _TOPICS = {
@@ -93,15 +93,15 @@ def _options() -> Namespace:
     )
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds, in place of each topic's")
     parser.add_argument(
-        "--record", action="store_true", help="record the topics, and show them in the README"
+        "--record", action="store_true", help="record the topics, and write them into docs/speed.md"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     return parser.parse_args()
 
 
 def _record(rows: Iterable[Row]) -> None:
-    """Put what was measured into the record, and the record into the README and its page."""
-    from website import marks, speed
+    """Write measured rows into the record, and the record into docs/speed.md."""
+    from website import speed
 
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -116,9 +116,7 @@ def _record(rows: Iterable[Row]) -> None:
         "versions": _versions(),
     }
     speed.updated({topic: {**conditions, "rows": measured} for topic, measured in found.items()})
-    topics = speed.read()
-    marks.write(ROOT / "README.md", speed.MARK, speed.section(topics))
-    speed.PAGE.write_text(speed.page(topics), encoding="utf-8")
+    speed.PAGE.write_text(speed.page(speed.read()), encoding="utf-8")
 
 
 def _versions() -> list[str]:

@@ -145,10 +145,10 @@ def test_what_is_missing_or_too_much_in_a_package_is_found(tmp_path: Path) -> No
     ]
 
 
-def test_the_conformance_report_has_the_table_of_the_readme() -> None:
+def test_the_conformance_report_has_the_table_of_the_page() -> None:
     record = (ROOT / "docs" / "records" / "conformance.json").read_bytes()
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = readme.partition("<!-- conformance: begin -->\n")[2]
+    shown = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    shown = shown.partition("<!-- conformance: begin -->\n")[2]
     written = page(record, "0.2.0")
     assert written.startswith("# Conformance of mcp-gen 0.2.0\n")
     assert shown.partition("<!-- conformance: end -->")[0].strip() in written
