@@ -221,7 +221,7 @@ SECTIONS: Final = (
 def sections() -> Iterator[Section]:
     """Yield the sections with the pages that exist."""
     for section in SECTIONS:
-        there = [one for one in section.pages if one.made or (ROOT / one.file).is_file()]
+        there = [page for page in section.pages if page.made or (ROOT / page.file).is_file()]
         yield Section(section.title, there)
 
 
@@ -241,5 +241,6 @@ def unlisted() -> set[str]:
     """Return the files of `docs/` that are not in the navigation."""
     listed = {page.file for page in pages()}
     folders = DOCS, DOCS / "contributing"
-    found = {one.relative_to(ROOT).as_posix() for dir in folders for one in dir.glob("*.md")}
+    files = (file for folder in folders for file in folder.glob("*.md"))
+    found = {file.relative_to(ROOT).as_posix() for file in files}
     return found - listed

@@ -172,7 +172,7 @@ def _versions(topics: Mapping[str, Json]) -> str:
         alike.setdefault(", ".join(versions).replace("==", " "), []).append(f"`{name}`")
     if len(alike) == 1:
         return next(iter(alike))
-    return "; ".join(f"{one} ({', '.join(names)})" for one, names in alike.items())
+    return "; ".join(f"{text} ({', '.join(names)})" for text, names in alike.items())
 
 
 def _lines(rows: Sequence[Json]) -> Iterator[str]:
