@@ -26,5 +26,7 @@ def _parts(text: str, name: str) -> tuple[str, str, str]:
     before, found, rest = text.partition(begin)
     section, ended, after = rest.partition(end)
     if not found or not ended:
-        raise ValueError(f"there is no place for it: add the lines {begin.strip()} and {end}")
+        raise ValueError(
+            f"the page has no place for {name}: add the lines {begin.strip()} and {end}"
+        )
     return before + begin, section, end + after

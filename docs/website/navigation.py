@@ -29,7 +29,7 @@ FILES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: the stem of its address, its title in the navigation, and what it is about."""
+    """A page: the stem of its address, its title in the navigation, and its subject."""
 
     name: str
     title: str

@@ -178,7 +178,7 @@ def test_a_section_goes_between_its_marks_and_nowhere_else(tmp_path: Path) -> No
     marks.write(file, "x", "new\n")
     assert file.read_text() == "before\n<!-- x: begin -->\nnew\n<!-- x: end -->\nafter\n"
     file.write_text("no marks\n")
-    with pytest.raises(ValueError, match="no place for it"):
+    with pytest.raises(ValueError, match="no place for x: "):
         marks.write(file, "x", "new\n")
 
 
