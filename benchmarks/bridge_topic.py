@@ -1,6 +1,6 @@
-"""Bridges beside those of npm: time of a call, time to start, memory.
+"""The time and memory of a bridge beside bridges of npm: calls, start, memory.
 
-One neutral client asks the same server through each of them in turns: from standard input to a
+One neutral client calls the same server through each of them in turns: from standard input to a
 server over HTTP, and over HTTP to a server that is a program. All speak 2025-11-25.
 """
 
@@ -34,12 +34,12 @@ _DEPTHS: Final = {1: 150, 16: 400}
 _WARM_UP: Final = 300
 _CALLS: Final = 100
 _STARTS: Final = 3
-# A bridge that does not listen by then never will; seconds.
+# Seconds until a bridge must listen.
 _PATIENCE: Final = 30.0
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare bridges in both directions; without Node, compare nothing."""
+    """Compare bridges in both directions; return no rows without Node."""
     found = node_peers()
     if found is None:
         print("bridge: left out, as there is no npm", file=sys.stderr)
@@ -143,14 +143,13 @@ class _Client:
         return response
 
     def call(self, number: int) -> float:
-        """Call so often; give the seconds of one call."""
+        """Call that often; return the seconds of one call."""
         begun = perf_counter()
         for id in range(FIRST_ID, FIRST_ID + number):
             self._ask(self._call % id, 200)
         return (perf_counter() - begun) / number
 
     def close(self) -> None:
-        """End the connection."""
         self._socket.close()
 
 
@@ -161,7 +160,7 @@ def _free_port() -> int:
 
 
 def _wait_for(port: int) -> None:
-    """Wait until the port accepts connections; raise `RuntimeError` if it never does."""
+    """Wait until a process listens; raise `RuntimeError` if none does."""
     late = perf_counter() + _PATIENCE
     while perf_counter() < late:
         try:

@@ -1,4 +1,4 @@
-"""An application without a protocol: it reads each POST and always gives the same answer.
+"""An application that reads each request and always sends the same answer, without a protocol.
 
 `python -m benchmarks.http_bare ANSWER`, where ANSWER is a JSON object with `headers` and `body`.
 """

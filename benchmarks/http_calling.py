@@ -1,4 +1,4 @@
-"""The cost of a call for a client, over HTTP and over stdio: all clients ask the same servers."""
+"""The time of a call for clients, over HTTP and over stdio, against the same servers."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """The echo server of generated stubs over HTTP.
 
-`python -m benchmarks.http_ours REVISION TOOLS [--all]` serves that revision, with that
-number of tools; with `--all`, it translates for clients of every other revision.
+`python -m benchmarks.http_ours REVISION TOOLS [--all]` serves that revision with that many tools;
+with `--all`, it translates for clients of every other revision.
 """
 
 import sys

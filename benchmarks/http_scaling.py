@@ -1,8 +1,8 @@
-"""How many more calls a second two workers of `run_http` answer than one.
+"""The calls per second of two workers of `run_http`, beside one.
 
-The load client keeps one processor busy, so two workers and the client share two. Therefore the
-processor time of the busiest worker for a call is compared, which does not depend on that. The time
-of the client is shown beside it.
+The load client takes a whole processor, so two workers and the client share two. The figure is
+therefore the processor time of the busiest worker for a call: the time of a call if each worker and
+the client had its own processor. The time of the client has its own row.
 """
 
 import os
@@ -48,7 +48,7 @@ def rows(rounds: int) -> Iterator[Row]:
 
 @contextmanager
 def _served(number: int) -> Generator[tuple[int, list[int]], None, None]:
-    """A server with `number` workers: its port, and their process ids."""
+    """Start a server with that many workers; yield its port and their process ids."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     command: list[str | Path] = [peers(), "-m", "benchmarks.http_workers", str(port), str(number)]
@@ -66,11 +66,11 @@ def _served(number: int) -> Generator[tuple[int, list[int]], None, None]:
 
 
 def _workers(pid: int, number: int) -> list[int]:
-    """The processes that serve: the started process itself if alone, otherwise its children."""
+    """Return the processes that serve: the process itself, or its children."""
     if number == 1:
         return [pid]
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    # Python starts a helper besides.
+    # Python also starts a helper.
     started = [
         one for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()
     ]
@@ -85,6 +85,6 @@ def _serves(pid: int) -> bool:
 
 
 def _computed(pid: int) -> float:
-    """The seconds that a process has computed."""
+    """Return the processor time of a process in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

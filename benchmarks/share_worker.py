@@ -1,7 +1,7 @@
-"""A worker of the echo server, alone or with others: for sessions, and for 2026-07-28 without any.
+"""A worker of the echo server, alone or with others: for sessions, and for 2026-07-28 without them.
 
-`python -m benchmarks.share_worker [URL LEASE]` shares the state in the engine at that URL, with
-a lease of LEASE seconds. Some of its tools also send notifications.
+`python -m benchmarks.share_worker [URL LEASE]` shares the engine at that URL, with a lease of that
+many seconds. Some of its tools also report progress or publish a change.
 """
 
 import sys
@@ -21,7 +21,7 @@ _MOST: Final = 100_000
 
 
 def server_that_talks(revision: str) -> Any:
-    """The echo server, with a tool that reports progress first and one that publishes a change."""
+    """Return the echo server with a tool that reports progress and one that publishes a change."""
     server: Any = server_of(revision)
     echo: Any = server.__class__
 

@@ -1,9 +1,9 @@
-"""The memory of each of ten thousand tasks in the process that stores and runs them.
+"""The memory of each of ten thousand tasks in the process that keeps and runs it.
 
     python -m benchmarks.tasks_at_once
 
-The figures are the bytes that Python allocates: for a task that is only stored in memory, and for
-one that this process also runs, without the handler itself.
+It counts allocations of Python: for a task in memory, and then for one that this process also runs,
+beside the handler itself.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The files that must be in sdists and wheels; any other file is an error."""
+"""The exact contents of sdists and wheels."""
 
 import tarfile
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ RUNTIME: Final = "codegen/mcp_protogen/runtime"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """A published distribution, with the places of source files in its sdist and wheel."""
+    """A published project: its files in the sources, and their places in wheel and sdist."""
 
     name: str
     wheel: tuple[tuple[str, str], ...]
@@ -75,21 +75,21 @@ def _is_source(path: Path) -> bool:
 
 
 def wanted_in_wheel(one: Distribution, version: str, tree: Path) -> set[str]:
-    """Return the names of the files that the wheel has to have, of a tree of the sources."""
+    """Return the names of the files that the wheel must have, from the sources."""
     metadata = {f"{one.name}-{version}.dist-info/{name}" for name in one.metadata}
     return _mapped(tree, one.wheel, one.left_out) | metadata
 
 
 def wanted_in_sdist(one: Distribution, version: str, tree: Path) -> set[str]:
-    """Return the names of the files that the sdist has to have, of a tree of the sources."""
+    """Return the names of the files that the sdist must have, from the sources."""
     files = _mapped(tree, one.sdist, frozenset()) | _ADDED
     return {f"{one.name}-{version}/{name}" for name in files}
 
 
 def wrong_contents(one: Distribution, version: str, dist: Path, tree: Path) -> list[str]:
-    """Return the missing and the surplus files of the sdist and wheel of a distribution.
+    """Return missing and unexpected files of the sdist and wheel of a distribution.
 
-    `dist` is the folder that has both, `tree` the sources that they were built from.
+    `dist` is the folder with both, `tree` their sources.
     """
     wheel = dist / f"{one.name}-{version}-py3-none-any.whl"
     sdist = dist / f"{one.name}-{version}.tar.gz"
@@ -105,11 +105,11 @@ def wrong_contents(one: Distribution, version: str, dist: Path, tree: Path) -> l
 
 def _compared(path: Path, found: set[str], wanted: set[str]) -> list[str]:
     missing = [f"{path.name}: {name} is missing" for name in sorted(wanted - found)]
-    return missing + [f"{path.name}: {name} is too much" for name in sorted(found - wanted)]
+    return missing + [f"{path.name}: {name} is unexpected" for name in sorted(found - wanted)]
 
 
 def check_contents(dist: Path, version: str, tree: Path) -> None:
-    """Raise `NotReleasable` with all wrong files of the built sdists and wheels."""
+    """Raise `NotReleasable` with all missing and unexpected files of the build."""
     wrong = [one for each in DISTRIBUTIONS for one in wrong_contents(each, version, dist, tree)]
     if wrong:
         raise NotReleasable("\n".join(wrong))

@@ -1,4 +1,4 @@
-"""Pages that are made from code, tables and records when the site is built."""
+"""Pages made from code, tables and records when the site is built."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -21,7 +21,7 @@ from support.tables import case
 SERVER, TRY_IT = shown("first-server.md")
 CLIENT, GREETER = shown("first-client.md")
 (PRINTED,) = shown("first-client.md", "text")
-(START,) = shown("index.md")
+START, _ = shown("README.md")
 PYTHON, FILE, URL = "/path/to/.venv/bin/python", "/path/to/server.py", "http://127.0.0.1:8000/mcp"
 NOTES = {"command": PYTHON, "args": [FILE]}
 STDIO_ONLY = {"Claude Desktop", "JetBrains AI Assistant"}

@@ -66,7 +66,7 @@ PROGRAMS = {
         "negotiation.md",
     ),
     *("sessions.md", "state.md", "toolkit.md", "translation.md"),
-    *("deployment.md", "first-client.md", "first-server.md", "index.md", "security.md"),
+    *("deployment.md", "first-client.md", "first-server.md", "README.md", "security.md"),
 )
 EXPECTED = {
     (name, line)
