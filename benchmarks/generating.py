@@ -1,7 +1,7 @@
-"""How long it takes to generate, beside plain datamodel-codegen on the same schemas.
+"""The time to generate, beside plain datamodel-codegen on the same schemas.
 
 Whole commands are timed, each from its own start and, unless a row says "again", with an empty
-cache. The peer comes from the same environment: it is the library this project builds on, at its
+cache. The peer comes from the same environment: it is the library under this project, at its
 defaults. Processor time is that of all processes of a command.
 """
 
@@ -49,7 +49,7 @@ def rows(rounds: int) -> Iterator[Row]:
 
 
 def _counted(action: Action, spent: list[float]) -> Action:
-    """The action, which also says how much processor time its processes have spent."""
+    """Return the action, which also notes the processor time of its processes."""
 
     def run() -> None:
         before = _spent_by_children()
@@ -78,7 +78,7 @@ def _actions(folder: Path) -> dict[str, Action]:
 
 
 def _fresh(revision: str, folder: Path, *, again: bool = False) -> Action:
-    """Generating into a folder that does not exist, another one each time."""
+    """Return an action that generates into a new folder each time."""
     numbers = count()
 
     def run() -> None:
@@ -91,7 +91,7 @@ def _fresh(revision: str, folder: Path, *, again: bool = False) -> Action:
 
 
 def cache_in(folder: Path, what: str, number: int) -> dict[str, str]:
-    """What measured processes see, with a cache that runs of this number share."""
+    """Return the environment of measured processes, with the cache of this run number."""
     return environment(MCP_GEN_CACHE=str(folder / f"cache-{what}-{number}"))
 
 
@@ -100,7 +100,7 @@ def _mcp_gen(revision: str, out: Path) -> list[str | Path]:
 
 
 def peer(revision: str, folder: Path) -> Action:
-    """One plain run of datamodel-codegen on a published schema."""
+    """Return an action: one plain run of datamodel-codegen on a published schema."""
     out = folder / f"{revision}.py"
     model = "pydantic_v2.BaseModel"
     options: list[str | Path] = [

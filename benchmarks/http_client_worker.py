@@ -1,7 +1,7 @@
 """Times clients, one call after another; runs on the interpreter of the peers.
 
 `python -m benchmarks.http_client_worker ROUNDS PORTS` prints the median seconds of each call as a
-JSON object. PORTS is another one: the port of a server for each revision.
+JSON object. PORTS is a JSON object: the port of a server for each revision.
 """
 
 import asyncio
@@ -99,7 +99,7 @@ async def _sdks(stack: AsyncExitStack, revision: str, server: Any) -> _Call:
 
 
 async def _posts(stack: AsyncExitStack, revision: str, port: int) -> _Call:
-    """The same posts without a protocol: nothing of the answer is read but its bytes."""
+    """Return the same posts without a protocol: the answer is read as bytes."""
     http = await stack.enter_async_context(httpx2.AsyncClient())
     requests = Requests(port)
     if revision == REVISION:

@@ -1,4 +1,4 @@
-"""What libraries cost or lack in whose place we have code of our own: see CONTRIBUTING.
+"""Costs and gaps of libraries that our own code replaces: docs/contributing/libraries.md.
 
 `PYTHONPATH=docs python -m benchmarks.kept` prints a line for each, in half a minute.
 """
@@ -33,7 +33,7 @@ _CALLS = 5_000
 
 
 def one_processor() -> int:
-    """Have the whole generation in this process."""
+    """Return 1, so that generation stays in this process."""
     return 1
 
 
@@ -66,7 +66,7 @@ def layout() -> str:
 
 
 def patterns() -> str:
-    """Compare `re` with our matching, for a pattern that makes it try everything."""
+    """Compare `re` with our matching, for a pattern with exponential backtracking."""
     pattern, text = "(a+)+$", "a" * 24 + "!"
     theirs = seconds(lambda: re.search(pattern, text))
     ours = seconds(lambda: Patterns(lambda _: None).search(pattern, text))
@@ -93,7 +93,7 @@ def threads() -> str:
 
 
 def ended(which: str) -> float:
-    """Return how long a program runs that waits 0.1 seconds for a function of 5."""
+    """Return the duration of a program that waits 0.1 seconds for a function of 5."""
     program = _ENDING.format(which=which)
     begun = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], check=True)

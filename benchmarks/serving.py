@@ -1,7 +1,7 @@
-"""What a server over stdio takes: for a call, for many at once, to start, and to remember nothing.
+"""The cost of a server over stdio: calls, calls at once, start, and memory.
 
-One neutral client asks all servers in turns. Two of them are peers: the SDK's low-level server, and
-a bare loop that knows no protocol and shows what the pipes and `json` cost by themselves.
+One neutral client calls all servers in turns. Two of them are peers: the SDK's low-level server and
+a bare loop without a protocol, which shows the cost of the pipes and `json`.
 """
 
 from collections.abc import Callable, Iterator, Mapping

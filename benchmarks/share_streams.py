@@ -1,4 +1,4 @@
-"""A client of many open streams: sockets, read in one loop, with no library for HTTP."""
+"""A client of many open streams: sockets, read in one loop, without an HTTP library."""
 
 import re
 import selectors
@@ -22,7 +22,7 @@ _SESSION: Final = re.compile(rb"\r\nmcp-session-id: *(\S+)\r\n", re.IGNORECASE)
 
 
 class Stream:
-    """A connection of which nothing is read but what has to be there."""
+    """A connection that reads only up to expected marks."""
 
     __slots__ = ("_rest", "_socket", "requests")
 
@@ -39,13 +39,13 @@ class Stream:
         self._socket.sendall(request)
 
     def until(self, mark: bytes) -> bytes:
-        """Read up to a mark, and give what was read."""
+        """Read up to a mark, and return the data."""
         while not (found := self.holds(mark)):
             pass
         return found
 
     def holds(self, mark: bytes) -> bytes:
-        """Read once; give everything since the last mark if there is one now."""
+        """Read once; return the data since the last mark, if the mark is there now."""
         chunk = self._socket.recv(_CHUNK)
         if not chunk:
             raise RuntimeError(f"the server closed a stream after {self._rest[-400:]!r}")
@@ -57,7 +57,7 @@ class Stream:
         return data if found else b""
 
     def streamed(self, request: bytes) -> bytes:
-        """Make a call whose answer is a stream, and give all of it."""
+        """Make a call whose answer is a stream, and return all of it."""
         self.send(request)
         return self.until(_LAST_CHUNK)
 
@@ -66,7 +66,7 @@ class Stream:
 
 
 def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: bool) -> list[Stream]:
-    """Open so many streams, evenly at all ports: of sessions, or those that need none."""
+    """Open that many streams, evenly at all ports: of sessions, or without."""
     streams = list[Stream]()
     for first in range(0, number, _AT_ONCE):
         some = [Stream(ports[i % len(ports)]) for i in range(first, min(first + _AT_ONCE, number))]
@@ -82,7 +82,7 @@ def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: boo
 
 
 def open_sessions(streams: Sequence[Stream]) -> list[str]:
-    """Open a session at each; gives their ids."""
+    """Open a session at each port; return their ids."""
     answers = _ask(streams, (one.requests.initialize() for one in streams), _RESULT)
     ids = [_session_in(answer) for answer in answers]
     pairs = zip(streams, ids, strict=True)
@@ -104,12 +104,12 @@ def _ask(streams: Sequence[Stream], requests: Iterator[bytes], mark: bytes) -> l
 
 
 def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> float:
-    """Seconds until all streams have heard of a change, from before it is published."""
+    """Return the seconds from publishing a change until all streams have it."""
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             selector.register(stream, selectors.EVENT_READ, stream)
         while ready := selector.select(_QUIET):
-            # What came besides, of changes before.
+            # Left from earlier changes.
             for key, _ in ready:
                 key.data.holds(_CHANGED)
         left, begun = len(streams), perf_counter()
@@ -123,7 +123,7 @@ def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> floa
 
 
 class Publisher:
-    """A client that has each of some workers publish a change."""
+    """A client that makes each of some workers publish a change."""
 
     def __init__(self, stack: ExitStack, ports: Sequence[int], *, sessions: bool) -> None:
         self._streams = [stack.enter_context(closing(Stream(port))) for port in ports]
@@ -133,11 +133,10 @@ class Publisher:
         ]
 
     def publish(self) -> None:
-        """Have them do so, and do not wait."""
+        """Make them publish, without waiting."""
         for stream, call in self._calls:
             stream.send(call)
 
     def settle(self) -> None:
-        """Read their answers."""
         for stream in self._streams:
             stream.until(_RESULT)

@@ -1,9 +1,8 @@
-"""What it costs that workers share sessions, streams and changes, beside workers that share none.
+"""The cost of sharing sessions, streams and changes, beside workers that share nothing.
 
-Each worker is a process with a port of its own, as on a machine of its own, and each connection
-goes to one of them. A session that is shared is begun at one worker and used at another. What a
-call takes is what the workers compute for it, by their number: as long as it would take if each had
-a processor to itself.
+Each worker is a process with its own port, as on its own machine, and each connection goes to one
+of them. A shared session begins at one worker and is used at another. The time of a call is the
+processor time of the workers for it, divided by their number: as if each had its own processor.
 """
 
 import sys
@@ -33,7 +32,7 @@ _KINDS: Final = {STATELESS: STATELESS, REVISION: "in a session"}
 _NUMBERS: Final = (1, 2, 4)
 _CONNECTIONS, _CALLS, _WARM_UP = 32, 1_600, 800
 _CALL_TARGETS: Final = {STATELESS: 1.05, REVISION: 1.25}
-# Beside the load client, two processors are all that there may be.
+# The load client needs one of the two processors.
 _SCALING_TARGETS: Final = {2: 1 / 1.7}
 
 _SOME: Final = 100
@@ -51,7 +50,7 @@ _Fleets: TypeAlias = Mapping[str, Sequence[Server]]
 
 
 class _Subject(NamedTuple):
-    """So many workers that share by an engine, or share nothing, in one revision."""
+    """A number of workers that share an engine, or nothing, in one revision."""
 
     engine: str
     revision: str
@@ -59,7 +58,7 @@ class _Subject(NamedTuple):
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare workers that share by each engine there is with some that share nothing."""
+    """Compare workers that share each available engine with workers that share nothing."""
     with ExitStack() as stack:
         found = engines(stack)
         with ExitStack() as serving:
@@ -101,7 +100,7 @@ def _loads(fleets: _Fleets, rounds: int) -> Iterator[Row]:
                 servers = fleets[subject.engine][: subject.workers]
                 computed = _computed_for(servers, connections, calls)
                 taken[subject].append(computed / subject.workers)
-    # The first is to warm up.
+    # The first one warms up.
     times = {subject: median(samples[1:]) for subject, samples in taken.items()}
     for subject in times:
         yield from _rows_of(subject, times)
@@ -120,14 +119,14 @@ def _callers(stack: ExitStack, subject: _Subject, servers: Sequence[Server]) -> 
 
 
 def _computed_for(servers: Sequence[Server], connections: Sequence[Caller], calls: int) -> float:
-    """Seconds that the workers together compute for each of so many calls."""
+    """Return the processor seconds of all workers for each of that many calls."""
     before = sum(map(_computed, servers))
     load(connections, calls)
     return (sum(map(_computed, servers)) - before) / calls
 
 
 def _computed(server: Server) -> float:
-    """The seconds that the main thread of a process has computed."""
+    """Return the processor seconds of the main thread of a process."""
     return int(Path(f"/proc/{server.pid}/schedstat").read_text().split()[0]) / 1e9
 
 
@@ -186,7 +185,7 @@ def _beginning(stack: ExitStack, engine: str, servers: Sequence[Server]) -> Acti
     return begin
 
 
-# What engines are asked, and keep.
+# Commands and contents of engines.
 
 
 def _commands(engine: Engine) -> Iterator[Row]:
@@ -238,7 +237,7 @@ def _memory(found: Mapping[str, Engine]) -> Iterator[Row]:
         yield Row(TOPIC, f"{what}, in a worker, {name}", grown[name], _WORKER, alone, None, "MiB")
 
 
-# What all clients hear.
+# Changes for all clients.
 
 
 def _published(engine: Engine) -> Iterator[Row]:
@@ -249,7 +248,7 @@ def _published(engine: Engine) -> Iterator[Row]:
                 servers = _fleet(stack, shared)
                 ports = [server.port for server in servers]
                 streams = opened(stack, ports, _STREAMS, sessions=sessions)
-                # Who shares says it once, and the others all do.
+                # Workers that share publish once; otherwise each one publishes.
                 publishing = ports if shared is None else ports[:1]
                 publisher = Publisher(stack, publishing, sessions=sessions)
                 times.append(median(_heard(streams, publisher) for _ in range(_PUBLISHED)))

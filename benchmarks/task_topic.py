@@ -1,7 +1,7 @@
-"""What it costs to start a task and to ask where it stands, beside fastmcp, on each store.
+"""The cost to start a task and to ask for its status, beside fastmcp, on each store.
 
-Both keep tasks in the memory of the process, as they do by default, or in Redis. The same neutral
-client asks them in turns, over HTTP, in 2026-07-28.
+Both keep tasks in the memory of the process, their default, or in Redis. The same neutral client
+calls them in turns, over HTTP, in 2026-07-28.
 """
 
 import json
@@ -33,7 +33,7 @@ _LONG: Final = 3600.0
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare servers on each store that this machine has."""
+    """Compare servers on each store of this machine."""
     with ExitStack() as stack:
         stores: dict[str, list[str | Path]] = {"memory": []}
         stores |= {name: [engine.url] for name, engine in engines(stack, ["Redis"]).items()}
@@ -65,12 +65,12 @@ def _caller(stack: ExitStack, port: int) -> Caller:
 
 
 def _starts(stack: ExitStack, port: int) -> Load:
-    """What starts tasks that end at once, one after another, and asks about each."""
+    """Return a load that starts tasks that end at once, and asks about each."""
     caller = _caller(stack, port)
 
     def starts() -> float:
         each = _each(_STARTS, lambda: _started(caller, 0.0))
-        # What is left of them to do would disturb who has the next turn.
+        # Running tasks would disturb the server with the next turn.
         _ended(caller)
         return each
 
@@ -78,13 +78,13 @@ def _starts(stack: ExitStack, port: int) -> Load:
 
 
 def _ends(stack: ExitStack, port: int) -> Load:
-    """What starts such tasks, and asks about each, without a pause, until it has ended."""
+    """Return a load that starts such tasks, and asks without a pause until each has ended."""
     caller = _caller(stack, port)
     return lambda: _each(_ENDS, lambda: _ended(caller))
 
 
 def _polls(stack: ExitStack, port: int) -> Load:
-    """What asks about tasks that go on, one on each connection."""
+    """Return a load that asks about running tasks, one on each connection."""
     callers = [_caller(stack, port) for _ in range(_CONNECTIONS)]
     for caller in callers:
         _started(caller, _LONG)
@@ -107,7 +107,7 @@ def _each(number: int, one: Callable[[], object]) -> float:
 
 
 def _started(caller: Caller, seconds: float) -> dict[str, Any]:
-    """Start a task that works for so long, and give its first status."""
+    """Start a task that works that long, and return its first status."""
     caller.prepare_start(seconds)
     caller.prepare_poll(_result(caller)["taskId"])
     return _result(caller)

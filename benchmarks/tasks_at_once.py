@@ -1,9 +1,9 @@
-"""What each of ten thousand tasks takes of the memory of the process that keeps and runs it.
+"""The memory of each of ten thousand tasks in the process that keeps and runs it.
 
     python -m benchmarks.tasks_at_once
 
-What is counted is what Python allocates: for a task that is kept in memory, and then for one that
-this process also holds, beside the handler itself.
+It counts allocations of Python: for a task in memory, and then for one that this process also runs,
+beside the handler itself.
 """
 
 import asyncio

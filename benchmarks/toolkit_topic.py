@@ -1,7 +1,7 @@
-"""What the toolkit adds to a call, and what a call takes beside the servers of others.
+"""The cost of the toolkit, and the time of a call beside other servers.
 
-The peers make tools of functions too. All get the same function, and the same neutral clients ask
-them in turns: over stdio, and over HTTP, where uvicorn serves all of them.
+The peers make tools of functions, too. All get the same function, and the same neutral clients call
+them in turns: over stdio, and over HTTP under uvicorn.
 """
 
 import json
@@ -26,7 +26,7 @@ _BESIDE_PEERS: Final = 0.25
 
 
 class _Peer(NamedTuple):
-    """A server class, where it comes from, and the revisions that it speaks over HTTP."""
+    """A server class, its module, and the revisions that it speaks over HTTP."""
 
     label: str
     requirements: Path
@@ -45,7 +45,7 @@ _OURS: Final = "ours"
 _KINDS: Final = {"async": "a coroutine function", "plain": "a plain function"}
 _DEPTHS: Final = (1, 16)
 _CALLS, _WARM_UP = 300, 100
-# A call over HTTP is short, and a server that has just started slow.
+# A call over HTTP is short, and new servers are slow.
 _HTTP_CALLS, _HTTP_WARM_UP, _CONNECTIONS = 1_000, 1_000, 16
 
 _ALONE: Final = {
@@ -79,7 +79,7 @@ def _alone(rounds: int) -> Iterator[Row]:
 
 
 def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | Path]]:
-    """What starts each server, by its label: an interpreter, `-m`, and a module's arguments."""
+    """Return the arguments that start each server, by label: an interpreter, `-m`, and a module."""
     said = (transport, kind)
     ours: list[str | Path] = [peers(), "-m", "benchmarks.toolkit_ours", *said, revision]
     found = {_OURS: ours}

@@ -1,4 +1,4 @@
-"""Messages through mcp 2.3.0, with the steps its sessions take for each, less their scheduling.
+"""Messages through mcp 2.3.0, with the steps of its sessions for each, without their scheduling.
 
 The steps are those of the stdio transports and of `ServerRunner` and `ClientSession`; queues,
 spans, headers and middleware are left out. Names with an underscore are the SDK's own, at a pinned

@@ -1,4 +1,4 @@
-"""The conformance report of a release: what docs/records/conformance.json says, to be read."""
+"""The conformance report of a release, from docs/records/conformance.json."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

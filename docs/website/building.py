@@ -1,4 +1,4 @@
-"""Builds the site: a staging folder, zensical, and what is added to its output."""
+"""Builds the site: a staging folder, zensical, and additions to its output."""
 
 import shutil
 import sys
@@ -16,15 +16,15 @@ from website.staging import stage
 
 
 class BuildError(Exception):
-    """The site could not be built; its text says why."""
+    """The site could not be built, for the reason in its text."""
 
 
 def build(
     out: Path, url: str = "", write_explorer: Callable[[Path], object] = explorer.write
 ) -> None:
-    """Build the site into a folder, whose former content goes; raise `BuildError`.
+    """Build the site into a folder and replace its content; raise `BuildError`.
 
-    `url` is where it will be. Without one it has no map, which needs whole addresses.
+    `url` is the address of the site. Without it there is no map, which needs whole addresses.
     """
     with TemporaryDirectory() as temporary:
         try:
@@ -55,6 +55,6 @@ def _built(folder: Path, url: str) -> Path:
 
 
 def _edits(source: str) -> dict[str, str]:
-    """Where the text of each page can be edited, as GitHub has it; of none without a repository."""
+    """Return the address for editing each page on GitHub; none without a repository."""
     written = (page for page in navigation.pages() if source and not page.made)
     return {page.name: f"{source}/edit/main/{page.file}" for page in written}

@@ -1,4 +1,4 @@
-"""What built pages get that zensical does not write."""
+"""Additions to built pages: heads of tables, properties for links, and edit links."""
 
 import re
 from typing import Final
@@ -15,12 +15,12 @@ _ROWS: Final = re.compile(
 
 
 def finished(name: str, page: str, edit: str = "") -> str:
-    """Return a page with the heads of its columns and rows, and with what others show of it.
+    """Return a page with heads for columns and rows, and with properties for previews of links.
 
-    `edit` is where its text can be edited, if that is known.
+    `edit` is the address for editing its text, if known.
 
-    Readers of screens say what heads a cell (WAI, "Tables Tutorial", scope). Sites that show a link
-    read its Open Graph properties (https://ogp.me), and programs the Markdown of the page.
+    Screen readers announce the head of a cell (WAI, "Tables Tutorial", scope). Sites that show a
+    link read its Open Graph properties (https://ogp.me), and programs the Markdown of the page.
     """
     page = _COLUMN.sub('<th scope="col"', page)
     page = _ROW.sub(r'\g<row><th scope="row"\g<attributes>>\g<text></th>', page)
@@ -32,15 +32,15 @@ def finished(name: str, page: str, edit: str = "") -> str:
 
 
 def _across(row: re.Match[str]) -> str:
-    """The only cell of a row that says what the rows below it are about."""
+    """Return the only cell of a row that heads the rows below it."""
     columns = 1 + row["rest"].count("<td")
     return f'<th scope="rowgroup" colspan="{columns}">{row["text"]}</th>'
 
 
 def _shown(page: str) -> str:
-    """The properties by which others show a link to the page."""
+    """Return the Open Graph properties of a page."""
     head = _HEAD.search(page)
     if head is None:
-        raise ValueError("a page has no title, or does not say what it is about")
+        raise ValueError("a page has no title or no description")
     said = {"title": head["title"], "description": head["about"], "type": "website"}
     return "".join(f'<meta property="og:{name}" content="{text}">' for name, text in said.items())

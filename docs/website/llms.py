@@ -1,4 +1,4 @@
-"""What programs that read text get: `llms.txt`, `llms-full.txt`, and each page as Markdown.
+"""Pages for programs that read text: `llms.txt`, `llms-full.txt`, and each page as Markdown.
 
 The forms are those of https://llmstxt.org; the order is that of the navigation.
 """
@@ -24,7 +24,7 @@ def write(folder: Path, pages: Mapping[str, str]) -> None:
 
 
 def _linked(text: str) -> str:
-    """A page with links to the Markdown of others."""
+    """Return a page with links to the Markdown of others."""
     return outside_code(text, lambda prose: _PAGE.sub(r"\g<name>.html.md", prose))
 
 

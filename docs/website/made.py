@@ -1,4 +1,4 @@
-"""Pages that are made from code, tables and records when the site is built."""
+"""Pages made from code, tables and records when the site is built."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Final
 from website import states_and_tables
 from website.links import Links, heading_id
 from website.places import ROOT
-from website.reference import commands, names
+from website.reference import commands, names, texts
 from website.reference.topics import TOPICS
 
 MADE: Final[Mapping[str, Callable[[], str]]] = {
@@ -18,6 +18,7 @@ MADE: Final[Mapping[str, Callable[[], str]]] = {
     "reference-commands": commands.commands,
     "reference-codes": commands.codes,
     "reference-settings": commands.settings,
+    "reference-texts": texts.texts,
     **{topic.page: partial(names.page, topic) for topic in TOPICS},
 }
 """The text of each, by the name of its page, as Markdown with the links of the site."""

@@ -1,4 +1,4 @@
-"""The folder that zensical builds from: pages with the links of the site, and what they need."""
+"""The folder that zensical builds from: pages with the links of the site, and their files."""
 
 import json
 import re
@@ -20,10 +20,10 @@ _HEADING: Final = re.compile(r"^# (.+?)(?: \{ #\S+ \})?$", re.M)
 
 
 def stage(folder: Path, url: str) -> Mapping[str, str]:
-    """Fill a new folder, and return the pages by name, as they are for readers of Markdown.
+    """Fill a new folder, and return the pages by name, as Markdown for readers.
 
-    Raise `DeadLinkError` if a page links to what is not there, `UndrawnError` if it has a drawing
-    that is not made from tables, and `RuntimeError` without the libraries of others.
+    Raise `DeadLinkError` for dead links, `UndrawnError` for drawings that are not made from tables,
+    and `RuntimeError` without the libraries.
     """
     links = Links()
     staged = folder / _PAGES
@@ -48,7 +48,7 @@ def stage(folder: Path, url: str) -> Mapping[str, str]:
 
 
 def _text(page: Page, links: Links) -> str:
-    """The text of a page; the one that lists files is the last to be asked for."""
+    """Return the text of a page; call it for the page of files last."""
     if page.name == FILES_PAGE:
         return files(links)
     if page.made:
@@ -57,7 +57,7 @@ def _text(page: Page, links: Links) -> str:
 
 
 def _about(page: Page, text: str) -> str:
-    """What stands in the head of a page, for tabs, search engines and those who link to it."""
+    """Return the head of a page, for tabs, search engines and previews of links."""
     heading = _HEADING.findall(text)[0].replace("`", "")
     said = {"title": heading, "description": f"{heading}: {page.about.replace('`', '')}."}
     if page == START:
@@ -67,7 +67,7 @@ def _about(page: Page, text: str) -> str:
 
 
 def _settings(url: str) -> str:
-    """The settings of zensical with the navigation; strings and lists of JSON are also TOML."""
+    """Return the settings of zensical with the navigation; JSON of strings and lists is TOML."""
     tool = f"{{{json.dumps(EXPLORER.title)} = {json.dumps(EXPLORER.address)}}}"
     entries = [
         _entry(START),

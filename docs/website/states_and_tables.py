@@ -29,7 +29,7 @@ _RULES: Final = {
     "bad_arguments": "arguments that do not fit a tool are answered with",
     "resource_not_found": "the code for a resource that is not there",
 }
-"""What each of the rules that differ says."""
+"""Texts of the rules that differ."""
 _ERA: Final = {
     "opened_by": "the server answers with its capabilities to",
     "has_handshake": "a connection has to be opened first",
@@ -118,7 +118,7 @@ def _call(method: str, params: dict[str, Any], id: int | None = 1) -> Call:
 
 
 def _route(call: Call, offer: Offer) -> str:
-    """What a server does with a message that is the first one."""
+    """Return the action of a server for a first message."""
     try:
         found = route(call, offer, handshaken=False)
     except RemoteError as error:
@@ -129,7 +129,7 @@ def _route(call: Call, offer: Offer) -> str:
 
 
 def _tables() -> Mapping[str, Any]:
-    """The method table of each revision, by its name, of the generated package."""
+    """Return the method table of each revision of the generated package, by name."""
     tables = (load(one.id).methods.TABLE for one in REVISIONS)
     return {one.revision: one for one in tables}
 

@@ -15,7 +15,7 @@ NOTE: Final = (
 )
 _NONE: Final = "–"
 _OLD: Final = "#http-with-sse"
-"""Where the pages of a revision describe its transport, if it is not Streamable HTTP."""
+"""Pages that describe the transport of a revision, if it is not Streamable HTTP."""
 
 
 def fields() -> str:

@@ -5,6 +5,6 @@ from support.running import Run
 
 
 def test_a_mistake_is_explained_as_on_the_page(shop: Run) -> None:
-    command, _, printed = indented("call.md", "$ mcp-gen call server.py greet").partition("\n")
+    command, _, printed = indented("command-call.md", "$ mcp-gen call server.py greet").partition("\n")
     ran = shop(*command.split()[2:])
     assert (ran.code, ran.err) == (2, printed)

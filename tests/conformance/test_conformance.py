@@ -1,4 +1,4 @@
-"""The official conformance suite finds nothing wrong, and the README says what it found."""
+"""The official conformance suite finds nothing wrong, and its page has the results."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ from support.conformance.legs import (
 from support.conformance.scenarios import OTHERS, STATELESS_SERVER
 from support.conformance.suite import row, run
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
 
 # Side by side they would keep each other from answering in time.
@@ -84,8 +84,8 @@ def part_of(leg: Leg, few: int) -> Leg:
 
 
 def assert_sound(leg: Leg, tmp_path: Path, serve: Serve = serving) -> None:
-    """Whether a leg finds nothing wrong and, if it is whole, what the README says it finds."""
+    """Check that a leg finds nothing wrong and, if it is whole, that the page has its row."""
     (result,) = asyncio.run(run([leg], kit(), tmp_path, serve))
     assert not result.faults, "\n".join(result.faults)
-    shown = leg not in LEGS or row(result) in README.read_text(encoding="utf-8")
+    shown = leg not in LEGS or row(result) in PAGE.read_text(encoding="utf-8")
     assert shown, "run make conformance"

@@ -21,23 +21,25 @@ from support.tables import case
 from website.drawings.drawn import DRAWN
 from website.drawings.graphs import mermaid
 
-# What has no kind and is no command, by its page and how it begins: the test that compares it with
-# what it shows, or why none can.
+ARCHITECTURE: Final = "docs/contributing/architecture.md"
+# Blocks without a kind that are not commands, by page and beginning: the test that compares each,
+# or the reason why none can.
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
-    ("CONTRIBUTING.md", "auth "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
     ("CONTRIBUTING.md", "base "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "connect "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "drafts "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "core "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "ir "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "schema/<revision>"): "a drawing",
-    ("CONTRIBUTING.md", "transports/"): "a drawing",
+    ("README.md", "$ mcp-gen call server.py greet"): "tests/docs/test_readme.py",
     ("README.md", "pkg/\n"): "tests/docs/test_blocks.py",
     ("asking.md", "book: Booking.address"): "tests/docs/test_asking.py",
-    ("call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
+    ("command-call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
     ("command.md", "error[wrong-usage]"): "tests/docs/test_blocks.py",
     ("connecting.md", "mcp.json#/mcpServers/maps"): "tests/docs/test_connecting_page.py",
+    (ARCHITECTURE, "a revision: schema, mended"): "a drawing",
+    (ARCHITECTURE, "auth "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "connect "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "drafts "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "ir "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "schema/<revision>"): "a drawing",
+    (ARCHITECTURE, "transports/"): "a drawing",
     ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",
     ("extensions.md", "$ mcp-gen extensions"): "tests/docs/test_blocks.py",
     ("extensions.md", "mcp-gen --revision 2026-07-28"): "tests/docs/test_blocks.py",
@@ -51,8 +53,8 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
 # What was printed once: by others, for a server or a release that no test has, or on a terminal.
 RECORDED: Final = {
     ("bridge.md", "2026-11-23 20:11:49"),
-    ("call.md", "$ mcp-gen list server.py"),
-    ("call.md", "$ mcp-gen call server.py choose"),
+    ("command-call.md", "$ mcp-gen list server.py"),
+    ("command-call.md", "$ mcp-gen call server.py choose"),
     ("examples/python-sdk/README.md", "schema-moved"),
     ("releasing.md", "$ git clone"),
     ("typed-clients.md", "arguments\n  get_forecast(city)"),

@@ -14,11 +14,9 @@ from mcp_revisions import (
     ProtocolError,
     RemoteError,
     RequestTimeout,
-    TaskOptions,
     ToolError,
     ToolFailed,
     Toolkit,
-    client_of,
     connect,
     load,
     prompt,
@@ -32,7 +30,7 @@ from support.docs.pages import defined, page
 from support.revisions import REVISIONS as NAMES
 from support.tables import case
 
-PAGE = page("calling.md")
+PAGE = page("client-calls.md")
 
 
 class Server(Toolkit, mcp.Server):
@@ -81,7 +79,7 @@ class Server(Toolkit, mcp.Server):
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, Any]:
-    return defined("calling.md")
+    return defined("client-calls.md")
 
 
 async def test_the_programs_that_call_run(
@@ -122,26 +120,6 @@ async def test_the_program_with_types_is_told_of_a_failure(shown: dict[str, Any]
 async def test_the_program_with_a_limit_of_time_waits_no_longer(shown: dict[str, Any]) -> None:
     async with connect(Failing, as_=mcp) as client:
         assert await shown["patient"](client) == "It took too long."
-
-
-async def test_a_task_is_waited_for_by_another_call(
-    shown: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    app = mcp.App("patience")
-
-    @app.tool(task=True)
-    async def fast() -> str:
-        return "at once"
-
-    @app.tool(task=True)
-    async def slow(n: int) -> str:
-        return f"after {n} days"
-
-    options = Options(tasks=TaskOptions(poll_interval=0.01))
-    async with client_of(app, shown["Patient"](), options=options) as patient:
-        stored = await shown["start"](patient)
-        assert await shown["go_on"](patient, stored) == "after 3 days"
-    assert capsys.readouterr().out == "at once\n"
 
 
 async def test_the_client_that_answers_does_so_in_all_revisions(shown: dict[str, Any]) -> None:

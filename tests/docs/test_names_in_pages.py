@@ -52,7 +52,6 @@ SPACES: Final = [
 ]
 # What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
-    "README.md": {"Greeter", "MCPServer", "Params1"},
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
     "authorization-verifiers.md": {"Bearer"},

@@ -57,7 +57,7 @@ PROGRAMS = {
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(
     *(
-        "calling.md",
+        "client-calls.md",
         "extensions.md",
         "tasks.md",
         "from-fastmcp.md",
@@ -66,7 +66,7 @@ PROGRAMS = {
         "negotiation.md",
     ),
     *("sessions.md", "state.md", "toolkit.md", "translation.md"),
-    *("deployment.md", "first-client.md", "first-server.md", "index.md", "security.md"),
+    *("deployment.md", "first-client.md", "first-server.md", "README.md", "security.md"),
 )
 EXPECTED = {
     (name, line)

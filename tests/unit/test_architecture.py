@@ -64,7 +64,7 @@ def test_imports_follow_the_map_of_the_house() -> None:
     for house, order in houses.items():
         found = modules_in(ROOT / "codegen" / house.replace(".", "/"))
         found -= {"__init__", "__main__", "runtime"}
-        assert found == set(order), f"CONTRIBUTING.md lists what is in {house}"
+        assert found == set(order), f"a map of CONTRIBUTING.md differs from {house}"
         places = {f"{house}.{room}": number for number, room in enumerate(order)}
         parts = house.count(".") + 2
         upward = [

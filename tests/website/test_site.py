@@ -9,7 +9,6 @@ import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.cli.explanations import explanations
 from mcp_protogen.pipeline.settings import setting_names
-from support.folders import ROOT
 from support.tables import case
 from support.website.built import WHOLE, content, content_of, dead, page, search_index, site
 from website import marks, navigation, speed
@@ -149,7 +148,7 @@ def test_what_names_the_file_of_a_page_names_its_title() -> None:
     changed = (
         "[HTTP](http.md#health), [a](http.md), `[http.md](http.md)`, [../LICENSE](files/LICENSE)"
     )
-    assert links.changed(text, "docs/call.md") == changed
+    assert links.changed(text, "docs/command-call.md") == changed
     assert links.dead == []
 
 
@@ -164,10 +163,10 @@ def test_pages_can_be_edited_once_the_project_has_an_address(tmp_path: Path) -> 
     assert 'rel="edit"' not in finished("x.html", head)
 
 
-def test_the_readme_and_a_page_show_the_benchmarks_that_were_recorded() -> None:
-    readme, topics = (ROOT / "README.md").read_text(encoding="utf-8"), speed.read()
-    assert marks.between(readme, speed.MARK) == speed.section(topics), "run make bench"
+def test_the_page_of_speed_shows_the_benchmarks_that_were_recorded() -> None:
+    topics = speed.read()
     assert speed.PAGE.read_text(encoding="utf-8") == speed.page(topics), "run make bench"
+    assert "a call with a report" in speed.costs(topics)
     topics["bridge"]["rows"] = []
     with pytest.raises(ValueError, match=r"shows 'stdio to HTTP, .*' of bridge, which was not"):
         speed.section(topics)
@@ -179,7 +178,7 @@ def test_a_section_goes_between_its_marks_and_nowhere_else(tmp_path: Path) -> No
     marks.write(file, "x", "new\n")
     assert file.read_text() == "before\n<!-- x: begin -->\nnew\n<!-- x: end -->\nafter\n"
     file.write_text("no marks\n")
-    with pytest.raises(ValueError, match="no place for it"):
+    with pytest.raises(ValueError, match="no place for x: "):
         marks.write(file, "x", "new\n")
 
 

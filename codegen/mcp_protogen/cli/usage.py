@@ -26,7 +26,7 @@ class HelpWanted(Exception):
 
 
 class CliCommand(TyperCommand):
-    """A command whose usage is written as in the README."""
+    """A command whose usage is written as in docs/command.md."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the part of the usage after the name of the command."""

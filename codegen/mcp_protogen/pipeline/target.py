@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CONTRACT: Final = 2
 """The version of this contract and of the IR. It rises when a target has to change."""
 
-GROUP: Final = "mcp_gen.targets"
+GROUP: Final = "mcp_protogen.targets"
 """The group of entry points; each is an instance of a `Target`, and its name is the target's."""
 
 Layer = Literal["models", "methods", "capabilities"]

@@ -1,4 +1,4 @@
-"""Everything that the page shows, as JSON values by the names of their files."""
+"""All data of the page, as JSON values by the names of their files."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -24,7 +24,7 @@ _KEYS: Final[Mapping[str, Callable[[Json], str]]] = {
     "headers": lambda one: f"{one['direction']}:{one['name']}",
     "metaKeys": lambda one: one["key"],
 }
-"""What is listed of a revision, and what tells its items apart."""
+"""The lists of a revision, and the key of their items."""
 
 
 def all_data() -> Iterator[tuple[str, Json]]:
@@ -64,7 +64,7 @@ def _revision(revision: Revision) -> Json:
 
 
 def _rules(revision: Revision) -> Json:
-    """Return how messages are sent, each rule with its page."""
+    """Return the rules for sending messages, each with its page."""
     writer = Writer(revision.id, revision.mended)
     rules: Mapping[str, Json | None] = revision.source.facts.document["rules"]
     return {name: {**rule, **writer.source(rule["source"])} for name, rule in rules.items() if rule}
@@ -81,7 +81,7 @@ def _pin(pin: Pin) -> Json:
 
 
 def _schemas(revision: Revision) -> Json:
-    """Return what the judge needs: definitions, and those that are published otherwise."""
+    """Return the definitions for the judge, and published ones that differ."""
     mended = revision.mended
     known = {
         kind: next((name for name in names if name in mended), None)
@@ -130,7 +130,7 @@ def _results(core: Revision, method: str) -> Iterable[str]:
 
 
 def _index(known: Sequence[Revision], whole: Mapping[str, Json], parts: Mapping[str, Json]) -> Json:
-    """Return what is loaded first: all names, what happened to them, and what can be compared."""
+    """Return the data that is loaded first: names, their marks, and possible comparisons."""
     return {
         "revisions": [
             {
@@ -158,7 +158,7 @@ def _items(
     added = {title: {key(one): one for one in part.get(kind, ())} for title, part in parts.items()}
     meanings = [{name: without_sources(one) for name, one in column.items()} for column in columns]
     moved = marks(meanings)
-    # Where a revision and an extension of it both have an item, it is that of the revision.
+    # An item of both a revision and its extension is that of the revision.
     sides = [*added.items(), *zip(whole, columns, strict=True)]
     sides.sort(key=lambda side: side[0].partition("+")[0])
     newest = {name: one for _, column in sides for name, one in column.items()}
@@ -179,7 +179,7 @@ def _in_extensions(name: str, added: Mapping[str, Mapping[str, Json]]) -> Json:
 
 
 def _summary(kind: str, newest: Json) -> Json:
-    """Return what a list shows of an item, as its newest revision has it."""
+    """Return the line of an item in a list, from its newest revision."""
     if kind == "methods":
         return {name: newest[name] for name in ("kind", "senders", "doc")}
     if kind == "types":

@@ -47,7 +47,7 @@ class Writer:
         }
 
     def gate(self, gate: RequirementIR) -> Json:
-        """Return the capability that a method needs, and under which conditions."""
+        """Return the capability that a method needs, with its conditions."""
         when = [
             {
                 "member": one.member,
@@ -85,14 +85,14 @@ class Writer:
                 }
 
     def meta_keys(self, keys: Iterable[MetaKeyIR]) -> list[Json]:
-        """Return the keys of `_meta` that have a meaning."""
+        """Return the keys of `_meta` with a meaning."""
         return [self._said(one, "key", "on", "of", "type", "required") for one in keys]
 
     def source(self, source: str) -> Json:
-        """Return a source with the address of its page, if that is known."""
+        """Return a source with the address of its page, if known."""
         url = page_of(source, self.revision, self.extension)
         return {"source": source, "url": url} if url else {"source": source}
 
     def _said(self, one: CapabilityIR | ErrorIR | MetaKeyIR | RequirementIR, *names: str) -> Json:
-        """Fields of a fact by their names, and its source."""
+        """Return the fields of a fact by their names, and its source."""
         return {**{name: getattr(one, name) for name in names}, **self.source(one.source)}

@@ -1,4 +1,4 @@
-"""What the explorer shows: every pinned revision, and every extension in each it extends."""
+"""The subjects of the explorer: every pinned revision, and every extension in its revisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ class Revision:
 
     @property
     def ir(self) -> RevisionIR:
-        """Return what it says, without what is about senders and readers."""
+        """The IR of the revision, without rules about senders and readers."""
         return self.derived.ir
 
     @property
     def published(self) -> Json:
-        """Return the definitions as they are published."""
+        """The published definitions."""
         definitions: Json = self.source.schema["$defs"]
         return definitions
 
@@ -61,7 +61,7 @@ class Revision:
 
 @dataclass(frozen=True)
 class Extension:
-    """An extension in a revision: what it adds, and its schemas as published and mended."""
+    """An extension in a revision: its additions, and its schemas as published and mended."""
 
     name: str
     core: Revision
@@ -129,7 +129,7 @@ def type_of(entry: Json) -> str:
 
 
 def changed(definitions: Mapping[str, Any], base: Mapping[str, Any]) -> Json:
-    """Return the definitions that `base` does not have, or has otherwise."""
+    """Return the definitions that `base` lacks, or has with another value."""
     return {
         name: one
         for name, one in definitions.items()

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 def types_of(types: Iterable[TypeIR]) -> list[Json]:
-    """Return types by name; members that say nothing are left out."""
+    """Return types by name, without empty members."""
     return sorted(map(_type, types), key=lambda one: one["name"])
 
 

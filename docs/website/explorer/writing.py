@@ -14,13 +14,13 @@ ASSETS: Final = Path(__file__).parents[1] / "assets" / "explorer"
 _COPIED: Final = (ASSETS / "index.html", ASSETS.parent / "favicon.svg")
 _STYLES: Final = (templates_folder() / "compare" / "base.css", ASSETS / "explorer.css")
 _SCRIPTS: Final = {"main.js": "explorer.js", "judging/page.js": "judge.js"}
-"""Our modules from which a script is made, and the script: the page, and the judge of messages."""
+"""Our modules, and the script of each: the page, and the judge of messages."""
 
 
 def write(folder: Path) -> None:
     """Write the page, its scripts and its data into a folder, which is made if needed.
 
-    Raise `RuntimeError` if the libraries of others cannot be installed, and they are not yet.
+    Raise `RuntimeError` if libraries are missing and cannot be installed.
     """
     shutil.rmtree(folder / "data", ignore_errors=True)  # an earlier one may have had more
     (folder / "data").mkdir(parents=True)
@@ -34,7 +34,7 @@ def write(folder: Path) -> None:
 
 
 def script_of(name: str, value: Any) -> str:
-    """Return a script that hands a value to the page, which may be opened as a file."""
+    """Return a script that gives a value to the page, which may be opened as a file."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # Parsing a text is faster than a literal of that size, and cannot run anything.
     return f"mcpExplorer.receive({json.dumps(name)}, {json.dumps(text, ensure_ascii=False)});\n"

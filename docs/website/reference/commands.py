@@ -24,7 +24,7 @@ def commands() -> str:
 
 
 def codes() -> str:
-    """Return the page of all codes, as `mcp-gen explain CODE` says them."""
+    """Return the page of all codes, with the texts of `mcp-gen explain CODE`."""
     lines = [
         "# Reference: codes\n",
         "The codes of problems, changes and findings, as `mcp-gen explain CODE` explains them.\n",
@@ -72,5 +72,5 @@ def _anchor(name: str) -> str:
 
 
 def _said(text: str) -> str:
-    """Text for a terminal, in which angle brackets, stars and lines mean themselves."""
+    """Return text of a terminal with escaped angle brackets, stars and lines."""
     return re.sub(r"(?<![\\`])([<*_])", r"\\\1", text)

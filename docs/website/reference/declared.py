@@ -1,4 +1,4 @@
-"""Commands with their parameters, as they are declared with Typer."""
+"""Commands with their parameters, from their declarations with Typer."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument or an option: how it is written, its value, its default, what it does."""
+    """An argument or an option: its names, its value, its default, its help."""
 
     names: Sequence[str]
     value: str
@@ -34,7 +34,7 @@ class Command:
 
 
 def commands() -> Iterator[Command]:
-    """Yield every command, each group before what is below it."""
+    """Yield every command, each group before its commands."""
     yield _group(app, NAME, command_names())
     for name in sorted(command_names()):
         whole, declared = f"{NAME} {name}", declared_by(name)
@@ -78,7 +78,7 @@ def _parameters(function: Callable[..., Any] | None) -> Iterator[Parameter]:
 
 
 def _names(one: OptionInfo, name: str) -> Sequence[str]:
-    """The names of an option; in an annotation, the first one is where a default would be."""
+    """Return the names of an option; an annotation has the first one in place of a default."""
     said = [one.default, *(one.param_decls or ())]
     names = [each for text in said if isinstance(text, str) for each in text.split("/")]
     return names or [f"--{name.replace('_', '-')}"]
@@ -89,7 +89,7 @@ def _help(one: ArgumentInfo | OptionInfo) -> str:
 
 
 def _value(one: OptionInfo, kind: Any) -> str:
-    """What stands after an option: a name or the choices; nothing after one that is on or off."""
+    """Return the value of an option: a name or the choices; nothing for a flag."""
     kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
     if kinds == [bool]:
         return ""

@@ -67,7 +67,7 @@ def index() -> str:
 
 
 def generator() -> str:
-    """Return the page of what targets and their authors import of the generator."""
+    """Return the page of names that targets import from the generator."""
     lines = [
         "# Reference: the generator\n",
         f"What a [target of your own]({_TARGETS}.md#a-target-of-your-own) imports. One number,"
@@ -82,7 +82,7 @@ def generator() -> str:
 
 
 def messages() -> str:
-    """Return the page of what each revision has for messages: functions, and the base of models."""
+    """Return the page of message functions and of the base of models."""
     lines = [
         "# Reference: messages\n",
         "What each revision of a package has to read, check and write messages, here that of"
@@ -103,7 +103,7 @@ def messages() -> str:
 
 
 def unlisted() -> set[str]:
-    """Return the public names that no topic has, and those that topics have in vain."""
+    """Return the public names without a topic, and unknown names of topics."""
     return {*places()} ^ {*PAGES}
 
 
@@ -128,7 +128,7 @@ def _comes_with(name: str) -> str:
 
 
 def _matrix(name: str) -> Iterator[str]:
-    """Which revision has which method."""
+    """Return the table of methods by revision."""
     found = stubs(name)
     titles = [revision[1:].replace("_", "-") for revision in REVISIONS]
     yield f"Members of `{name}` by revision:\n"

@@ -1,6 +1,6 @@
 """Public names and their docstrings, read by griffe from the source of the generated package.
 
-Only the modules that have public names, and those of their bases, are read.
+Only the modules with public names, and those of their bases, are read.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _GENERATED: Final = {
     "load": "load",
     "translate": "translate.translate",
 }
-"""Where names are that the package does not have of the runtime."""
+"""Places of names that do not come from the runtime."""
 _OF_A_REVISION: Final = {"App": "app", "Client": "client", "Server": "server", "Session": "server"}
 
 
@@ -57,18 +57,18 @@ def places() -> dict[str, str]:
 
 
 def is_of_revisions(name: str) -> bool:
-    """Return whether each revision has a name of its own."""
+    """Return whether a name belongs to each revision."""
     return name in _OF_A_REVISION
 
 
 @cache
 def brought_by() -> dict[str, str]:
-    """Return what brings each public name that not every package has."""
+    """Return the part that brings each optional public name."""
     return missing_names(PartSelection(()))
 
 
 def object_of(name: str) -> Object:
-    """Return what a public name stands for."""
+    """Return the object of a public name."""
     return _at(places()[name])
 
 
@@ -87,7 +87,7 @@ def base_of_models() -> Object:
 
 
 def functions_of_methods() -> list[tuple[str, Object]]:
-    """Return what the module `methods` of a revision has of its table, by name."""
+    """Return the functions of the module `methods` of a revision, by name."""
     module = _module(f"{PACKAGE}.{REVISIONS[-1]}.methods")
     table = _at("mcp_protogen.runtime.messages.codec.MessageCodec")
     return [
@@ -98,7 +98,7 @@ def functions_of_methods() -> list[tuple[str, Object]]:
 
 
 def declared_in(module: str) -> tuple[str, list[Object]]:
-    """Return the docstring of a module, and what it defines that is public, in its order."""
+    """Return the docstring of a module, and its public definitions in their order."""
     found = _module(module)
     defined = [one for one in found.members.values() if not isinstance(one, Alias)]
     documented = [one for one in defined if is_public(one)]
@@ -106,7 +106,7 @@ def declared_in(module: str) -> tuple[str, list[Object]]:
 
 
 def options_of(function: Function) -> Class | None:
-    """Return the `TypedDict` of the options that a function takes by keyword."""
+    """Return the `TypedDict` of the keyword options of a function."""
     for one in function.parameters:
         if isinstance(one.annotation, ExprSubscript) and str(one.annotation.left) == "Unpack":
             path = cast("Expr", one.annotation.slice).canonical_path
@@ -118,7 +118,7 @@ def options_of(function: Function) -> Class | None:
 def members(of: Class, *, undocumented: bool = False) -> Iterator[Object]:
     """Yield the public members of a class and of its bases, in their order, its own first.
 
-    What has no docstring is not for users, unless it is an option.
+    Members without a docstring are not for users, unless they are options.
     """
     seen: set[str] = set()
     for one in _with_bases(of):
@@ -130,7 +130,7 @@ def members(of: Class, *, undocumented: bool = False) -> Iterator[Object]:
 
 
 def is_public(member: Object | Alias) -> bool:
-    """Return whether a member is for users: it has a docstring, and no name of ours."""
+    """Return whether a member is for users: it has a docstring and a public name."""
     if isinstance(member, Alias) or member.name.startswith("_"):
         return False
     return member.docstring is not None
@@ -146,7 +146,7 @@ def _with_bases(of: Class) -> Iterator[Class]:
 
 @cache
 def _at(path: str) -> Object:
-    """The object with a full name, where it is defined."""
+    """Return the object with a full name, at its definition."""
     module, _, name = path.rpartition(".")
     found = _module(module).members[name]
     if isinstance(found, Alias):
@@ -160,6 +160,6 @@ def _module(path: str) -> Module:
     file = _FOLDERS[path.split(".")[0]].joinpath(*path.split("."))
     file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
     if not file.is_file():
-        raise GriffeError(f"there is no module {path}")
+        raise GriffeError(f"unknown module {path}")
     above = _module(parent) if parent else None
     return visit(name, filepath=file, code=file.read_text(encoding="utf-8"), parent=above)

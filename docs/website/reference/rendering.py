@@ -12,15 +12,15 @@ from website.reference.reading import members, options_of
 _WIDTH: Final = 88
 _STARRED: Final = {ParameterKind.var_positional: "*", ParameterKind.var_keyword: "**"}
 _DECORATORS: Final = ("classmethod", "staticmethod", "asynccontextmanager", "contextmanager")
-"""Those that callers see."""
+"""Decorators that callers see."""
 _FINAL: Final = re.compile(r"^Final(?:\[(.*)\])?$")
 
 Options = dict[str, Class]
-"""The `TypedDict`s of options that functions of a page take, by name."""
+"""The `TypedDict`s of options of the functions of a page, by name."""
 
 
 def rendered(name: str, of: Object, options: Options, *, called: bool = False) -> str:
-    """Return what stands below the heading of a public name; `called` is that of an instance.
+    """Return the text below the heading of a public name; `called` is for a callable instance.
 
     Note the options of functions in `options`.
     """
@@ -38,17 +38,16 @@ def rendered(name: str, of: Object, options: Options, *, called: bool = False) -
 
 
 def text(of: Object) -> str:
-    """Return the docstring of something."""
     return f"{of.docstring.value}\n" if of.docstring else ""
 
 
 def heading(level: int, name: str, anchor: str) -> str:
-    """Return a heading with an anchor of its own, since names differ in capitals alone."""
+    """Return a heading with an explicit anchor, since some names differ only in capitals."""
     return f"{'#' * level} `{name}` {{ #{anchor} }}\n"
 
 
 def _value(name: str, of: Attribute) -> str:
-    """The type of a value, or the value of an alias or a constant."""
+    """Return the type of a value, or the value of an alias or a constant."""
     if of.annotation is None or str(of.annotation).partition("[")[0] in ("Final", "TypeAlias"):
         return f"{name} = {of.value}"
     return f"{name}: {of.annotation}"
@@ -64,7 +63,7 @@ def _function(name: str, of: Function, options: Options, described: str = "") ->
 
 
 def fields(of: Class, *, undocumented: bool = False) -> str:
-    """Return the table of the members of a class that are no functions."""
+    """Return the table of the members of a class other than functions."""
     found = [one for one in members(of, undocumented=undocumented) if isinstance(one, Attribute)]
     return table(("member", "type", "default", "what it is"), map(_field, found)) if found else ""
 
@@ -82,7 +81,7 @@ def _class(name: str, of: Class, options: Options) -> Iterator[str]:
 
 
 def _instance(name: str, of: Class, options: Options) -> str:
-    """An instance that is called like a function."""
+    """Return an instance that is called like a function."""
     (call,) = (one for one in of.members.values() if one.name == "__call__")
     if not isinstance(call, Function):
         raise TypeError(f"{name} cannot be called")
@@ -98,7 +97,7 @@ def _field(one: Attribute) -> Sequence[str]:
 
 
 def _written(of: Function) -> list[Function]:
-    """A function, or its overloads, as callers see it."""
+    """Return a function, or its overloads, as callers see it."""
     return of.overloads or [of]
 
 
@@ -137,7 +136,7 @@ def _parameter(one: Parameter) -> str:
     annotated = f"{said}: {one.annotation}" if one.annotation else said
     if one.default is None or one.kind in _STARRED:
         return annotated
-    # What has a name of ours is the default that its class has.
+    # A private name is the default of its class.
     default = "..." if str(one.default).startswith("_") else one.default
     return f"{annotated} = {default}" if one.annotation else f"{said}={default}"
 

@@ -50,8 +50,9 @@ def imported(module: str) -> Iterator[str]:
 
 
 def map_of_the_house() -> dict[str, list[str]]:
-    """Return the lists of CONTRIBUTING.md, by the folder that each is about."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """Return the lists of CONTRIBUTING.md and of its page on architecture, by folder."""
+    pages = ROOT / "CONTRIBUTING.md", ROOT / "docs" / "contributing" / "architecture.md"
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     lists = re.findall(r"`codegen/([\w/]+)`:\n\n((?: {4}\w+ .*\n)+)", text)
     return {
         folder.replace("/", "."): [line.split()[0] for line in lines.splitlines()]

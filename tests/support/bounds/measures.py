@@ -20,6 +20,7 @@ from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 
 from support.bounds.house import CODE, OURS, RUNTIME, imported, modules_in, named, trees
+from support.bounds.prose import FINDERS
 from support.folders import ROOT, environment
 from support.revisions import OLD
 
@@ -123,6 +124,13 @@ def count_names_twice() -> Measured:
     return Measured(len(twice), ", ".join(twice))
 
 
+def count_places(name: str) -> Measured:
+    """Return how many places there are of a kind of name or phrase, and some of them."""
+    places = [*FINDERS[name]()]
+    shown = (f"{place.path.relative_to(ROOT)}:{place.line}" for place in places[:20])
+    return Measured(len(places), ", ".join(shown))
+
+
 _GREETER: Final = ("greeter-modules", "greeter-lines", "walk-calls", "walk-modules", "walk-returns")
 MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
     "runtime-none": partial(runtime_size, ()),
@@ -137,4 +145,5 @@ MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
     "longest-class": longest_class,
     "longest-function": longest_function,
     "class-names-twice": count_names_twice,
+    **{name: partial(count_places, name) for name in FINDERS},
 }

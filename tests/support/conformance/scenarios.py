@@ -236,8 +236,8 @@ IMPOSSIBLE: Final[Mapping[str, Excuses]] = {
 
 FOREIGN: Final[Excuses] = {
     "dns-rebinding-protection": Excuse(
-        "the probe's header names a revision that the server does not speak, which has to be "
-        "answered with 400",
+        "the probe's header names a revision that the server does not speak; "
+        "the answer must be 400",
         ("localhost-host-valid-accepted",),
     ),
 }

@@ -1,7 +1,7 @@
-"""Runs the official conformance suite against our server and our client, and shows what it found.
+"""Runs the official conformance suite against our server and client, and prints the results.
 
 PYTHONPATH=tests:docs python -m support.conformance.suite
-    [--write README.md] [--record] [--only server|client] [--keep DIR]
+    [--write PAGE] [--record] [--only server|client] [--keep DIR]
 """
 
 import asyncio
@@ -121,7 +121,7 @@ def main(arguments: Namespace) -> int:
 
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--write", type=Path, metavar="README.md", help="put the table in there")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
     parser.add_argument("--record", action="store_true", help="record it for the report")
     parser.add_argument("--only", choices=("server", "client"), help="this side only")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what the suite writes")

@@ -15,6 +15,7 @@ PAGES: Final = tuple(
     str(path.relative_to(ROOT / "docs" if path.parent.name == "docs" else ROOT))
     for path in (
         *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs" / "contributing").glob("*.md")),
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
         *sorted((ROOT / "examples").rglob("README.md")),
     )

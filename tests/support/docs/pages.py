@@ -135,6 +135,10 @@ def beside_package(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def find_pieces(name: str, column: int) -> list[str]:
-    """Return the pieces of code in a column of the tables of a page that compares packages."""
+    """Return the pieces of code in a column of the tables of a page that compares packages.
+
+    A cell `the same` stands for the cell before it.
+    """
     rows = re.findall(r"^\| (?!fastmcp|mcp 1)(.*) \|$", page(name), re.MULTILINE)
-    return [*chain(*(re.findall(r"`([^`]+)`", row.split(" | ")[column]) for row in rows))]
+    cells = (re.sub(r"(.+?) \| the same \|", r"\1 | \1 |", row).split(" | ") for row in rows)
+    return [*chain(*(re.findall(r"`([^`]+)`", row[column]) for row in cells))]
