@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Final, Literal, TypeAlias
 
 import mcp_revisions as pkg
@@ -23,6 +24,7 @@ REVISIONS: Final = tuple(one.id for one in pkg.REVISIONS)
 PAIRS: Final = tuple((server, client) for server in REVISIONS for client in REVISIONS)
 PAGE: Final = ROOT / "docs" / "translation.md"
 BEGIN, END = "<!-- matrix -->", "<!-- end of matrix -->"
+LOST: Final = "### What was lost on the way"
 
 Kind: TypeAlias = Literal["server", "client", "bridge"]
 KINDS: Final[tuple[Kind, ...]] = ("server", "client", "bridge")
@@ -140,39 +142,56 @@ def cells(found: Mapping[Kind, list[Run]]) -> Cells:
 
 
 def cells_of(page: str) -> Cells:
-    """What the tables of a page say."""
-    shown: dict[tuple[str, str, str], str] = {}
-    server = ""
-    for line in page.splitlines():
-        if line.startswith("#"):
-            server = line.rpartition(" ")[2]
-        elif server in REVISIONS and line.startswith("| "):
-            feature, *row = (cell.strip() for cell in line.strip("|").split("|"))
+    """Return the cells that the table of a page shows, with those that it leaves out."""
+    table = page.split(BEGIN)[1].split(LOST)[0]
+    shown = {
+        (server, _in_words(feature), client): _MARKS["works"]
+        for server, client in PAIRS
+        for feature in FEATURES
+    }
+    for line in table.splitlines():
+        if line.startswith(tuple(f"| {revision}" for revision in REVISIONS)):
+            servers, features, *marks = (cell.strip() for cell in line.strip("|").split("|"))
             shown |= {
-                (server, feature, client): cell
-                for client, cell in zip(REVISIONS, row, strict=False)
+                (server, feature, client): mark
+                for server in servers.split(", ")
+                for feature in features.split(", ")
+                for client, mark in zip(REVISIONS, marks, strict=True)
             }
     return shown
 
 
 def tables(found: Mapping[Kind, list[Run]]) -> str:
-    """The tables, and what was lost, as Markdown."""
-    shown = cells(found)
-    lines: list[str] = []
-    for server in REVISIONS:
-        lines += ["", f"### A server class of {server}", ""]
-        lines += _table(server, shown)
-    lines += ["", "### What was lost on the way", "", "| method | member | why |", "|---|---|---|"]
-    lines += sorted(losses(found))
-    return "\n".join(lines).strip() + "\n"
+    """Return the tables as Markdown: cells that differ from "works", and losses."""
+    lines = [*_table(cells(found)), "", LOST, "", "| method | member | why |", "|---|---|---|"]
+    return "\n".join([*lines, *sorted(losses(found))]) + "\n"
 
 
-def _table(server: str, shown: Cells) -> Iterator[str]:
-    yield f"| | {' | '.join(REVISIONS)} |"
-    yield f"|---|{'---|' * len(REVISIONS)}"
-    for feature in FEATURES:
-        row = [shown[server, _in_words(feature), client] for client in REVISIONS]
-        yield f"| {_in_words(feature)} | {' | '.join(row)} |"
+def _table(shown: Cells) -> Iterator[str]:
+    """Yield a row for servers and features with equal marks, without those that all work."""
+    marked: dict[tuple[str, ...], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    working: list[str] = []
+    for feature in map(_in_words, FEATURES):
+        rows = {s: tuple(shown[s, feature, client] for client in REVISIONS) for s in REVISIONS}
+        differing = {s: marks for s, marks in rows.items() if {*marks} != {_MARKS["works"]}}
+        working += [] if differing else [feature]
+        for server, marks in differing.items():
+            marked[marks][server].append(feature)
+    sentence = (
+        f"Between each two revisions, all of it: {', '.join(working)}. The rest, by the client:"
+    )
+    yield from wrap(sentence, 120)
+    yield from (
+        "",
+        f"| server class | | {' | '.join(REVISIONS)} |",
+        f"|---|---|{'---|' * len(REVISIONS)}",
+    )
+    for marks, by_server in marked.items():
+        by_features: dict[str, list[str]] = defaultdict(list)
+        for server, features in by_server.items():
+            by_features[", ".join(features)].append(server)
+        for listed, servers in by_features.items():
+            yield f"| {', '.join(servers)} | {listed} | {' | '.join(marks)} |"
 
 
 def _in_words(feature: str) -> str:
