@@ -1,4 +1,4 @@
-"""What targets do with vectors: found once for each reason, and not where it is known already."""
+"""Targets and vectors: each cause is found once, unless it is known already."""
 
 import json
 import subprocess
@@ -257,7 +257,7 @@ def test_an_envelope_that_there_is_no_type_for_is_missing_and_not_tried(tmp_path
     tried = [c for c in found.comparison.changes if c.category is Category.BEHAVIOUR]
     about = {place for change in tried for place in (change.item, *change.places)}
     assert not {place for place in about if place.endswith((".jsonrpc", ".id", "RequestId"))}
-    # What is refused are further members, and nothing that has to be there.
+    # Further members are refused, but no required ones.
     refused = [change for change in tried if change.code == "refuses-valid"]
     assert {change.item for change in refused} == {"ListToolsRequest.x-undeclared"}
 

@@ -1,7 +1,7 @@
-"""What servers, pages and strangers try with a client of ours, over real sockets.
+"""Attacks of servers, pages and strangers on our client, over real sockets.
 
-Every attack is after something: a code, a token, a request to an inner service, a page in the
-browser of the user.
+Each attack wants something: a code, a token, a request to an inner service, a page in the browser
+of the user.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ def sent_by(page: str) -> dict[str, str]:
 
 
 async def arrived(page: str, callback: str) -> str:
-    """Where a page sends a user who agrees; nobody comes there yet."""
+    """Return the page a user who agrees is redirected to; it is not opened."""
     return (await asyncio.to_thread(Browser().open, page, callback)).url
 
 
@@ -101,7 +101,7 @@ async def test_a_server_cannot_get_tokens_for_another_one() -> None:
 @pytest.mark.shows("PK-02", "GE-06")
 async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
     async with town() as at:
-        # The attacker has a code of their own, for the client of the one who is attacked.
+        # The attacker has a code of their own, for the victim's client.
         mine = {
             "response_type": "code",
             "client_id": "app",
@@ -134,7 +134,7 @@ async def test_a_redirect_that_does_not_say_rightly_who_sends_it_ends_the_login(
 @pytest.mark.shows("IS-06")
 async def test_redirects_that_nobody_waits_for_are_turned_away() -> None:
     class Crowded(User):
-        """Others come to the port first: with codes of theirs, and errors."""
+        """A receiver whose port gets foreign codes and errors first."""
 
         async def open(self, url: str) -> bool:
             callback = sent_by(url)["redirect_uri"]
@@ -205,7 +205,7 @@ async def test_no_document_sends_a_client_on_the_web_to_an_inner_service() -> No
                 except pkg.AuthorizationError:
                     assert not at.resource.accepted
                 else:
-                    # What cannot be fetched may be left aside: the document is elsewhere, too.
+                    # An unavailable document may be skipped: it is elsewhere, too.
                     assert "challenge" in resource
                     assert answer.status_code == 200
                     at.resource.accepted.clear()
@@ -361,7 +361,7 @@ async def test_nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> Non
             token,
             *at.server.tokens.refresh_tokens,
         }
-        # The servers of the test log what they are asked.
+        # The test's servers log their requests.
         ours = [one for one in caplog.records if not one.name.startswith("uvicorn")]
         assert ours
         shown = (oauth, storage, oauth.authorizer(at.resource.url))

@@ -1,4 +1,4 @@
-"""Whoever attacks a server with tokens reaches no handler, and makes it do little."""
+"""Attackers of a server with tokens reach no handler, and cause little work."""
 
 import asyncio
 import hmac
@@ -36,7 +36,7 @@ def ours(called: list[str]) -> Any:
 
 
 def fetching(issuer: Issuer) -> Any:
-    """What asks the issuer: its requests are those of the other copy of the runtime."""
+    """Return the issuer's `fetch` for requests of the other copy of the runtime."""
     return issuer.fetch
 
 
@@ -46,7 +46,7 @@ def verifier(issuer: Issuer, **options: Any) -> Any:
 
 
 def present(**options: Any) -> Issuer:
-    """An issuer whose clock is that of the machine, as it is for the server."""
+    """Return an issuer with the machine's clock, which the server uses too."""
     return Issuer(clock=Clock(time()), **options)
 
 
@@ -78,7 +78,7 @@ async def refused(site: Site, token: str, status: int = 401) -> str:
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids of the keys with which signatures are checked, one by one."""
+    """Return the ids of the keys with which signatures are checked."""
     ids: list[str] = []
     verify: Callable[..., Any] = PublicKey.verify
 

@@ -64,7 +64,7 @@ def asked(**changes: str | None) -> dict[str, str]:
 
 
 def authorized(server: AuthorizationServer, **changes: str | None) -> dict[str, str]:
-    """What the user is sent back with."""
+    """Authorize, and return the parameters of the redirect."""
     url = f"{server.url('authorize')}?{urlencode(asked(**changes))}"
     response = server.answer(Request(url=url))
     assert response.status == 302, response.body

@@ -22,7 +22,7 @@ from support.tables import case
 CLOCK = Clock()
 JWK: dict[str, Any] = {**KEY.public.jwk, "kid": "first"}
 CLAIMS = {"iss": ISSUER, "sub": "ada", "aud": RESOURCE, "exp": CLOCK() + 100, "scope": "a b"}
-# Parts of a token are bent as what they are before they are encoded, too.
+# Parts of a token are also bent before they are encoded.
 PIECES = (
     *(".", "..", "=", "-", "_", "+", "/", " ", "\n", "\0", "ü", "eyJ", "e30", "W10", "bnVsbA"),
     *("eyJhbGciOiJub25lIn0", "eyJhbGciOiJFUzI1NiJ9", "IjEi", "A" * 100),
@@ -46,7 +46,7 @@ def asked(shown: str) -> ProofRequest:
 
 
 def objects(seed: Mapping[str, Any], amount: int) -> list[dict[str, Any]]:
-    """Bent JSON objects; those that are none are left out."""
+    """Yield bent JSON objects."""
     found: list[dict[str, Any]] = []
     for body in bent_documents([dict(seed)], amount):
         try:

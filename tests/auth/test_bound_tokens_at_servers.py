@@ -18,7 +18,7 @@ PROOF = {"dpop": "a.proof"}
 
 
 class Proving:
-    """Proofs that are one text, and what was checked."""
+    """Proofs that are one text, with a record of checks."""
 
     algorithms = ("ES256", "EdDSA")
 
@@ -111,7 +111,7 @@ async def test_a_nonce_comes_with_every_answer_to_a_proof() -> None:
         for answer in [*answers, stale]:
             assert answer.headers.get_list("dpop-nonce") == ["n0nce"]
         assert [one.status_code for one in answers] == [200, 401, 400, 200, 200]
-        # Who shows no proof needs none.
+        # A client without a proof needs none.
         assert "dpop-nonce" not in (await site.post(hello(), bearing(READING))).headers
 
 

@@ -1,4 +1,4 @@
-"""Requests for authorization: where they go, what comes back, and what is refused."""
+"""Requests for authorization: their targets, responses and refusals."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ HOST = "auth.example"
 
 
 class Site:
-    """An application that answers as it is told, and notes what it was asked."""
+    """An application that answers on command, and records requests."""
 
     def __init__(
         self, status: int = 200, body: bytes = b"{}", **headers: str | Sequence[str]
@@ -297,9 +297,9 @@ async def test_a_client_of_the_users_is_used_and_left_open() -> None:
     async with httpx2.AsyncClient(transport=transport, auth=("user", "secret")) as client:
         fetch = Fetcher(http=client)
         for _ in range(2):
-            # Names are looked up by whoever makes the connection; addresses can be seen.
+            # The connection resolves names; addresses are visible before.
             with pytest.raises(UnsafeUrl, match="not public"):
                 await fetch(Fetch(url=f"https://{HOST}/"))
     assert [str(one.url) for one in seen] == [f"https://{HOST}/"] * 2
-    # What the client shows to the server is not for everybody.
+    # Credentials of the client are not for every server.
     assert "authorization" not in seen[0].headers

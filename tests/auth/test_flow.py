@@ -56,8 +56,8 @@ def visit(
     return Visit(one, Resource([one], **(resource or {})), **settings)
 
 
-# What the official suite sets up for clients that have to succeed, and more: the authorization
-# server, and the resource.
+# Set-ups of the official suite for clients that must succeed, and more: the authorization server,
+# and the resource.
 GOOD_WORLDS: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("metadata named in the challenge", {}, {}),
     ("metadata at the path", {}, {"where": frozenset({"path", "root"})}),
@@ -170,8 +170,8 @@ def test_a_client_of_another_authorization_server_is_not_shown() -> None:
 REACHED = ("metadata", "register", "authorize")
 
 
-# What the official suite sets up for clients that have to stop, and more: the authorization server,
-# the resource, the error, and the endpoints that are reached.
+# Set-ups of the official suite for clients that must stop, and more: the authorization server, the
+# resource, the error, and the reached endpoints.
 BAD_WORLDS: tuple[tuple[str, Behaviour, dict[str, Any], type[Exception], tuple[str, ...]], ...] = (
     (
         "metadata of another issuer",
@@ -737,7 +737,7 @@ def test_a_redirect_uri_is_needed_only_where_a_user_is_asked() -> None:
 
 
 def disturbed(guest: Visit, instead: Fetched, at: int) -> Callable[[Step], Given]:
-    """Answer as the servers do until so many steps were taken, and then always the same."""
+    """Answer like the servers up to a step, and then always the same."""
     steps = iter(range(20))
 
     def answer(step: Step) -> Given:

@@ -21,7 +21,7 @@ def jwt_verifier(issuer: Issuer) -> JwtVerifier:
 
 
 class Custom:
-    """A verifier that somebody wrote, which says what it was told to."""
+    """A custom verifier with a fixed answer."""
 
     def __init__(self, issuer: str, principal: Principal | None) -> None:
         self.issuer = issuer

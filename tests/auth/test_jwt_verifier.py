@@ -251,7 +251,7 @@ async def test_keys_can_be_given() -> None:
 
 
 class KeysOfMine(dict[str, PublicKey]):
-    """Keys that can be counted, of which there are none yet."""
+    """Countable keys, empty at first."""
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
         return [*self.values()]

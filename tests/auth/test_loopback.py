@@ -28,7 +28,7 @@ async def visited(url: str) -> httpx2.Response:
 
 
 class Visitor:
-    """A browser: notes what it is to open, and visits places of the receiver then."""
+    """A browser that records the page to open, and visits URLs of the receiver."""
 
     def __init__(self, *queries: str) -> None:
         self.queries = queries

@@ -134,7 +134,7 @@ async def test_a_login_that_fails_fails_for_all_who_wait_for_it() -> None:
                 assert [str(one) for one in failures] == ["access_denied"] * 3
                 assert all(isinstance(one, pkg.OAuthError) for one in failures)
                 assert len(user.pages) == 1
-                # Who asks again is asked again.
+                # A repeated request asks the user again.
                 guard.server.behave(redirected={})
                 assert await called(guard, revision, oauth) == "x"
             assert len(user.pages) == 2
@@ -289,7 +289,7 @@ async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
             assert await called(guard, STATELESS, oauth) == "x"
             clock.now += 290
     assert "could not be stored" in caplog.text
-    # What was stored before is not taken for newer.
+    # Earlier stored tokens are not taken for newer.
     assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 3, 1)
 
 
@@ -447,7 +447,7 @@ async def test_other_programs_send_authorized_requests_with_httpx() -> None:
         auth = oauth_of(user).httpx_auth(guard.url)
         async with httpx2.AsyncClient(auth=auth, verify=False) as http:
             for _ in range(2):
-                # What is let in is no message, as the server says then.
+                # The accepted request is not a message, as the server answers.
                 assert (await http.post(guard.url, content=b"{")).status_code == 415
         with (
             httpx2.Client(auth=auth, verify=False) as http,
@@ -493,7 +493,7 @@ async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for
         await user.open(pages[0])
         assert await calls[1] == "x"
         assert len(pages) == 1
-        # Without anybody who waits, the port is closed.
+        # Without a waiting login, the port is closed.
         await oauth.forget(guard.url)
         opened.clear()
         call = asyncio.create_task(called(guard, STATELESS, oauth))

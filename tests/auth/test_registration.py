@@ -1,4 +1,4 @@
-"""Who a client is to an authorization server."""
+"""Registration of clients at an authorization server."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -60,7 +60,7 @@ def settings(**options: Any) -> OAuthSettings:
 def registering(
     answer: Fetched, server: ServerMetadata = UNKNOWING, *uris: str, **metadata: Any
 ) -> tuple[ClientInformation, dict[str, Any]]:
-    """The client that a server has registered, and what it was asked for."""
+    """Register a client; return it and the requests."""
     asked: list[Step] = []
     chosen = settings(client_metadata=ClientMetadata(**metadata))
     client = play(identify(chosen, server, uris or (HOME,), None), [answer], asked)

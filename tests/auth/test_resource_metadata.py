@@ -1,4 +1,4 @@
-"""The metadata of a protected resource (RFC 9728): what it says, and where it is."""
+"""The metadata of a protected resource (RFC 9728): its content, and its place."""
 
 from typing import Any
 

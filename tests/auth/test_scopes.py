@@ -98,7 +98,7 @@ def test_what_was_asked_for_or_granted_before_is_asked_for_again() -> None:
         ("write", 401, "read", "read", "read write"),
         # A token that has ended: nothing more than before.
         (None, 401, "read", "read", "read"),
-        # A server that does not say what is needed.
+        # A server that names no scopes.
         (None, 403, "read", "read", "read supported"),
     ]:
         with case((challenge, status, requested, granted)):
@@ -130,7 +130,7 @@ def test_a_refresh_token_is_asked_for_where_the_server_knows_the_scope_and_only_
     program = settings(grant=ClientCredentials())
     known = knowing(server=f"a {offline}")
     assert scopes_to_ask_for(program, known, refused("a")) == split("a")
-    # Who says so has it, whatever the server names.
+    # A client that claims the scope has it, whatever the server names.
     for challenge in ("a", None):
         both = f"a {offline}"
         assert scopes_to_ask_for(settings(both), knowing(), refused(challenge)) == split(both)

@@ -78,9 +78,9 @@ Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 async def asker(site: Site, way: str, *begun: str) -> Ask:
-    """What asks in one of the ways in which requests come, with a token of these scopes.
+    """Yield a function that sends requests in one of the ways, with a token of these scopes.
 
-    A session is begun with a token of others.
+    A session begins with a different token.
     """
     session = await site.initialize(OLD, allowing(*begun)) if way == "in a session" else None
 

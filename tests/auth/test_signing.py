@@ -236,7 +236,7 @@ def test_a_header_is_not_read_of_what_is_too_large_or_has_other_parts() -> None:
 
 
 def part_of(size: int, members: Mapping[str, object]) -> str:
-    """A JSON object whose base64 has so many characters."""
+    """Return a JSON object whose base64 has this length."""
     text = json.dumps(members)[:-1] + ', "x": "'
     return encoded((text + "y" * (size * 3 // 4 - len(text) - 2) + '"}').encode())
 

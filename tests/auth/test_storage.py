@@ -1,4 +1,4 @@
-"""Where tokens are kept, by which keys, and what is never kept."""
+"""Storage of tokens: its places, its keys, and its limits."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What was found out about tokens is kept for a while, and for no longer."""
+"""Verified tokens are cached, for a limited time."""
 
 from typing import Any
 

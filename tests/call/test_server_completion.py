@@ -50,7 +50,7 @@ def complete(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def answered(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, shell: str, line: str) -> str:
-    """What a shell is answered that asks for what a line may go on with."""
+    """Return the completions of a line for a shell."""
     words = cut_by_bash(line)
     asked = {
         "_MCP_GEN_COMPLETE": f"complete_{shell}",

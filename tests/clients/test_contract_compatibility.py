@@ -1,4 +1,4 @@
-"""Containment of schemas: what is said to be compatible is, by `jsonschema` and by samples."""
+"""Containment of schemas: compatible by `jsonschema` and by samples."""
 
 from itertools import product
 from random import Random
@@ -338,7 +338,7 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
         (array(prefixItems=[STRING]), array(prefixItems=[STRING, INTEGER])),
         ({**INTEGER, "maximum": 2**63}, {**INTEGER, "maximum": 2**63 - 1}),
         ({"type": ["string", "null"]}, {**STRING, "nullable": True}),
-        # These are no schemas.
+        # Invalid schemas.
         (STRING, {"type": [EMPTY]}),
         (STRING, {"type": 5}),
         (

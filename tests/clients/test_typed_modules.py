@@ -1,4 +1,4 @@
-"""Generated modules: what they say in Python, and that no server makes them say anything else."""
+"""Generated modules: their Python, and their safety against hostile servers."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""Published files beside what is pinned: drafts, and other publications of one revision."""
+"""Published files against pinned ones: drafts, and other publications of one revision."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ pinned = cache(compared_file)
 
 
 def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False) -> Comparison:
-    """The pinned revision beside a file that is said to be of it."""
+    """Compare a pinned revision with a file of the same revision."""
     file = GivenFile("draft.json", content)
     return compare_revisions(
         pinned(NEWEST if revision == "draft" else revision, None, as_published=as_published),

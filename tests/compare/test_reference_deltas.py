@@ -17,7 +17,7 @@ from support.revisions import NEIGHBOURS
 Json = dict[str, Any]
 Row = tuple[str, ...]
 
-# Of the traits of methods it follows these, by names of its own.
+# The list has these traits of methods, under its own names.
 TRAITS = {"task augmentable": "supports_task_augmentation", "cacheable": "cacheable"}
 KINDS = {"request": "jsonrpc-request", "embedded": "mrtr-input-request"}
 
@@ -39,11 +39,11 @@ def changes(older: str, newer: str) -> tuple[ReportedChange, ...]:
     return compare_revisions(side(older), side(newer)).changes
 
 
-# The rows of the list as they are compared.
+# The rows of the list for comparison.
 
 
 def listed(delta: Json) -> Row:
-    """A row of the list: category, item, change, and what it says of both sides."""
+    """Return a row of the list: category, item, change, and both sides."""
     category, item, change = delta["cat"], delta["item"], delta["change"]
     if category == "union":
         return ("union", item, "type", delta["before"], delta["after"])
@@ -145,7 +145,7 @@ def _method(change: ReportedChange) -> Iterator[Row]:
         case "method-trait-removed" if change.before in TRAITS:
             yield (TRAITS[change.before], "True", "False")
         case "method-trait-added" | "method-trait-removed":
-            # Other traits are told in prose.
+            # Prose describes other traits.
             return
         case "method-deprecated":
             yield ("deprecated_in", "None", change.after.removeprefix("since "))

@@ -1,4 +1,4 @@
-"""The official conformance suite finds nothing wrong, and the README says what it found."""
+"""The official conformance suite finds no fault, and the README shows its findings."""
 
 import asyncio
 import re
@@ -75,7 +75,7 @@ def test_every_scenario_that_the_suite_lists_is_played_or_is_named_as_not_ours()
 
 
 def part_of(leg: Leg, few: int) -> Leg:
-    """Return a leg with a few of its scenarios, or with `--all` as it is."""
+    """Return a leg with a few of its scenarios, or with `--all` unchanged."""
     scenarios = tables.some(leg.scenarios, few, leg.name)
     if len(scenarios) == len(leg.scenarios):
         return leg
@@ -84,7 +84,7 @@ def part_of(leg: Leg, few: int) -> Leg:
 
 
 def assert_sound(leg: Leg, tmp_path: Path, serve: Serve = serving) -> None:
-    """Whether a leg finds nothing wrong and, if it is whole, what the README says it finds."""
+    """Require that a leg has no faults and, if complete, agrees with the README."""
     (result,) = asyncio.run(run([leg], kit(), tmp_path, serve))
     assert not result.faults, "\n".join(result.faults)
     shown = leg not in LEGS or row(result) in README.read_text(encoding="utf-8")

@@ -21,8 +21,8 @@ from support.tables import case
 from website.drawings.drawn import DRAWN
 from website.drawings.graphs import mermaid
 
-# What has no kind and is no command, by its page and how it begins: the test that compares it with
-# what it shows, or why none can.
+# Blocks without a kind that are not commands, by page and beginning, with the test that compares
+# them, or the reason why none can.
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("CONTRIBUTING.md", "auth "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
@@ -48,7 +48,7 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("toolkit.md", "Invalid arguments for forecast"): "tests/toolkit/test_toolkit_page.py",
     ("vectors.md", "→ {"): "tests/vectors/test_vectors_docs.py",
 }
-# What was printed once: by others, for a server or a release that no test has, or on a terminal.
+# Output that tests cannot reproduce: of foreign programs, of other releases, or on a terminal.
 RECORDED: Final = {
     ("bridge.md", "2026-11-23 20:11:49"),
     ("call.md", "$ mcp-gen list server.py"),
@@ -60,7 +60,7 @@ RECORDED: Final = {
 
 
 def parsed(text: str) -> None:
-    """Read TOML; what is said to `mcp-gen` has to be settings that it has."""
+    """Parse TOML; settings for `mcp-gen` must exist."""
     if "mcp-gen" in tomllib.loads(text).get("tool", {}):
         Path("pyproject.toml").write_text(text)
         load_settings(Path("pyproject.toml"))
@@ -82,7 +82,7 @@ def drawn(text: str) -> None:
     assert text in {mermaid(drawing()) for drawing in DRAWN.values()}
 
 
-# Kinds of which all blocks are checked here, whoever else uses them.
+# Kinds whose blocks are all checked here.
 CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "json": values,
     "mermaid": drawn,
@@ -93,7 +93,7 @@ CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 def named(block: Block) -> list[tuple[str, str]]:
-    """Where the two tables have a block without a kind that is no command."""
+    """Return the entries of both tables for a block."""
     known = (*COMPARED, *RECORDED)
     return [one for one in known if one[0] == block.page and block.text.startswith(one[1])]
 

@@ -1,4 +1,4 @@
-"""What the page about calls shows works as it stands there, in the revisions that it names."""
+"""The code on the page about calls works in the revisions that it names."""
 
 import asyncio
 import re

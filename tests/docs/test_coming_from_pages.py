@@ -1,4 +1,4 @@
-"""What the pages for users of other packages say is true of those packages, and of ours."""
+"""The pages for users of other packages are right about those packages, and about ours."""
 
 import json
 import subprocess
@@ -94,7 +94,7 @@ SDK_2: Final = Other(
     ],
 )
 OTHERS: Final = (FASTMCP, SDK_1, SDK_2)
-# Ours, and theirs, of which the newest is shown first.
+# Ours and theirs, whose newest is shown first.
 PROGRAMS: Final = {
     "from-fastmcp.md": (programs("from-fastmcp.md"), shown("from-fastmcp.md", "py")),
     "from-mcp-sdk.md": (programs("from-mcp-sdk.md"), shown("from-mcp-sdk.md", "py")),
@@ -145,7 +145,7 @@ def test_the_programs_do_the_same(name: str) -> None:
             python = python_with(other.requirements)
             assert printed(run(program, python)) == expected
             modern = program.replace(', mode="legacy"', "")
-            # Where there are clients of 2026-07-28, they cannot be asked there.
+            # Clients of 2026-07-28 cannot be asked there.
             assert (modern == program) == (other is SDK_1)
             assert modern == program or run(modern, python).returncode != 0
     modern = ours.replace("User())", f"User(), revisions={PACKAGE}.REVISIONS)")

@@ -1,4 +1,4 @@
-"""The first server and the first client run as their pages say, and hosts are told rightly."""
+"""The first server and the first client run as their pages say, and the hosts' settings work."""
 
 import asyncio
 import json

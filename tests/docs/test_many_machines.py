@@ -1,4 +1,4 @@
-"""The page on many machines: its programs run, and what it says of engines is what they have."""
+"""The page on many machines: its programs run, and its statements about engines are true."""
 
 import inspect
 import re

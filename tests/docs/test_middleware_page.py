@@ -1,4 +1,4 @@
-"""What the page about middleware shows works as it stands there."""
+"""The code on the page about middleware works."""
 
 import asyncio
 import re

@@ -73,12 +73,12 @@ def marked(page: Page) -> Mapping[str, set[str]]:
 
 @cache
 def all_marks() -> tuple[tuple[str, str], ...]:
-    """Return what `marks` yields, which takes a while to read."""
+    """Return all marks; reading them is slow."""
     return tuple(marks())
 
 
 def marks() -> Iterator[tuple[str, str]]:
-    """Yield each mark `shows` as it is written, and the test that has it."""
+    """Yield each mark `shows` as written, and its test."""
     for path in sorted(TESTS.rglob("test_*.py")):
         text = path.read_bytes()
         for node in ast.walk(ast.parse(text)) if b"pytest.mark.shows(" in text else ():

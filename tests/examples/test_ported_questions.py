@@ -1,4 +1,4 @@
-"""What the servers of `examples/` do that ask others: sites of the web, and the user."""
+"""The servers of `examples/` that use web sites or ask the user."""
 
 import http.server
 import threading
@@ -265,7 +265,7 @@ BOOKINGS: tuple[tuple[Any, str], ...] = (
 
 
 class User:
-    """Answers questions, and remembers what it was asked."""
+    """A user with fixed answers, who records questions."""
 
     def __init__(self) -> None:
         self.answer: Any = None

@@ -45,9 +45,9 @@ def _with(stub: Any, *handlers: Any) -> Any:
 
 
 def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json]]:
-    """Let `talk` use a client and the server; gives what travelled, with its sender.
+    """Run `talk` with a client and the server; return the messages with their senders.
 
-    What it takes to agree on a revision is left out.
+    The messages of the handshake are left out.
     """
     travelled: list[tuple[str, Json]] = []
 

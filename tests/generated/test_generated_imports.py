@@ -1,7 +1,7 @@
-"""What importing the package costs in modules, seen from fresh interpreters.
+"""The modules that importing the package loads, seen from fresh interpreters.
 
-A program pays for what it uses: the package itself for nothing, messages for Pydantic, stubs for
-asyncio, and nothing ever for what only the generator needs.
+A program pays for its use: the package itself needs nothing, messages need Pydantic, stubs need
+asyncio, and modules of the generator are never loaded.
 """
 
 import json
@@ -15,7 +15,7 @@ from support import tables
 from support.generated.golden_package import REVISIONS
 from support.generated.package_copy import copy_folder
 
-# What the package may need: itself, Pydantic and what Pydantic needs.
+# The possible imports of the package: itself, Pydantic, and Pydantic's dependencies.
 ALLOWED = {
     "annotated_types",
     "mcp_revisions",

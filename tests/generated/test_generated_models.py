@@ -1,4 +1,4 @@
-"""Models are loaded when something needs them, and nobody notices."""
+"""Models are loaded on demand, invisibly."""
 
 import ast
 import copy

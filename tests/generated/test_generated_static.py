@@ -1,6 +1,6 @@
-"""The generated package under the strictest checks there are, alone in an empty folder.
+"""The generated package under the strictest checks, alone in an empty folder.
 
-Nothing of this checkout's configuration is in force there: what is found is what users find.
+Without this checkout's configuration, as for users.
 """
 
 import json

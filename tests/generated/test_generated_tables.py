@@ -241,7 +241,7 @@ def test_message_types_of_the_facts_exist() -> None:
             assert {fact["message_type"] for fact in _methods(revision)} <= known
 
 
-# What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.
+# Visible members beside the stubs of methods; everything else is behind `__mcp_runtime__`.
 _OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "request_once", "revision"}
 _HANDLING = {
     "around",

@@ -1,4 +1,4 @@
-"""Packages without a runtime of their own: they stand on one that is installed."""
+"""Packages without their own runtime use an installed one."""
 
 import ast
 import json
@@ -107,7 +107,7 @@ def test_a_runtime_of_another_name_is_not_looked_for_at_an_index(
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the runtime as it is installed, and a package and programs beside."""
+    """Return a folder with an installed runtime, a package, and programs."""
     folder = tmp_path_factory.mktemp("installed")
     shutil.copytree(runtime_folder(), folder / NAME, ignore=shutil.ignore_patterns("__pycache__"))
     for file in generated_once(OPTIONS).files:
@@ -139,7 +139,7 @@ def as_copied(text: str, path: str) -> str:
 
 
 def without_extensions(text: str) -> str:
-    """Return a revision's module that gives its extensions as it is without any."""
+    """Return a revision's module as it is without extensions."""
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__mcp_part__":
@@ -266,7 +266,7 @@ def generate_with_runtime(options: GenerationOptions, tell: object = None) -> Pa
 
 @pytest.fixture
 def switching(little: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run) -> Run:
-    """Return what runs `mcp-gen` on one package, with a generator that takes no time."""
+    """Return a function that runs `mcp-gen` on one package, with a fast generator."""
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate_with_runtime)
     return lambda *arguments: mcp_gen(*arguments, "--out", "pkg")
 

@@ -1,4 +1,4 @@
-"""An extension of our own: all that one can add, in both directions, beside another extension."""
+"""A made-up extension with every feature, in both directions, beside another extension."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def members_of_server(mcp: Json, ext: Json) -> dict[str, Any]:
-    """What a server with the extension does; it notes what it hears in `heard`."""
+    """Return the handlers of a server with the extension; they record into `heard`."""
     folder = ext.models.Folder(uri=URI, kind="plain", audience=["user"])
 
     async def on_count_folder(self: Json, session: Json, params: Json) -> Json:

@@ -20,7 +20,7 @@ from support.tables import some
 pytestmark = pytest.mark.long
 
 DRAFTS = ("142b3c3c", "2f2c60d6", "6f2c22a8", "7519d64b", "880d3112", "a1b65dc8", "14043ad9")
-# File under ../shared/published, and what it is called here.
+# Files under ../shared/published, and their names here.
 CASES = [
     *((f"drafts/{name}", "draft") for name in (*DRAFTS, "2025-11-25")),
     # A revision to come was a state of the draft before.
@@ -30,7 +30,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the packages are."""
+    """The folder of the packages."""
     missing.reference("published", "what becomes of published files")
     return tmp_path_factory.mktemp("unpinned")
 

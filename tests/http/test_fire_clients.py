@@ -152,7 +152,7 @@ async def test_who_does_not_read_its_answers_takes_up_no_place_for_long(stack: s
             await site.is_fine()
 
 
-# What uvicorn says of a response that is cut off.
+# The log entry of uvicorn for a response that is cut off.
 CUT = "ASGI callable returned without completing response."
 
 

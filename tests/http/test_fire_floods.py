@@ -1,4 +1,4 @@
-"""More of everything than anybody needs: bounded while it lasts, and gone when it is over."""
+"""Floods of everything: bounded while they last, and gone afterwards."""
 
 import asyncio
 import gc

@@ -110,7 +110,7 @@ def bent(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
-    """A method, header fields, a body, and how much of all that is sent."""
+    """Yield a method, header fields, a body, and the sent share of it."""
     message, base = draw(st.sampled_from(BASES))
     fields: JsonObject = dict(base)
     for _ in range(draw(st.integers(0, 3))):
@@ -127,7 +127,7 @@ def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
 async def sent(
     site: Site, mine: str, request: tuple[str, dict[str, str | None], bytes, int]
 ) -> None:
-    """Send a bent request, and judge what comes back."""
+    """Send a bent request, and check the response."""
     method, fields, body, share = request
     fields = {name: mine if value == SESSION else value for name, value in fields.items()}
     data = http(body, method, **fields)
@@ -159,7 +159,7 @@ async def rest(one: Any, answer: Answer, method: str) -> Answer:
 
 
 def judge(method: str, answer: Answer) -> None:
-    """Whether an answer is one of those that are documented."""
+    """Require a documented answer."""
     assert answer.status in STATUSES, answer
     assert answer.status != 503 or answer.field("retry-after")
     if answer.field("content-type") == "application/json" and method != "HEAD":

@@ -1,4 +1,4 @@
-"""Heads of requests as no client writes them: each gets its status, and harms nobody else."""
+"""Abnormal request heads: each gets its status, and harms no other client."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -25,7 +25,7 @@ FIELDS = {
 
 
 class Sender:
-    """A request without a socket, whose body is sent by hand, and what comes back for it."""
+    """A request without a socket; its body is sent by hand, and the response is recorded."""
 
     def __init__(self, app: Any, length: int | None = None, **fields: Any) -> None:
         self.read = 0
@@ -120,7 +120,7 @@ async def check_bound(app: Any, mine: JsonObject) -> None:
     refused = Sender(app, 51 * KIB, **mine)
     assert await refused.status() == 503
     assert (refused.field(b"retry-after"), refused.read) == (b"1", 0)
-    # What is small has room at any time.
+    # A small request always has room.
     assert await (await sent(app, call("echo"), **mine)).status() == 200
 
 
@@ -188,7 +188,7 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
         large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
         assert [await large.status(), await slow.status()] == [200, 503]
         assert slow.field(b"retry-after") == b"1"
-        # Without any that is slow, whoever comes last has to come again.
+        # If none is slow, the latest must retry.
         again = Sender(app, 100 * KIB, **mine)
         await again.send(b" " * 90 * KIB)
         assert await Sender(app, 100 * KIB, **mine).status() == 503
@@ -281,7 +281,7 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
             name.replace("-", "_"): value
             for name, value in of_modern("subscriptions/listen").items()
         }
-        # The whole of what is kept while it is open has a bound, not its params alone.
+        # The whole memory of an open session is bounded, not only its params.
         assert await (await sent(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
         stream = await sent(app, wanted, **fields)
         assert (taken(app), stream.task.done()) == (0, False)

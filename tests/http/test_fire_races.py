@@ -68,7 +68,7 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
             site.target.go.set()
         assert (await site.ask(http(cancelled(id), **mine))).status == 202
         if tool != "echo":
-            # The first may have come too late to be taken for what it was.
+            # The first may have come too late to count as the first.
             await until(lambda: site.target.begun >= 1)
             await site.ask(http(cancelled(id), **mine))
         answer = await asked

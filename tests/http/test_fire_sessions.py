@@ -1,4 +1,4 @@
-"""Ids of sessions and events that were guessed, forged, or belong to somebody else."""
+"""Ids of sessions and events that are guessed, forged, or foreign."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def ids_of(answer: Answer) -> list[str]:
 
 
 async def tried(site: Site, mine: Fields) -> list[Answer]:
-    """What every way to use a session gets."""
+    """Use a session in every way; return the answers."""
     return [
         await site.ask(http(call("echo"), **mine)),
         await site.ask(http({"jsonrpc": "2.0", "id": 1, "result": {}}, **mine)),

@@ -1,4 +1,4 @@
-"""What authorizes the requests of a client: when it is asked, and what its answers do."""
+"""The authorization of a client's requests: its calls, and the effect of its answers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -89,7 +89,7 @@ async def guarded(revision: str, **chosen: Any) -> AsyncGenerator[tuple[Guard, s
 
 
 async def called(url: str, revision: str, auth: Any, name: str = "x", **settings: Any) -> str:
-    """What a tool says to a client that is authorized."""
+    """Call a tool with an authorized client; return its text."""
     async with pkg.connect_http(url, client(revision), auth=auth, **settings) as ours:
         return str(content_of(await ours.call_tool(name))[0].text)
 

@@ -1,4 +1,4 @@
-"""How things end over HTTP: the server, what is cut off on the way, and what is idle."""
+"""Ends over HTTP: of the server, of cut-off requests, and of idle sessions."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ def ours(call: Any, revision: str = OLD) -> Any:
 
 
 class Front:
-    """In front of an application: what it does can be cut off, or its responses left unread."""
+    """A front of an application that can cut off requests, or leave responses unread."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -104,7 +104,7 @@ async def fronted(servers: Any, **chosen: Any) -> AsyncGenerator[tuple[Site, Fro
 
 
 class TestShutdown:
-    """Whoever comes while a server closes is told so, and begins nothing that would outlive it."""
+    """Requests during the shutdown of a server are refused and start nothing."""
 
     @staticmethod
     def refused(
@@ -279,7 +279,7 @@ class Clock:
         return Cancel(lambda: self._later.remove(entry))
 
     def pass_by(self, seconds: float) -> None:
-        """Let time pass, and what is due be done once."""
+        """Advance the time, and run what is due once."""
         self.now += seconds
         due = [entry for entry in self._later if entry[0] <= self.now]
         for entry in due:
@@ -303,7 +303,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Generator[Clock, None, None]:
 
 
 class TestLifetime:
-    """The lifetime of a session runs from the end of what was the last to be under way."""
+    """The lifetime of a session runs from the end of its latest activity."""
 
     @staticmethod
     async def pings(session: Session) -> int:
@@ -528,7 +528,7 @@ async def test_nothing_begins_whose_body_comes_after_the_end() -> None:
     async with serving(Counting) as site:
         slow = asyncio.create_task(site.http.post("/mcp", content=pieces(), headers=POSTED))
         await sent.wait()
-        # What comes later finds that the first piece was read.
+        # Later readers find the first piece read.
         assert (await site.post(hello())).status_code == 200
         assert site.app is not None
         await site.app.close()

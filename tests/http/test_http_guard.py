@@ -174,7 +174,7 @@ class TestTokens:
                     named = 'error="invalid_token"' in refused.headers["www-authenticate"]
                     assert named == (value or "").startswith("Bearer ")
                     async with site.get(fields) as events:
-                        # There is no GET in the stateless era, whoever asks.
+                        # The stateless era has no GET, for any client.
                         expected = 405 if revision not in HANDSHAKE else 401
                         assert events.response.status_code == expected
                     deleted = await site.http.delete(

@@ -279,7 +279,7 @@ class TestStatuses:
 
 
 async def twice(site: Site, own: str, sessions: bool = True, **_: object) -> list[Any]:
-    """What comes for calls of each era, after one that takes all there is of the limit."""
+    """Return the outcomes of calls in each era after one that uses up the limit."""
     modern = [await site.modern("tools/call", name="x") for _ in range(2)]
     assert modern[0].status_code == 200
     call = request("tools/call", name="x")

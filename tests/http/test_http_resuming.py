@@ -1,4 +1,4 @@
-"""Clients that lose a connection, and come back for what they missed."""
+"""Clients that lose a connection, and resume their stream."""
 
 import asyncio
 from collections import defaultdict
@@ -281,7 +281,7 @@ async def test_events_go_with_their_session() -> None:
         await session.delete()
         for stream in (name, "~"):
             assert await engine.events.read(key, stream, 0) == ((), False)
-        # Nothing else is kept of a session that nobody else knows.
+        # A session that is known nowhere else keeps nothing else.
         assert await engine.sessions.open(key, "s") is None
 
 

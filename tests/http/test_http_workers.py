@@ -35,7 +35,7 @@ async def pid_of(site: Site) -> str:
 
 
 async def publish(site: Site, pid: str) -> None:
-    """Have one of the processes publish a change of its own."""
+    """Make one of the processes publish its own change."""
     said = ""
     while said != pid:
         answer = await site.modern(
@@ -151,7 +151,7 @@ async def test_an_answer_that_comes_to_another_process_is_taken_to_who_has_asked
             stray = await other.post(rooted(asked, "file:///1"))
             assert stray.status_code == 202
             assert (await events.take())["result"]["content"][0]["text"] == "1"
-            # A second answer is for nobody.
+            # A second answer has no receiver.
             await session.post(rooted(asked, "file:///1", "file:///2"))
             await other.post(rooted(asked_there))
             assert (await others.take())["result"]["content"][0]["text"] == "0"
@@ -188,7 +188,7 @@ async def wandering(here: Site, there: Site) -> None:
     assert len({text_in(await on().call("who", id)) for id in range(4)}) == 2
     level = request("logging/setLevel", 5, level="error")
     assert outcome(await on().post(level)) == (200, None)
-    # What one has sent, the other can send again; and what was set there, holds here.
+    # Both can replay each other's events, and settings of one hold at the other.
     ids: list[str | None] = []
     for id in (6, 7):
         async with on().calling("says", id) as events:

@@ -300,7 +300,7 @@ class TestStreams:
                 return int((await stack.enter_async_context(opened)).response.status_code)
 
             assert [await listen(who) for who in (ADA, ADA, BEN)] == [200, 429, 200]
-            # They are no requests in progress, of nobody.
+            # They are not requests in progress.
             requests = site.app._running.state.requests
             assert (requests.used, dict(requests._used_by)) == (0, {})
         assert (requests.used, dict(requests._used_by)) == (0, {})

@@ -219,7 +219,7 @@ def answer_to_post(response: bytes) -> Callable[[bytes], bytes]:
 def strangers(
     seen: list[bytes], challenge: bytes = b'resource_metadata="http://["'
 ) -> Callable[[bytes], bytes]:
-    """Let nobody in, and answer with what a client could stumble over.
+    """Refuse every client with awkward responses.
 
     HOST in the challenge stands for the host of the request.
     """
@@ -339,7 +339,7 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
 async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
 
     def respond(asked: bytes) -> bytes:
-        # Later requests have the header field of the revision, and no answer of their own.
+        # Later requests carry the header field of the revision, and have no answers of their own.
         status = b"202 Accepted" if b"mcp-protocol-version" in asked.lower() else b"200 OK"
         return status + b"\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
 

@@ -41,7 +41,7 @@ def with_reference(
     revision: str = "",
     cut_after: bytes | None = None,
 ) -> Wire:
-    """Run a script with a client of a class of ours; what has passed."""
+    """Run a script with a client of our class; return the traffic."""
     spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
     mcp = pkg.load(own)
 

@@ -130,7 +130,7 @@ def test_tasks_of_fastmcp(peers: Peers, own: str) -> None:
 @pytest.mark.parametrize("server", [mcp1, typescript])
 async def test_servers_ask_for_tasks_of_the_client(server: Callable[[], Command]) -> None:
     async with launched(server(), OLD) as client:
-        # What has to be a task, some servers say in the list alone.
+        # Some servers mark a tool as a task only in the list.
         assert [tool async for tool in client.iter_tools()]
         assert (await client.call_tool("ask_as_task", {})).text == "accept ada"
         assert (await client.call_tool("sample_as_task", {})).text == "model sampled"

@@ -260,7 +260,7 @@ class TestKnown:
 
 
 class Server:
-    """A server that does nothing but negotiate."""
+    """A server that only negotiates."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
@@ -310,7 +310,7 @@ def test_MX_the_compatibility_matrix() -> None:
             if expected is None:
                 error = failure(step)
                 assert isinstance(error, NegotiationError)
-                # Whoever has to act on it learns what the server speaks, where it says so.
+                # The caller learns the server's revisions, if stated.
                 assert row == "MX02" or NEW in str(error)
             else:
                 assert isinstance(step, Adopt)

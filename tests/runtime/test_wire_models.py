@@ -1,4 +1,4 @@
-"""What models accept from the wire, what they take from Python, and what they write."""
+"""Models: values from the wire, values from Python, and their JSON."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Which names a project can have, and what is said of others."""
+"""Possible names of a project, and the errors for others."""
 
 import re
 import sys
@@ -92,7 +92,7 @@ def plain(name: str) -> str:
 
 
 def closure(roots: Iterable[str], path: Sequence[str]) -> dict[str, Distribution]:
-    """What is installed in `path` of some distributions and all that they need."""
+    """Return the installed distributions in `path` that some need, themselves included."""
     installed = {plain(each.name): each for each in distributions(path=[*path])}
     found: dict[str, Distribution] = {}
     waiting = {plain(name) for name in roots}
@@ -106,7 +106,7 @@ def closure(roots: Iterable[str], path: Sequence[str]) -> dict[str, Distribution
 
 
 def names_of(installed: Distribution) -> Iterator[str]:
-    """What a project would be called that is installed, imported or run as a distribution is."""
+    """Return the names of a project that is installed, imported or run like a distribution."""
     yield plain(installed.name)
     for file in installed.files or ():
         yield file.parts[0].removesuffix(".py").replace("_", "-")

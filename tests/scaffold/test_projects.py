@@ -1,4 +1,4 @@
-"""New projects do what they say: tests pass, official clients are served, programs end cleanly."""
+"""New projects work: tests pass, official clients are served, programs end cleanly."""
 
 import json
 import os
@@ -57,9 +57,9 @@ SHOWN = {
     ProjectKind.CLIENT: "shout: Say something louder.",
     ProjectKind.GATEWAY: "INFO test_gateway: waiting for a client on standard input",
 }
-# Which tests of a project: what it tries with every revision, or in both ways, is tried once.
+# Tests of a project to run: those for every revision or both transports run once.
 WHOLE = f"not ({' or '.join(REVISIONS[:-1])} or (HTTP and (calls or fails)))"
-# What does not depend on the way is tried with those projects that have both.
+# Tests that are independent of the transport run in projects with both.
 ONE_WAY = (
     "test_client.py or test_gateway.py or test_server.py or test_shared.py or lists or not_there"
     f" or {NEWEST}"
@@ -215,7 +215,7 @@ def test_a_client_can_go_on_at_any_worker_of_a_new_server(
 
 
 def ready(url: str) -> int:
-    """The status with which a worker says whether it is ready."""
+    """Return the status of a worker's readiness check."""
     return httpx2.get(urljoin(url, "/ready")).status_code
 
 

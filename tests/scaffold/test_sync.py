@@ -1,4 +1,4 @@
-"""`mcp-gen sync`: what it finds, what it changes, and whose files it leaves alone."""
+"""`mcp-gen sync`: its findings, its changes, and the files it leaves alone."""
 
 import json
 import shutil

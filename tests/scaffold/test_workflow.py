@@ -29,7 +29,7 @@ MCP_GEN = Path(sys.executable).with_name("mcp-gen")
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a project, with a generated package of its own."""
+    """Return the folder of a project with its own generated package."""
     wanted = choices(ProjectKind.SERVER, ProjectTransport.BOTH, ["2024-11-05"], "word-clock")
     folder = tmp_path_factory.mktemp("workflow") / "word-clock"
     create(wanted, folder)

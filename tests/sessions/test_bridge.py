@@ -178,7 +178,7 @@ async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
 
 
 def noting(told: list[Any], member: str) -> Any:
-    """A handler that writes down a member of what it is told."""
+    """Return a handler that records a member of its params."""
 
     async def note(self: object, params: object) -> None:
         told.append(getattr(params, member, "changed"))
@@ -448,7 +448,7 @@ async def test_bridge_passes_on_what_was_not_declared_within_one_revision(
     async with through(ours, Accepting(play), on_loss=lost.append):
         assert content_of(await ours.call_tool("x")) == []
     if own == revision:
-        # It is for the client to say what it thinks of that.
+        # The client decides about that.
         assert (told, lost) == (["x", None, "a:1"] * 2, [])
         return
     assert [(one.method, one.what) for one in lost] == [
@@ -469,7 +469,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
     def bare(params: Any) -> Any:
         return {name: value for name, value in params.items() if name != "_meta"}
 
-    # Tasks are the one extension of which a bridge knows more.
+    # Tasks are the only extension that a bridge translates.
     extensions: JsonObject = {"a/b": {}, **({TASKS_EXTENSION: {}} if revision == STATELESS else {})}
 
     async def play(hand: Hand) -> None:

@@ -1,4 +1,4 @@
-"""What a bridge does not do: stop what goes on, ask the wrong one, keep what has ended."""
+"""Limits of a bridge: it stops no running work, asks no wrong client, and keeps no ended work."""
 
 import asyncio
 from typing import Any
@@ -192,7 +192,7 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
 
 @pytest.fixture
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """All servers' halves of bridges, as they are made."""
+    """Return all servers' halves of bridges, as they are made."""
     made: list[object] = []
     begin = ProxyServerRuntime.__init__
 

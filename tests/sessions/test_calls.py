@@ -310,7 +310,7 @@ class TestTimeouts:
             asked, told, answer = [await hand.take() for _ in range(3)]
             assert told["params"]["requestId"] == asked["id"]
             assert answer["result"]["content"][0]["text"] == "gave up"
-            # What comes late is dropped.
+            # Late answers are dropped.
             await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
             assert "result" in await hand.ask("ping", 2)
 

@@ -1,4 +1,4 @@
-"""Handlers in which something is cancelled that is not the request: they have failed, no more."""
+"""Handlers with an internal cancellation fail like any other."""
 
 import asyncio
 import json

@@ -158,7 +158,7 @@ class TestHandshake:
 
         async with connect(Accepting(play), OLD):
             pass
-        # Nothing is said about the notification.
+        # The notification gets no answer.
         assert [message.get("method") for message in heard] == ["notifications/initialized"]
 
     async def test_a_ping_is_answered_and_what_has_no_handler_is_refused(self) -> None:

@@ -95,7 +95,7 @@ def _worth(call: Call) -> tuple[bool, int]:
 
 
 def fits(cls: Any, value: JsonObject, signature: inspect.Signature) -> bool:
-    """Whether a signature takes the members of these params."""
+    """Return whether a signature takes the members of these params."""
     try:
         whole = cls.from_wire(value)
     except ValidationError:
@@ -159,7 +159,7 @@ async def both_ways(transport: str, own: str, spoken: str, folder: Path) -> list
 
 # These the runtime keeps to itself.
 KEPT = ("notify_cancelled", "notify_progress")
-# What there is no word for in the other revision.
+# Messages without an equivalent in the other revision.
 REFUSED = ("MissingCapability: ", "Untranslatable: ")
 
 

@@ -43,14 +43,14 @@ UNSUPPORTED = -32022
 
 
 def asked(server: Any) -> list[str]:
-    """What the server was asked, in order, up to the end of the handshake."""
+    """Return the requests to the server in order, up to the end of the handshake."""
     return [one.method or one.verb for one in server.requests]
 
 
 def refusing_discover(status: int, value: Any = None, media: str = "application/json") -> Play:
-    """A server of the handshake era, with this answer to what it does not know.
+    """Return a server of the handshake era with this answer to unknown methods.
 
-    An id of 0 stands for that of the request.
+    An id of 0 stands for the request's id.
     """
     known = Handshaking()
 

@@ -1,4 +1,4 @@
-"""What a server of the official SDK, of either generation, needs to send events again."""
+"""Replay of events for servers of the official SDK, in either generation."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -7,7 +7,7 @@ from mcp.server.streamable_http import EventMessage, EventStore
 
 
 class Events(EventStore):
-    """All events, in the order in which they were sent."""
+    """All events, in sending order."""
 
     def __init__(self) -> None:
         self._events: list[tuple[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The official SDK's client, generation 2; what it is given and prints is in `driving.py`."""
+"""The official SDK's client, generation 2; see `driving.py` for its input and output."""
 
 import asyncio
 import warnings
@@ -36,7 +36,7 @@ class Generation2(Steps):
 
 
 def provider(target: str, oauth: Any) -> OAuthClientProvider:
-    """What gets a token by a code; `document` of `oauth` is the URL of metadata of the client."""
+    """Return a provider of tokens by code; `document` of `oauth` is the client's metadata URL."""
     user = SignIn()
 
     async def answered() -> AuthorizationCodeResult:
