@@ -103,8 +103,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
         items[:] = [item for item in items if item.nodeid not in away]
-    # All workers have one order, and at the end of a run none has much left to do by itself. A run
-    # that may be too short for all of them has the order of its arguments.
+    # All workers have one order, in which none has much left at the end of a run. A run that may be
+    # too short for all of them has the order of its arguments.
     if config.getoption("--until") is None:
         items.sort(key=lambda item: (item.get_closest_marker("long") is None, item.path))
 
@@ -144,7 +144,7 @@ def each_schema_checked_once() -> Generator[None, None, None]:
 
 @pytest.fixture(autouse=True)
 def losses_are_logged() -> Generator[None, None, None]:
-    """Commands show losses themselves, and have a process log none."""
+    """Commands show losses themselves, and log none."""
     yield
     getLogger("mcp_protogen.runtime.core.losses").setLevel(NOTSET)
 
@@ -172,7 +172,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator["Page", None
 
 @pytest.fixture(scope="module")
 def peers() -> Generator["Peers", None, None]:
-    """Clients and servers of others that run until the tests of a module are over."""
+    """Start foreign clients and servers for the tests of a module."""
     from support.peers.visits import Peers
 
     made = Peers()

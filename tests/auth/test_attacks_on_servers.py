@@ -25,7 +25,7 @@ EVIL = "https://evil.example/keys"
 
 
 def ours(called: list[str]) -> Any:
-    """A server that notes whose calls reach it."""
+    """Return a server that records calls."""
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         principal = session.principal
@@ -52,7 +52,7 @@ def present(**options: Any) -> Issuer:
 
 @asynccontextmanager
 async def attacked(verify: Any, **options: Any) -> AsyncGenerator[tuple[Site, list[str]], None]:
-    """A server that asks for tokens, and whose calls have reached it."""
+    """Serve with token checks; yield the site and the calls that got through."""
     called: list[str] = []
     resource = pkg.ProtectedResource(url=RESOURCE, authorization_servers=[ISSUER])
     guard = pkg.Authentication(verify=verify, resource=resource, **options)
@@ -61,7 +61,7 @@ async def attacked(verify: Any, **options: Any) -> AsyncGenerator[tuple[Site, li
 
 
 async def refused(site: Site, token: str, status: int = 401) -> str:
-    """The challenge to requests with a token, in sessions and without them."""
+    """Return the challenge to requests with a token, in sessions and without them."""
     fields = {"authorization": f"Bearer {token}"}
     answers = [
         await site.post(hello(), fields),

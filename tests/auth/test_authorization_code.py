@@ -43,7 +43,7 @@ def sent(**members: object) -> SentRequest:
 
 
 def answer(step: Step) -> Answer:
-    """Answer as a user who allows everything, and then as a server that gives tokens."""
+    """Agree as the user, and then answer as a server that issues tokens."""
     return redirected(step, code="c") if isinstance(step, AuthorizationRequest) else answered()
 
 
@@ -281,7 +281,7 @@ def test_response_is_read_up_to_its_limits() -> None:
     state = request.request.state
     url = f"{REDIRECT_URI}?state={state}&iss={ISSUER}&code=c"
     longest, most = 64 * 1024, 100
-    # Three parameters are those of the protocol.
+    # Three parameters belong to the protocol.
     others = "".join(f"&x{number}=" for number in range(most - 3))
     for right, wrong in (
         (url + "a" * (longest - len(url)), url + "a" * (longest - len(url) + 1)),

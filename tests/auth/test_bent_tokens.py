@@ -1,4 +1,4 @@
-"""Whatever tokens, proofs, keys and answers look like: they are refused, and nothing else fails."""
+"""Malformed tokens, proofs, keys and answers are refused, and nothing else fails."""
 
 from collections.abc import Mapping
 from json import dumps, loads
@@ -51,7 +51,7 @@ def objects(seed: Mapping[str, Any], amount: int) -> list[dict[str, Any]]:
     for body in bent_documents([dict(seed)], amount):
         try:
             value = loads(body)
-            # Halves of characters, which JSON of others cannot have either.
+            # Halves of surrogate pairs, which foreign JSON cannot have either.
             dumps(value, ensure_ascii=False).encode()
         except ValueError:
             continue

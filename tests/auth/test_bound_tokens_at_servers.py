@@ -140,7 +140,7 @@ async def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mount
         (f"{url}/mcp", "", "/mcp", f"{url}/mcp"),
         (f"{url}/mcp?tenant=1", "", "/mcp", f"{url}/mcp"),
         (f"{url}/a/mcp", "/a", "/mcp", f"{url}/a/mcp"),
-        # A proxy has taken a part of the path away, or given another one.
+        # A proxy has removed or changed a part of the path.
         (f"{url}/a/mcp", "", "/messages", f"{url}/a/messages"),
         (f"{url}/public", "", "/mcp", f"{url}/public"),
         (f"{url}/public", "", "/other", f"{url}/other"),

@@ -101,7 +101,7 @@ async def test_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> Non
     assert challenged(refused) == [
         "Bearer " + told("insufficient_scope", text, 'scope="read write"', HELD)
     ]
-    # The same operation gets the same challenge, whichever of the scopes a token has.
+    # The same operation gets the same challenge, whatever scopes the token has.
     lacking = telling(resource=RESOURCE, scopes=["write", "read"])
     for scopes in (("read",), ("write",), ("other",), ()):
         with case(scopes):

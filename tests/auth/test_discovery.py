@@ -1,4 +1,4 @@
-"""How a client finds out who issues tokens for a server."""
+"""The discovery of a server's authorization server."""
 
 from collections import Counter
 from contextlib import suppress
@@ -55,7 +55,7 @@ def refused(*values: str) -> Refusal:
 
 
 def naming(url: str, scheme: str = "Bearer") -> Refusal:
-    """A response that names the metadata of the resource."""
+    """Return a response that names the metadata of the resource."""
     return refused(f'{scheme} error="invalid_token", resource_metadata="{url}"')
 
 
@@ -150,7 +150,7 @@ def test_metadata_of_another_resource_is_refused() -> None:
             if is_right:
                 found = play(flow, answers)
                 assert found is not None
-                # The text of the identifier goes on unchanged.
+                # The text of the identifier is unchanged.
                 assert found.resource == identifier
             else:
                 with pytest.raises(InvalidMetadata, match="another resource"):
@@ -435,5 +435,5 @@ def test_no_document_and_no_challenge_does_any_harm() -> None:
                 assert issuer.issuer == ISSUER
                 assert issuer.token_endpoint.startswith("http")
                 used["server"] += 1
-    # Enough of them are still good for something.
+    # Enough of them are still useful.
     assert min(used["resource"], used["server"]) > 20

@@ -1,4 +1,4 @@
-"""The whole way to a token, against servers that keep the rules and servers that do not."""
+"""The whole way to a token, against correct and misbehaving servers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -52,7 +52,7 @@ def server(**setup: Any) -> AuthorizationServer:
 def visit(
     one: AuthorizationServer, resource: Mapping[str, Any] | None = None, **settings: Any
 ) -> Visit:
-    """A client of a resource that has one authorization server."""
+    """Return a client of a resource with one authorization server."""
     return Visit(one, Resource([one], **(resource or {})), **settings)
 
 
@@ -340,7 +340,7 @@ def test_tokens_without_a_refresh_token_are_followed_by_the_grant() -> None:
     guest.authorize()
     tokens = guest.known.tokens
     assert tokens is not None and tokens.refresh_token is None
-    # They had more than was asked for, which is asked for from now on.
+    # Their scopes exceed the request, so they are requested from now on.
     more = replace(tokens, scopes=frozenset({"read", "write"}))
     guest.known = replace(guest.known, tokens=more)
     one.rotate_keys()
@@ -491,7 +491,7 @@ def test_client_logs_in_and_stays_registered_where_issuers_differ_by_a_slash_at_
     known = guest.authorize()
     assert guest.call().status == 200
     assert known.server and known.client
-    # As it was kept when the metadata still named the issuer otherwise.
+    # As stored when the metadata still had another issuer.
     guest.known = replace(
         known,
         tokens=None,
@@ -583,7 +583,7 @@ def test_a_program_without_a_client_is_not_registered() -> None:
 
 
 def workload(audience: str) -> str:
-    """The JWT that a platform gives."""
+    """Return the JWT from a platform."""
     claims = {"iss": "https://platform.example.com", "sub": "w", "aud": audience}
     return signed({**claims, "exp": 2**40}, PLATFORM)
 

@@ -1,4 +1,4 @@
-"""The keys of an issuer are found, kept, and read again when they change."""
+"""The keys of an issuer are found, cached, and read again when they change."""
 
 import asyncio
 from typing import Any

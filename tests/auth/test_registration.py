@@ -233,7 +233,7 @@ def test_a_client_registers_to_authenticate_as_suits_it_and_the_server() -> None
         ((post, "none"), "none", post),
         ((basic,), basic, basic),
         ((post,), post, post),
-        # What RFC 8414, section 2, has for a document without the list.
+        # The default of RFC 8414, section 2, for a document without the list.
         (None, basic, basic),
     ]:
         server = replace(UNKNOWING, token_endpoint_auth_methods_supported=supported)

@@ -25,7 +25,7 @@ FORM = {
 
 
 class Scripted:
-    """A person who answers by a script; input ends after it."""
+    """A user who answers by a script; then input ends."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = [*answers]

@@ -112,7 +112,7 @@ def test_the_type_of_an_error_is_sent_by_whom_the_error_is() -> None:
 
 
 def no_thing(code: int, **facts: Any) -> ComparedRevision:
-    """A version whose schema has an error of a code, as a response and by itself."""
+    """Return a version whose schema has an error code, as a response and alone."""
     inner = record(("code",), code={"const": code}, message=STRING)
     types = {"NoThing": record(error=inner), "NoThingError": inner}
     return side(types, **facts)

@@ -1,4 +1,4 @@
-"""The differences of adjacent revisions, held row for row against a reference list of them."""
+"""The differences of adjacent revisions, compared row for row with a reference list."""
 
 import json
 import re
@@ -74,11 +74,11 @@ def _listed_method(delta: Json) -> Row:
 
 
 def projected(older: str, newer: str) -> Iterator[Row]:
-    """Our changes, as far as the list speaks of such things."""
+    """Yield our changes, as far as the list covers them."""
     for change in changes(older, newer):
         if change.code in UNLISTED or _of_params_meta(change):
             continue
-        # Of gates the list has the capabilities alone, which are compared below.
+        # Of gates the list has only the capabilities, which are compared below.
         if change.code.startswith("gate-"):
             continue
         yield from _row(change)
@@ -163,7 +163,7 @@ def _names(text: str) -> str:
 
 
 def _requires(older: str, newer: str) -> Iterator[Row]:
-    """The gates of a method as the list has them: capabilities, but for those of tasks."""
+    """Yield the gates of a method as in the list: capabilities, except those of tasks."""
     was, now = (
         {
             method.method: " ".join(
@@ -201,7 +201,7 @@ def test_the_differences_are_those_of_the_list(
 
 def test_each_kind_that_the_list_has_no_words_for_is_found_somewhere() -> None:
     met = {change.code for pair in NEIGHBOURS for change in changes(*pair)}
-    # Those that no pair of revisions shows are here because they could not be listed either.
+    # Those that no pair of revisions shows could not be listed either.
     assert UNLISTED - met <= {
         "base-member-removed",
         "error-data-changed",

@@ -22,7 +22,7 @@ from support.conformance.suite import row, run
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
-# Side by side they would keep each other from answering in time.
+# In parallel they would keep each other from answering in time.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("conformance")]
 
 AUTHORIZATION = [leg for leg in LEGS if leg.topic is not None and "authorization" in leg.topic]

@@ -1,4 +1,4 @@
-"""The page on verifying tokens: its programs run, and its tables have the options of the code."""
+"""The page on verifying tokens: its programs run, and its tables match the code."""
 
 import inspect
 import re

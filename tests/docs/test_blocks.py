@@ -1,4 +1,4 @@
-"""Every block that a page shows is run, or checked, or compared, by a test."""
+"""A test runs, checks or compares every block on a page."""
 
 import json
 import re
@@ -67,7 +67,7 @@ def parsed(text: str) -> None:
 
 
 def typed(text: str) -> None:
-    """Have all lines be commands that can be typed."""
+    """Check that all lines are valid commands."""
     assert list(faults(text)) == []
 
 
@@ -78,7 +78,7 @@ def values(text: str) -> None:
 
 
 def drawn(text: str) -> None:
-    """Have a drawing be one of those that are made from the rules."""
+    """Check that a drawing is one of those made from the rules."""
     assert text in {mermaid(drawing()) for drawing in DRAWN.values()}
 
 

@@ -101,7 +101,7 @@ async def test_the_programs_that_call_run(
 
 
 class Failing(Server):
-    """Fails, and takes long, where the other does not."""
+    """A sibling that fails slowly."""
 
     @tool
     def numbers(self) -> list[int]:

@@ -197,7 +197,7 @@ async def evaluate(piece: str, names: dict[str, Any]) -> None:
 
 
 def completed(piece: str) -> str:
-    """Return a piece as a program: a decorator needs a function, a parameter a tool."""
+    """Complete a piece to a program: a decorator needs a function, a parameter a tool."""
     if piece.startswith("@"):
         parameters = re.findall(r"{\+?(\w+)}", piece) + re.findall(r'completions={"(\w+)"', piece)
         first = ["request"] if "route(" in piece else [f"{name}: str" for name in parameters]

@@ -84,7 +84,7 @@ async def running(command: Sequence[str], port: int, folder: Path) -> AsyncGener
 
 @asynccontextmanager
 async def refusing(asked: Counter[str]) -> AsyncGenerator[int, None]:
-    """A worker that seems to be ready, and has no room for any request."""
+    """A worker that is ready but refuses every request."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -163,7 +163,7 @@ async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: 
                 )
                 assert text_in(answer) == value, name
             reader, writer = await asyncio.open_connection(NAME, port, ssl=trusting)
-            # In one piece: if it comes in two, HAProxy still reads when the client goes.
+            # In one piece: otherwise HAProxy still reads when the client goes.
             writer.write(whole_call("hold", meta={**META, "progressToken": 1}))
             # The stream is still open, so the proxy does not buffer it.
             await reader.readuntil(b"notifications/progress")

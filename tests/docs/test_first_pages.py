@@ -115,7 +115,7 @@ def test_what_is_needed_is_what_is_said() -> None:
     extras = tomllib.loads(runtime)["project"]["optional-dependencies"]
     for one in (one for wanted in extras.values() for one in wanted):
         assert one.partition(">")[0] in said
-    # This sentence is another one as soon as a registry has it.
+    # This sentence changes when a registry has it.
     assert "It is not in any package registry yet" in said
 
 

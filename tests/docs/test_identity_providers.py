@@ -1,4 +1,4 @@
-"""The page on identity providers: its settings accept the tokens that those providers issue."""
+"""The page on identity providers: its settings accept their tokens."""
 
 from dataclasses import replace
 from typing import Any

@@ -19,7 +19,7 @@ NAME = "many-machines.md"
 
 
 async def goes_on(one: Any, other: Any, host: str = "localhost") -> None:
-    """A client begins a session at one application, and goes on at the other."""
+    """A client begins a session at one application, and continues at the other."""
     async with AsyncExitStack() as stack:
         fields = {"host": host}
         sites = [

@@ -41,7 +41,7 @@ async def test_the_programs_of_the_page_run() -> None:
 @pytest.mark.skips_time
 async def test_a_list_that_takes_too_long_is_asked_for_again() -> None:
     class Slow(mcp.Server):
-        """Does not answer the first time."""
+        """A tool that does not answer the first call."""
 
         asked = 0
 

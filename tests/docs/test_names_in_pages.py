@@ -1,4 +1,4 @@
-"""The names that pages have in code are those of the package, and the package has no others."""
+"""Names in code on pages are exactly those of the package."""
 
 import re
 from typing import Final

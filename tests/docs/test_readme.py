@@ -47,7 +47,7 @@ def test_newcomers_are_told_how_to_install_it_and_what_it_needs() -> None:
     assert f"Python {project['requires-python'].removeprefix('>=')}+" in told
     for command in ("pip install .", "pipx install .", "uv tool install ."):
         assert f"\n    {command} " in told
-    # By its name it cannot be installed: no registry has it.
+    # No registry has it by this name.
     assert project["name"] not in told
     for command in re.findall(r"\n    (?:uvx|pipx run) .*", told):
         assert [*project["scripts"]] == [command.split()[-2]]

@@ -1,4 +1,4 @@
-"""The lists of requirements say what the tests say, and leave out none."""
+"""The lists of requirements agree with the marks of tests, and are complete."""
 
 import ast
 import json
@@ -63,7 +63,7 @@ def rows(page: Page) -> Mapping[str, Row]:
 
 
 def marked(page: Page) -> Mapping[str, set[str]]:
-    """Return the tests that are marked to show a row, by its id."""
+    """Return the tests marked for each row, by its id."""
     found: dict[str, set[str]] = defaultdict(set)
     for ids, test in all_marks():
         for id in re.findall(page.ids, ids):

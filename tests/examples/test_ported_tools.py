@@ -158,7 +158,7 @@ async def test_what_is_learned_is_kept(memory: Any) -> None:
     for revision in EDGES:
         memory.FILE.unlink(missing_ok=True)
         for tool, given, expected in MEMORIES:
-            # What one connection learns, the next one knows.
+            # One connection's memories are known to the next.
             async with using(memory.app, revision) as client:
                 with case((revision, tool, given)):
                     assert await client.call_tool(tool, given, as_=dict[str, Any]) == expected
@@ -380,6 +380,6 @@ async def test_two_servers_are_one_with_prefixes() -> None:
             assert json.loads(read.contents[0].text) == weather
             read = await client.read_resource("news://news/headlines")
             assert json.loads(read.contents[0].text)["top_story"] == module.HEADLINES[0]
-        # Each is still a server by itself.
+        # Each still works alone.
         async with using(module.news, revision) as client:
             assert [tool.name async for tool in client.iter_tools()] == ["get_news_headlines"]

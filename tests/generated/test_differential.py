@@ -31,7 +31,7 @@ SETTINGS = settings(
 
 @pytest.fixture(autouse=True)
 def counted(record_property: Callable[[str, object], None]) -> Generator[None, None, None]:
-    """Tell who records a run how many verdicts a test compared."""
+    """Report to the recorder of a run how many verdicts a test compared."""
     verdicts.clear()
     yield
     record_property("counted", dict(verdicts))

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 def _missing(
     revision: str, method: str, params: Any, *, sender: str, **declared: Json
 ) -> str | None:
-    """The path that `check` misses where the roles declare so much, or None if nothing is."""
+    """Return the path that `check` misses for these declarations; None if all is declared."""
     both: Json = {"client": {}, "server": {}, **declared}
     try:
         load(revision).capabilities.check(method, params, sender=sender, declared=both)

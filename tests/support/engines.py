@@ -86,7 +86,7 @@ def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.01)
-    raise AssertionError(f"nobody listens on {port} after {PATIENCE} seconds")
+    raise AssertionError(f"port {port} is still closed after {PATIENCE} seconds")
 
 
 @dataclass

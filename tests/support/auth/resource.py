@@ -143,7 +143,7 @@ class Resource:
             server = next(server for server in self.servers if server.issuer == issuer)
             claims = verified(token, KeySet(server.keys))
         except (Fault, ValueError, StopIteration) as error:
-            raise Fault("invalid_token", "nobody trusted has issued it") from error
+            raise Fault("invalid_token", "the issuer is not trusted") from error
         is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked
         if claims.get("aud") != self.document().get("resource", self.url) or not is_valid:
             raise Fault("invalid_token", "for another audience, or expired")

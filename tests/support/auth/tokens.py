@@ -78,7 +78,7 @@ class TokenEndpoint:
         form = request.form
         kind = request.headers.get("content-type", "").partition(";")[0]
         if request.method != "POST" or kind != "application/x-www-form-urlencoded":
-            raise Fault("invalid_request", "a form has to be posted")
+            raise Fault("invalid_request", "the body must be a form")
         if form.get("grant_type") not in self.grant_types:
             raise Fault("unsupported_grant_type", "")
         return self._answers[form["grant_type"]](request, form)
@@ -94,7 +94,7 @@ class TokenEndpoint:
         resource = asked.get("resource")
         absolute = resource is not None and "://" in resource and "#" not in resource
         if not absolute and (resource is not None or self._server.behaviour.resource_required):
-            raise Fault("invalid_target", "resource has to be an absolute URI")
+            raise Fault("invalid_target", "resource must be an absolute URI")
         return resource
 
     def access_token(self, grant: Grant, claims: Mapping[str, Any] | None = None) -> str:

@@ -73,7 +73,7 @@ class World:
             if answer.status != 404:
                 return answer
         if answer is None:
-            raise Unreachable(f"nobody answers at {_origin(request.url)}")
+            raise Unreachable(f"no server at {_origin(request.url)}")
         return answer
 
     def _fetched(self, fetch: Fetch) -> Given:

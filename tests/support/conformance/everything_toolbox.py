@@ -30,7 +30,7 @@ class Call:
         """Return a required text argument."""
         value = self.arguments.get(name)
         if not isinstance(value, str):
-            raise McpError(INVALID_PARAMS, f"the argument {name!r} has to be a string")
+            raise McpError(INVALID_PARAMS, f"the argument {name!r} must be a string")
         return value
 
 

@@ -283,7 +283,7 @@ class Worker:
 
     async def ask(self, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         if self.dead:
-            raise ConnectionRefusedError("nobody is there")
+            raise ConnectionRefusedError("no worker is there")
         headers = [(b"host", b"localhost"), (b"content-length", b"%d" % len(body))]
         headers += [(name.encode(), value.encode()) for name, value in fields.items()]
         scope = {"type": "http", "method": method, "path": "/mcp", "headers": headers}
