@@ -16,7 +16,7 @@ Talk = Callable[[Any, Any], Awaitable[None]]
 
 
 def _meta(revision: str) -> Json:
-    """What every request of a stateless revision carries."""
+    """Return the metadata of every request of a stateless revision."""
     if revision in HANDSHAKE:
         return {}
     version = {"io.modelcontextprotocol/protocolVersion": revision}
@@ -40,7 +40,7 @@ def _server(revision: str) -> Any:
 
 
 def _with(stub: Any, *handlers: Any) -> Any:
-    """An instance of a subclass of `stub` that overrides `handlers`."""
+    """Return an instance of a subclass of `stub` with these handlers."""
     return type("Overridden", (stub,), {handler.__name__: handler for handler in handlers})()
 
 
@@ -60,7 +60,7 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
             server = _server(revision)
             async with connect_in_memory(client_side, server, tap=tap):
                 if revision in HANDSHAKE:
-                    # Whatever came before a ping has been read when it is answered.
+                    # All messages before a ping are read when it is answered.
                     await client_side.ping()
                 travelled.clear()
                 await talk(client_side, server)

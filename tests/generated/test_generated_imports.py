@@ -27,7 +27,7 @@ ALLOWED = {
 
 
 def _run(program: str) -> Any:
-    """What `program` prints as JSON, run with the copied package added to the path."""
+    """Run `program` with the copied package on the path; return its output, parsed as JSON."""
     path = f"import sys; sys.path.insert(0, {str(copy_folder())!r}); at_start = set(sys.modules)\n"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", path + textwrap.dedent(program)],
@@ -41,7 +41,7 @@ def _run(program: str) -> Any:
 
 
 def _imported(program: str) -> set[str]:
-    """The modules that `program` imports on top of the interpreter's own."""
+    """Return the modules that `program` imports beyond the interpreter's own."""
     tail = "\nloaded = sorted(set(sys.modules) - at_start)\nimport json; print(json.dumps(loaded))"
     return set(_run(textwrap.dedent(program) + tail))
 

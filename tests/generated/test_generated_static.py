@@ -73,7 +73,7 @@ EXPECTED = {
     for name, program in PROGRAMS.items()
     for line in user_programs.wrong_lines(program)
 }
-# The code that it is a copy of is checked as our own.
+# Its original is checked with our own code.
 RUNTIME = f"{PACKAGE.name}/_runtime"
 
 Finding = tuple[str, int]

@@ -103,7 +103,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 def mcp_gen(checkout: Checkout, command: str, target: str, *options: str, code: int = 0) -> str:
-    """Run a command on a server, which finds the same code as the command does."""
+    """Run a command on a server that finds the same code as the command."""
     run = ("-m", "mcp_protogen", command, target, *options)
     return checkout.run(*run, "--env", f"PYTHONPATH={checkout.path}", code=code)
 

@@ -30,7 +30,7 @@ if str(ROOT / "tests" / "http") not in sys.path:
 
 from support.http.serving import booted
 
-REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the one that is generated soonest
+REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the fastest to generate
 SETS = {**{part: (part,) for part in PARTS}, "none": (), "default": DEFAULT, "all": tuple(PARTS)}
 SELECTIONS = {
     (name, several): PartSelection(parts, several=several)

@@ -31,7 +31,7 @@ def test_a_package_says_each_public_name_once_to_programs_and_once_to_type_check
 
 
 def said_to_programs(tree: ast.Module) -> Iterator[str]:
-    """The texts in lists, and those that are keys of tables."""
+    """Yield the texts in lists, and the keys of tables."""
     for node in ast.walk(tree):
         match node:
             case ast.Dict(keys=said) | ast.List(elts=said):

@@ -73,7 +73,7 @@ def test_output_schemas_that_no_object_fits_are_wrapped() -> None:
     dialect = "https://json-schema.org/draft/2020-12/schema"
     points = {"type": "array", "items": {"$ref": "#/$defs/P"}}
     kept = {"$defs": definitions, "$schema": dialect}
-    # A schema, and what becomes of it.
+    # A schema, and the result.
     cases: tuple[tuple[Any, Any], ...] = (
         ({"type": "object", "properties": {}}, {"type": "object", "properties": {}}),
         ({"type": "string"}, {"properties": {"result": {"type": "string"}}}),

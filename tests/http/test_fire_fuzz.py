@@ -1,4 +1,4 @@
-"""Valid requests, bent in many ways at once: each answer is one of those that are documented."""
+"""Valid requests, bent in many ways at once: each answer is a documented one."""
 
 import asyncio
 import json
@@ -131,7 +131,7 @@ async def sent(
     method, fields, body, share = request
     fields = {name: mine if value == SESSION else value for name, value in fields.items()}
     data = http(body, method, **fields)
-    # More may be announced than is sent, which the server waits for.
+    # More may be announced than is sent; the server waits for the rest.
     announced = share < 100 or bool({"content-length", "transfer-encoding"} & set(fields))
     async with wire(site.port) as one:
         await one.send(data[: len(data) * share // 100])
@@ -147,7 +147,7 @@ async def sent(
         except TimeoutError:
             assert announced
         except asyncio.IncompleteReadError:
-            # A connection that is closed before a head was complete.
+            # The connection was closed before a complete head.
             assert share < 100
 
 
@@ -171,7 +171,7 @@ def judge(method: str, answer: Answer) -> None:
                 assert isinstance(one["error"]["code"], int) and one["error"]["message"]
         assert answer.status == 200 or "error" in said
     else:
-        # What the parser refuses by itself.
+        # Refusals of the parser itself.
         assert not answer.body or answer.body == b"Invalid HTTP request received.", answer
 
 

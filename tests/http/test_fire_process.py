@@ -37,7 +37,7 @@ class Process:
 
     @property
     def connections(self) -> int:
-        """How many connections it has not closed."""
+        """Return the number of connections that it has not closed."""
         lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
         ends = [(words[1], words[3]) for words in (line.split() for line in lines)]
         return sum((end, state) in self._kept for end, state in ends)
@@ -50,7 +50,7 @@ class Process:
 
 @asynccontextmanager
 async def served(**options: Any) -> AsyncGenerator[Process, None]:
-    """Serve until the end of the block: then it stops by itself, and has reported no failure."""
+    """Serve until the end of the block; require a clean end without reported failures."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "support.http.fire", str(port), json.dumps(options)),

@@ -31,7 +31,7 @@ FORGED = [
 
 
 async def streamed(site: Site, mine: Fields) -> list[str]:
-    """The ids of the events of a call that was answered by a stream."""
+    """Return the ids of the events of a call answered by a stream."""
     answer = await site.ask(http(call("flood", times=3), **mine))
     return ids_of(answer)
 

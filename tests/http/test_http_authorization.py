@@ -15,7 +15,7 @@ KEY = "letmein"
 
 
 class Guard:
-    """An ASGI application before another that lets in who shows a key, and notes who came."""
+    """An ASGI application in front of another that requires a key, and records requests."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -26,7 +26,7 @@ class Guard:
         fields = dict(scope["headers"])
         shown = fields.get(b"authorization")
         self.seen.append((scope["method"], shown and shown.decode()))
-        # Old servers look at the method first.
+        # Old servers check the method first.
         if shown == self.key.encode() or (scope["method"], scope["path"]) == ("POST", "/sse"):
             await self.app(scope, receive, send)
             return
@@ -36,7 +36,7 @@ class Guard:
 
 
 class KeyRing:
-    """Authorizes by a key that it has, or that it gets when it is refused."""
+    """An authorizer by a key that it has, or gets when it is refused."""
 
     def __init__(self, key: str | None = None, get: Callable[[], Awaitable[str]] | None = None):
         self.key = key
@@ -151,7 +151,7 @@ SHORT = pkg.Options(timeout=1, timeouts={}, max_timeout=1, initialize_timeout=1)
 
 
 def late(monkeypatch: pytest.MonkeyPatch, seconds: float = 2) -> Callable[[], Awaitable[str]]:
-    """Give the key only after these seconds; all timers that are due by then get their turn."""
+    """Give the key only after these seconds; all due timers run."""
     loop = asyncio.get_running_loop()
     real, ahead = loop.time, 0.0
     monkeypatch.setattr(loop, "time", lambda: real() + ahead)

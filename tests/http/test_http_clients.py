@@ -94,7 +94,7 @@ class Call:
 async def watched(
     revision: str, call: Call, **chosen: Any
 ) -> AsyncGenerator[tuple[Between, Site], None]:
-    """A server in one revision, and who stands in front of it."""
+    """Serve in one revision, with a recorder in front."""
     ours = tools(revision, call, SENDS={CHANGED, "notifications/message"})
     app = app_of(ours, retry=0.01, **chosen)
     between = Between(app)

@@ -33,7 +33,7 @@ PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
 class Held:
-    """A tool that says something where it is asked to, and goes on when the test lets it."""
+    """A tool that logs on request, and continues when released."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -78,13 +78,13 @@ class Front:
             task.result()
 
     async def cut(self) -> None:
-        """Cancel what serves the newest request, as a middleware with a time limit does."""
+        """Cancel the newest request's task, as a middleware with a time limit does."""
         task = self.tasks[-1]
         task.cancel()
         await asyncio.wait([task])
 
     def leave_unread(self, number: int) -> Callable[[], None]:
-        """From now on nothing more of a response is taken in, until the result is called."""
+        """Stop reading responses until the result is called."""
         self.unread[number] = asyncio.Event()
         return self.unread[number].set
 
@@ -264,7 +264,7 @@ class TestShutdown:
 
 
 class Clock:
-    """The time of sessions, which passes as the test says."""
+    """The time of sessions, moved by the test."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -288,7 +288,7 @@ class Clock:
 
 
 class Cancel:
-    """What stands for a timer."""
+    """A stand-in for a timer."""
 
     def __init__(self, cancel: Callable[[], None]) -> None:
         self.cancel = cancel
@@ -380,11 +380,11 @@ OPENINGS = pytest.mark.parametrize("opening", [call, stateless_call, listen, get
 
 
 class TestCutOff:
-    """A server may cancel what serves a request: nothing of it is left then."""
+    """A server may cancel a request's task: nothing of it remains."""
 
     @staticmethod
     async def cut_off(site: Site, front: Front, session: Session, opening: Opening) -> None:
-        """Open a stream, and cut it off once it has brought something."""
+        """Open a stream, and cut it off after its first event."""
         async with await opening(site, session) as events:
             assert await events.event() is not None
             await front.cut()
@@ -432,7 +432,7 @@ class TestCutOff:
 
 
 class TestUnread:
-    """Clients that come back while the connection they had is stuck."""
+    """Clients that resume while their old connection is stuck."""
 
     async def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
         held = Held()

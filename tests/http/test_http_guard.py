@@ -1,4 +1,4 @@
-"""Who is let in: hosts and origins, tokens, and limits."""
+"""Admission: hosts and origins, tokens, and limits."""
 
 import asyncio
 import json
@@ -350,7 +350,7 @@ class TestLimits:
             running = site.app._running.state
             while not len(running.keep_alive):
                 await asyncio.sleep(0.005)
-            # Until the buffers between the two hold no more.
+            # Until the buffers between the two are full.
             while len(running.keep_alive):
                 await open_session.log("info", "x" * 100_000)
                 await asyncio.sleep(0.001)

@@ -130,7 +130,7 @@ def test_old_transport_holds_so_many_messages_and_bytes() -> None:
                     assert refusal(transport.take, bytes(size)) is None
                 assert refusal(transport.take, bytes(more)) == 503
                 assert len(await transport.receive()) == len(sizes)
-                # What was taken in makes room.
+                # Finished work makes room.
                 for size in sizes:
                     assert refusal(transport.take, bytes(size)) is None
 
@@ -179,7 +179,7 @@ def test_lists_of_tools_are_kept_for_so_many_principals() -> None:
             assert await headers.asks(str(number), {})
         assert len(headers.kept()) == 1000
         assert not await headers.asks("1", {})
-        # The one that was asked for first has made room.
+        # The oldest one has made room.
         assert await headers.asks("0", {})
 
     run(script())

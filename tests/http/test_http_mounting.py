@@ -31,7 +31,7 @@ def ours() -> Any:
 
 
 async def works(site: Site) -> None:
-    """A session and a request of the stateless era, with streams."""
+    """Require that a session and a stateless request work, with streams."""
     session = await site.initialize()
     assert text_in(await session.call("x")) == "x"
     async with session.get() as standing:

@@ -295,7 +295,7 @@ class TestMemoryEngine:
             stored = await events.read("s", stream, 0)
             assert stored is not None
             assert len(stored.events) == kept
-        # It goes on where it was.
+        # It continues where it was.
         appended = await events.append("s", "b", 2, [b"x"], lifetime=9)
         assert appended.accepted
 

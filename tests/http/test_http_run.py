@@ -121,7 +121,7 @@ def test_a_name_is_that_of_an_application_or_of_what_makes_one(
 
 
 def no_application() -> str:
-    """What makes something else."""
+    """A factory of something else."""
     return "none"
 
 
@@ -184,7 +184,7 @@ async def test_connections_are_shared_out_and_a_worker_that_is_busy_gets_none() 
         for place, served in enumerate((one, other)):
             stack.enter_context(closing(listening(shared, numbers, place, served)))
         assert numbers == [0, 0, 99]
-        # From then on there is one that has none, and takes none.
+        # From then on one of them has none, and accepts none.
         for busy, total in ((99, 20), (0, 24)):
             numbers[2] = busy
             while len(one) + len(other) < total:
@@ -207,7 +207,7 @@ def redis() -> Generator[Redis, None, None]:
 
 
 def children(pid: int) -> set[int]:
-    """The workers of a process: those of its children that are not a helper of Python's."""
+    """Return the workers of a process: its children except helpers of Python."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return {int(one) for one in found if b"spawn_main" in command_of(one)}
 
@@ -234,7 +234,7 @@ async def pids_of(site: Site) -> set[int]:
 
 @asynccontextmanager
 async def working(site: Site, name: str) -> AsyncGenerator[Events, None]:
-    """The answer to a call whose tool has begun, which it says as progress."""
+    """Return the answer to a call whose tool reports progress when it begins."""
     meta = {**META, "progressToken": name}
     async with site.modern_stream("tools/call", meta=meta, name=name) as events:
         assert (await events.take())["method"] == "notifications/progress"
@@ -384,7 +384,7 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
 @pytest.mark.long
 def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redis) -> None:
     async def script() -> None:
-        # It listens before any worker is there.
+        # It listens before any worker exists.
         async with started("support.http.worker", "PORT", environment=redis) as process:
             assert await process.stopped() == (-signal.SIGTERM, "")
 
@@ -405,7 +405,7 @@ def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path
 
 
 def dies_twice(lives: Path, own: Any, _numbers: object, _place: int) -> None:
-    """Begin and die, then die at once, then begin and end the process that has started it."""
+    """Begin and die, then die at once, then begin and end the parent."""
     lives.write_text(str(life := int(lives.read_text()) + 1))
     if life != 2:
         own.send_bytes(workers.BEGUN)

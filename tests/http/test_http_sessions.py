@@ -1,4 +1,4 @@
-"""Sessions of the handshake revisions: how they begin and end, whose they are, and where."""
+"""Sessions of the handshake revisions: their beginning, their end, and their owners."""
 
 import asyncio
 from typing import Any
@@ -40,7 +40,7 @@ def ours(revision: str = OLD, **members: Any) -> Any:
 
 
 class Holding:
-    """A tool that does not end before the test lets it."""
+    """A tool that waits until released."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()

@@ -74,7 +74,7 @@ def guarded() -> JsonObject:
 
 @dataclass
 class Call:
-    """A request that passes all checks, until it is spoilt."""
+    """A request that passes all checks until it is spoilt."""
 
     verb: str = "POST"
     message: Any = field(
@@ -241,7 +241,7 @@ async def test_what_breaks_two_checks_gets_the_answer_of_the_earlier() -> None:
             async with serving(asking(), **guarded()) as site:
                 for later, spoil_too, _ in ORDER[at + 1 :]:
                     call = Call()
-                    # The later ones look at what the earlier ones may have changed.
+                    # The later ones check what the earlier ones may have changed.
                     spoil(call)
                     spoil_too(call)
                     got[later] = await call.made(site)

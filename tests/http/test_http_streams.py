@@ -1,4 +1,4 @@
-"""Streams of the handshake revisions: which message goes where, how they begin, and end."""
+"""Streams of the handshake revisions: their messages, beginnings and ends."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Real servers inspected: ours without a finding, a faulty one, hostile ones, one of others."""
+"""Real servers inspected: ours without a finding, a faulty one, hostile ones, a foreign one."""
 
 import asyncio
 import gzip
@@ -56,7 +56,7 @@ def found(sessions: tuple[Session, ...]) -> set[tuple[str, str]]:
 
 
 def said(session: Session) -> list[object]:
-    """What passed in a session, whatever its spelling."""
+    """Return the content of a session, in any spelling."""
     return [(one.probe, one.sent, one.values, one.outcome) for one in session.exchanges]
 
 
@@ -188,7 +188,7 @@ async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
 
 @asynccontextmanager
 async def answering(respond: Callable[[bytes], bytes]) -> AsyncGenerator[str]:
-    """Serve what `respond` makes of the head of each request; yield the URL."""
+    """Serve responses to the head of each request; yield the URL."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head, _, body = respond(await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
@@ -212,7 +212,7 @@ def always(response: bytes) -> Callable[[bytes], bytes]:
 
 
 def answer_to_post(response: bytes) -> Callable[[bytes], bytes]:
-    """Answer each POST with a response; refuse to go on with a stream."""
+    """Answer each POST with a response; refuse to resume streams."""
     return lambda asked: b"405 No" if asked.startswith(b"GET") else response
 
 

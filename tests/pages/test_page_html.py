@@ -52,7 +52,7 @@ class Element:
 
 @dataclass
 class Parsed(HTMLParser):
-    """A page as a browser reads it."""
+    """A page as a browser parses it."""
 
     elements: list[Element] = field(default_factory=list[Element])
     unclosed: list[Element] = field(default_factory=list[Element])

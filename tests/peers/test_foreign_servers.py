@@ -64,7 +64,7 @@ def client_of(revision: str) -> Any:
 
 
 async def use(client: Any) -> JsonObject:
-    """Everything once, and what came of it."""
+    """Do everything once; return the results."""
     own: str = client.TABLE.revision
     m = mcp_revisions.load(own).models
     seen: JsonObject = {"progress": []}

@@ -47,7 +47,7 @@ def generation_2() -> Command:
 
 @dataclass
 class Visit:
-    """What our client saw of a server, what passed between them, and what the server wrote."""
+    """Our client's view of a server, the traffic, and the server's output."""
 
     client: Any
     seen: JsonObject
@@ -64,7 +64,7 @@ def visit(
     path: str = "/mcp",
     cut_after: bytes | None = None,
 ) -> Visit:
-    """Let a client with classes of our own use a server, in one revision if it is named."""
+    """Let a client with our classes use a server, in one revision if named."""
     spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
 
     async def main() -> Visit:
@@ -108,7 +108,7 @@ def check_session(found: Visit, revision: str) -> None:
 
 
 def features_of(revision: str, own: str, *without: str) -> list[str]:
-    """What can be had in a revision by a class of one."""
+    """Return the features of a revision in a class of another."""
     missing = set(without)
     if min(revision, own) < "2025-06-18":
         missing |= {"elicitation", "structured"}

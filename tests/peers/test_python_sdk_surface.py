@@ -1,4 +1,4 @@
-"""The configuration of `examples/python-sdk` gives the types that the SDK has by its own script."""
+"""The configuration of `examples/python-sdk` gives the same types as the SDK's own script."""
 
 import json
 import os
@@ -120,7 +120,7 @@ def settings_in(folder: Path) -> Settings:
 
 
 def needed_of(given: GivenPatches) -> GivenPatches:
-    """Patches without those that are done."""
+    """Return patches without those that are done."""
     return given._replace(entries=tuple(one for one in given.entries if not is_done(given, one)))
 
 

@@ -68,7 +68,7 @@ async def launched(command: Command, own: str) -> AsyncGenerator[Any, None]:
 
 
 async def used(client: Any) -> JsonObject:
-    """What comes of each tool, as a task where the server makes one of it."""
+    """Use each tool, as a task where the server makes one of it; return the results."""
     seen: JsonObject = {"tools": [tool.name async for tool in client.iter_tools()][:3]}
     seen["greet"] = (await client.call_tool("greet", {"name": "Ada"})).text
     slow = {"seconds": 0.1, "label": "x"}

@@ -1,4 +1,4 @@
-"""What a client decides. Tests carry the ids of the rows of the decision tables they show."""
+"""The decisions of a client. Tests carry the ids of the decision tables' rows."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def unsupported(*supported: str) -> McpError:
 def after(
     offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None, **server: bool
 ) -> Step:
-    """The step that a negotiation comes to after these outcomes."""
+    """Return the step of a negotiation after these outcomes."""
     negotiation = Negotiation(offer, known, **server)
     step = negotiation.start()
     for outcome in outcomes:

@@ -11,7 +11,7 @@ from mcp_protogen.runtime.transports.streams import LineProtocol, LineTransport
 
 
 class Intake:
-    """Takes messages in, up to a number, and then wants to be waited for."""
+    """A receiver that takes messages up to a number, and then blocks."""
 
     def __init__(self, most: int = 1000) -> None:
         self.most = most

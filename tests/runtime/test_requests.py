@@ -331,7 +331,7 @@ def test_requests_are_served_where_tasks_begin_at_once() -> None:
 
 @coroutine
 def resumed(work: Coroutine[Any, Any, Any], waiting: Any) -> Generator[Any, Any, Any]:
-    """Go on with a coroutine that has made its first step, and now waits for `waiting`."""
+    """Continue a coroutine that has made its first step, and now waits for `waiting`."""
     while True:
         try:
             try:

@@ -114,7 +114,7 @@ def names_of(installed: Distribution) -> Iterator[str]:
 
 
 def allowed(distributions: Iterable[Distribution]) -> set[str]:
-    """The names of distributions that a project could have, too."""
+    """Return the names of distributions that a project could have, too."""
     found: set[str] = set()
     for name in {name for each in distributions for name in names_of(each)}:
         with suppress(ProblemError):
@@ -136,7 +136,7 @@ def test_no_project_can_be_called_like_what_it_is_installed_beside() -> None:
     asked = {
         each for project in everything for each in (*dependencies(project), *development(project))
     }
-    # Of extras, only these are asked for.
+    # Only these extras are requested.
     roots = {*(re.split(r"[\[<>=]", each)[0] for each in asked), "psycopg-binary"}
     installed = closure(roots, [str(projects.others())])
     assert {"h11", "pluggy", "psycopg-binary", "redis"} <= {*installed}

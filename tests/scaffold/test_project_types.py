@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refer(protocol: Path, module: str) -> None:
-    """Have a generated package take all names from the copied one, which is looked at once."""
+    """Make a generated package take all names from the copied one, which is checked once."""
     protocol.unlink()
     for name in ("", f".{module}", f".{module}.models"):
         folder = protocol.joinpath(*name.split(".")[1:])

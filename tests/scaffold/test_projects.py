@@ -51,7 +51,7 @@ SEEN = {
 # Modes and ways of the official client: the first two have each of them once.
 PAIRS = [("auto", "stdio"), ("legacy", "http"), ("auto", "http"), ("legacy", "stdio")]
 
-# What a newcomer sees of a project that runs.
+# A newcomer's view of a running project.
 SHOWN = {
     ProjectKind.SERVER: "INFO test_server: waiting for a client on standard input",
     ProjectKind.CLIENT: "shout: Say something louder.",
@@ -80,12 +80,12 @@ def test_a_new_project_can_be_tested_and_run_at_once(
     if (wanted.kind, wanted.transport) == (ProjectKind.SERVER, ProjectTransport.HTTP):
         serves_until_interrupted(project)
     else:
-        # With nothing to read, each of them ends, and is content.
+        # Without input, each of them ends successfully.
         assert SHOWN[wanted.kind] in run("make", "run", cwd=project.folder)
 
 
 def serves_until_interrupted(project: Project) -> None:
-    """`make run` is talked to once, and then ended as a terminal does it."""
+    """Talk to `make run` once, and then interrupt it as a terminal does."""
     with logged_url(["make", "run", "ARGS=--port 0"], project.folder) as (make, url):
         assert answers(url) == 200
         os.killpg(make.pid, signal.SIGINT)
@@ -95,7 +95,7 @@ def serves_until_interrupted(project: Project) -> None:
 
 
 def test_setup_asks_for_nothing_that_is_not_there() -> None:
-    """In the environment that `make setup` made is what projects of all kinds ask for."""
+    """All kinds of projects find their requirements in the environment of `make setup`."""
     installed = {each.name.lower() for each in distributions(path=[str(projects.others())])}
     every = [
         *(projects.choices(*one) for one in product(ProjectKind, ProjectTransport)),
@@ -250,7 +250,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def greeted(gateway: Project, *server: str | Path) -> "subprocess.Popen[str]":
-    """The gateway as a process, whose client has been told who the server is."""
+    """Start the gateway as a process whose client knows the server's name."""
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program: list[str | Path] = [gateway.python, "-m", gateway.package, *server]
     process = subprocess.Popen(program, text=True, **pipes)

@@ -1,4 +1,4 @@
-"""What `mcp-gen new` asks on a terminal, and that it asks nowhere else."""
+"""The questions of `mcp-gen new` on a terminal, and only there."""
 
 import os
 import pty

@@ -44,7 +44,7 @@ def protocol(made: Path, tmp_path: Path) -> Path:
 
 
 def age(protocol: Path, **members: str) -> None:
-    """Have the lock say that another mcp-gen made the package."""
+    """Change the lock to another mcp-gen."""
     file = protocol / "mcp-gen.lock"
     lock = json.loads(file.read_text())
     lock |= members or {"generator": "mcp-gen 0.0.9", "generator_digest": "0" * 64}

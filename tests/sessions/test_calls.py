@@ -1,4 +1,4 @@
-"""Calls in a session: side by side, in time, given up, and with progress and log entries."""
+"""Calls in a session: concurrent, timed out, cancelled, with progress and log entries."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ def connected(server: Any, ours: Any = None, **options: Any) -> Any:
 
 
 class Narrow:
-    """A transport that lets nothing through while it is not `wide`."""
+    """A transport that blocks while it is not `wide`."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport

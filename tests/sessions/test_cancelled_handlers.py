@@ -20,7 +20,7 @@ FAILED = -32603
 
 
 class Cancelling:
-    """Tools that come upon something cancelled."""
+    """Tools that run into a cancellation."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The cache of a client: what the server says may be kept is not asked for again."""
+"""The cache of a client: results are not requested again while they hold."""
 
 import asyncio
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Clients of servers in this process, and what such clients see without one."""
+"""Clients of servers in this process, and their view without one."""
 
 import json
 import logging

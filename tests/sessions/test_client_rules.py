@@ -49,7 +49,7 @@ def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
 
 
 async def to_the_end(hand: Hand) -> list[Any]:
-    """Whatever still comes."""
+    """Take the remaining messages."""
     messages: list[object] = []
     while (message := await hand.take()) is not None:
         messages.append(message)

@@ -91,7 +91,7 @@ class Listener:
 
 
 async def stop(stream: asyncio.Task[Any]) -> None:
-    """Give a stream up, which takes no time."""
+    """Close a stream at once."""
     stream.cancel()
     await asyncio.wait((stream,), timeout=0.2)
     assert stream.cancelled()

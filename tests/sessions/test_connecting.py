@@ -1,4 +1,4 @@
-"""Connecting to what people have: commands, files, URLs, servers, and whole configurations."""
+"""Connecting to all kinds of targets: commands, files, URLs, servers, and whole configurations."""
 
 import json
 import logging

@@ -189,7 +189,7 @@ class Steps:
     async def call(
         self, name: str, arguments: Any, answers: Any = (), progress: bool = False
     ) -> Any:
-        """Call a tool, with what the user answers to its questions."""
+        """Call a tool with the user's answers to its questions."""
         host = self.host
         host.answers, host.asked, host.progress = list(answers), [], []
         result = await self.called(name, arguments, host.progressed if progress else None)
@@ -203,7 +203,7 @@ class Steps:
 
     @asynccontextmanager
     async def watching(self, uri: str) -> AsyncGenerator[None, None]:
-        """Hear of changes of a resource."""
+        """Return the changes of a resource."""
         await self.client.subscribe_resource(uri)
         yield
         await self.client.unsubscribe_resource(uri)

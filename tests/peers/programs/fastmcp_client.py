@@ -13,7 +13,7 @@ from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
 
-# To import it has clients declare the extension; one of two environments has it.
+# Importing it makes clients declare the extension; one of two environments has it.
 if find_spec("fastmcp_tasks"):
     from fastmcp_tasks.client import call_tool_task
     from fastmcp_tasks.client_models import (

@@ -22,7 +22,7 @@ class Events(EventStore):
         last = int(last_event_id)
         wanted = self._events[last - 1][0]
         for number, (stream, message) in enumerate(self._events[last:], last + 1):
-            # One without a message was only there to be come back to.
+            # An event without a message only served for resumption.
             if stream == wanted and message is not None:
                 await send_callback(EventMessage(message, str(number)))
         return wanted

@@ -20,7 +20,7 @@ CANCELLED = Path(os.environ["MARKS"]) / "cancelled"
 
 
 class More:
-    """Tools that make sense over HTTP alone, and are not listed."""
+    """Tools that only make sense over HTTP, and are not listed."""
 
     async def tool_poll(self, session: Any, arguments: Any) -> str:
         await session.close_stream()

@@ -48,7 +48,7 @@ class Generation1(Steps):
 
 
 def transport(target: Any) -> Any:
-    """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    """Return the transport: HTTP for a URL, HTTP+SSE if it ends so, otherwise stdio."""
     if not isinstance(target, str):
         return stdio_client(StdioServerParameters(command=target[0], args=target[1:]))
     return sse_client(target) if target.endswith("/sse") else streamable_http_client(target)

@@ -53,7 +53,7 @@ def provider(target: str, oauth: Any) -> OAuthClientProvider:
 
 
 def server(target: Any, oauth: Any = None) -> Any:
-    """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    """Return the target as the client takes it: by HTTP+SSE if it ends so."""
     if oauth is not None:
         authorized = create_mcp_http_client(auth=provider(target, oauth))
         return streamable_http_client(target, http_client=authorized)
