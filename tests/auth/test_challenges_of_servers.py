@@ -1,4 +1,4 @@
-"""What a server answers whose token is missing, malformed, bad or bound to a key."""
+"""Answers of a server to tokens that are missing, malformed, bad or bound to a key."""
 
 import re
 from collections.abc import AsyncGenerator, Mapping
@@ -61,7 +61,7 @@ async def test_what_is_wrong_with_credentials_is_in_the_status_and_the_challenge
         ("", 401, HELD),
         (READING, 401, HELD),
         (f"Basic {READING}", 401, HELD),
-        # Proofs are not checked here, so the scheme is none.
+        # Proofs are not checked here, so the scheme does not count.
         (f"DPoP {READING}", 401, HELD),
         ("Bearer", 400, MALFORMED),
         (f"Bearer {READING} {READING}", 400, MALFORMED),
@@ -101,12 +101,12 @@ async def test_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> Non
     assert challenged(refused) == [
         "Bearer " + told("insufficient_scope", text, 'scope="read write"', HELD)
     ]
-    # The same operation gets the same challenge, whichever of the scopes a token has.
+    # The same operation gets the same challenge, whatever scopes the token has.
     lacking = telling(resource=RESOURCE, scopes=["write", "read"])
     for scopes in (("read",), ("write",), ("other",), ()):
         with case(scopes):
             assert challenged(await answers(lacking, allowing(*scopes))) == challenged(refused)
-    # Who has no token yet is told, too, what to ask for.
+    # A client without a token learns the required scopes, too.
     assert challenged(await answers(guard, {})) == [f'Bearer scope="read write", {HELD}']
     assert (await answers(guard, bearing(WRITING))).status_code == 200
 
@@ -243,7 +243,7 @@ def test_what_are_no_scopes_is_refused_at_once() -> None:
         (["a\r\nb"], ValueError),
         (["é"], ValueError),
         ([""], ValueError),
-        # What refreshes tokens is nothing that a resource needs.
+        # No resource needs the scope of refresh tokens.
         (["offline_access"], ValueError),
     ):
         with case(wrong):

@@ -1,4 +1,4 @@
-"""How a client finds out who issues tokens for a server."""
+"""The discovery of a server's authorization server."""
 
 from collections import Counter
 from contextlib import suppress
@@ -55,7 +55,7 @@ def refused(*values: str) -> Refusal:
 
 
 def naming(url: str, scheme: str = "Bearer") -> Refusal:
-    """A response that names the metadata of the resource."""
+    """Return a response that names the metadata of the resource."""
     return refused(f'{scheme} error="invalid_token", resource_metadata="{url}"')
 
 
@@ -108,7 +108,7 @@ def test_there_is_no_metadata_only_if_both_well_known_places_say_so() -> None:
         for place in (AT_PATH, AT_ROOT):
             with case((answer, place)), pytest.raises(Unreachable, match=place):
                 play(find_resource(URL), {place: answer})
-    # What names a document is not of a time when there were none.
+    # Metadata that names a document is not from before documents.
     with pytest.raises(Unreachable, match="answered 404"):
         play(find_resource(URL, naming(NAMED)), {})
 
@@ -150,7 +150,7 @@ def test_metadata_of_another_resource_is_refused() -> None:
             if is_right:
                 found = play(flow, answers)
                 assert found is not None
-                # The text of the identifier goes on unchanged.
+                # The text of the identifier is unchanged.
                 assert found.resource == identifier
             else:
                 with pytest.raises(InvalidMetadata, match="another resource"):
@@ -252,7 +252,7 @@ def test_what_the_metadata_of_an_authorization_server_says_is_taken_over() -> No
         "dpop_signing_alg_values_supported": ["ES256"],
         "authorization_grant_profiles_supported": ["urn:ietf:params:oauth:grant-profile:id-jag"],
     }
-    # What is not known is no concern of ours, and what is null is not there.
+    # Unknown members are ignored, and null counts as absent.
     found = play(find_server(ISSUER), [server(**members, is_document=False, jwks_uri=None)])
     for name, value in members.items():
         assert getattr(found, name) == (value if isinstance(value, bool | str) else tuple(value))
@@ -304,7 +304,7 @@ def test_one_option_accepts_a_slash_at_the_end_and_nothing_else(
         with case((issuer, other)):
             flow = find_server(issuer, trailing_slash=True)
             if is_accepted:
-                # The document says what the issuer is called in all that follows.
+                # The document's issuer is used from then on.
                 assert play(flow, [server(other)]).issuer == other
                 assert f"{other} and {issuer} are taken for the same" in caplog.messages[-1]
             else:
@@ -435,5 +435,5 @@ def test_no_document_and_no_challenge_does_any_harm() -> None:
                 assert issuer.issuer == ISSUER
                 assert issuer.token_endpoint.startswith("http")
                 used["server"] += 1
-    # Enough of them are still good for something.
+    # Enough of them are still useful.
     assert min(used["resource"], used["server"]) > 20

@@ -1,4 +1,4 @@
-"""A client has to show that it has the key that its token is bound to (RFC 9449, section 4.3)."""
+"""A client must prove the key of its token (RFC 9449, section 4.3)."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ BOUND = Principal("ada", claims={"cnf": {"jkt": KEY.public.thumbprint}})
 
 
 def request(*proofs: str, **changed: Any) -> ProofRequest:
-    """A POST with proofs, and a token that is bound to KEY."""
+    """Return a POST with proofs, and a token bound to KEY."""
     given: dict[str, Any] = {"method": "POST", "url": RESOURCE, "token": TOKEN, "principal": BOUND}
     return ProofRequest(proofs=proofs, **{**given, **changed})
 

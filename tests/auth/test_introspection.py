@@ -1,4 +1,4 @@
-"""The authorization server is asked about tokens that only it can read."""
+"""The authorization server is asked about opaque tokens."""
 
 import asyncio
 from base64 import b64encode
@@ -38,7 +38,7 @@ def introspection(issuer: Issuer, /, **options: Any) -> Introspection:
 
 
 def knowing(**changed: Any) -> Issuer:
-    """An issuer that knows TOKEN; members that are None are left out."""
+    """Return an issuer that knows TOKEN; members that are None are left out."""
     said = {**ACTIVE, **changed}
     known = {name: value for name, value in said.items() if value is not None}
     return Issuer(known={TOKEN: known})

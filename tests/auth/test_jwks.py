@@ -1,4 +1,4 @@
-"""The keys of an issuer are found, kept, and read again when they change."""
+"""The keys of an issuer are found, cached, and read again when they change."""
 
 import asyncio
 from typing import Any
@@ -28,7 +28,7 @@ async def kids(keys: JwksUri, kid: str | None = "first") -> list[str | None]:
 
 
 async def settled() -> None:
-    """Let requests end that nobody waits for."""
+    """Let background requests end."""
     while len(asyncio.all_tasks()) > 1:
         await asyncio.sleep(0)
 

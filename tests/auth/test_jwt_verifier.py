@@ -1,4 +1,4 @@
-"""JWTs are accepted if they were issued for this server, and refused otherwise."""
+"""JWTs are accepted only if issued for this server."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ def verifier(issuer: Issuer, **options: Any) -> JwtVerifier:
 
 
 async def refusal(verify: JwtVerifier, token: str) -> str:
-    """Why a token is refused."""
+    """Return the reason why a token is refused."""
     with pytest.raises(TokenRefused) as caught:
         await verify(token)
     assert caught.value.error == "invalid_token"
@@ -184,7 +184,7 @@ async def test_a_token_for_another_purpose_is_refused() -> None:
     ):
         for verify, expected in ((usual, accepted), (strict, strictly)):
             with case((type, expected)):
-                # joserfc would add a type to a header that has none.
+                # joserfc adds a type to a header without one.
                 header = {"typ": type or "JWT"}
                 token = issuer.token(header=header, jti=f"{type} {expected}")
                 if expected:
@@ -251,7 +251,7 @@ async def test_keys_can_be_given() -> None:
 
 
 class KeysOfMine(dict[str, PublicKey]):
-    """Keys that can be counted, of which there are none yet."""
+    """Countable keys, empty at first."""
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
         return [*self.values()]

@@ -1,4 +1,4 @@
-"""Who a client is to an authorization server."""
+"""Registration of clients at an authorization server."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -60,7 +60,7 @@ def settings(**options: Any) -> OAuthSettings:
 def registering(
     answer: Fetched, server: ServerMetadata = UNKNOWING, *uris: str, **metadata: Any
 ) -> tuple[ClientInformation, dict[str, Any]]:
-    """The client that a server has registered, and what it was asked for."""
+    """Register a client; return it and the requests."""
     asked: list[Step] = []
     chosen = settings(client_metadata=ClientMetadata(**metadata))
     client = play(identify(chosen, server, uris or (HOME,), None), [answer], asked)
@@ -233,7 +233,7 @@ def test_a_client_registers_to_authenticate_as_suits_it_and_the_server() -> None
         ((post, "none"), "none", post),
         ((basic,), basic, basic),
         ((post,), post, post),
-        # What RFC 8414, section 2, has for a document without the list.
+        # The default of RFC 8414, section 2, for a document without the list.
         (None, basic, basic),
     ]:
         server = replace(UNKNOWING, token_endpoint_auth_methods_supported=supported)

@@ -1,4 +1,4 @@
-"""What was seen is remembered: by one process, or by all that share an engine."""
+"""Memory for used proofs: of one process, or of all that share an engine."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ def key(number: int) -> bytes:
 
 @pytest.fixture(params=("memory", "redis", "postgres"))
 def engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
-    """What makes engines that have the same content, of each kind."""
+    """Yield a function that makes engines of a kind with the same content."""
     if request.param == "memory":
         one = MemoryEngine()
         return lambda: one

@@ -1,4 +1,4 @@
-"""Requests to a token endpoint: who asks, what is sent, and what is made of each answer."""
+"""Requests to a token endpoint: their credentials, content and answers."""
 
 from dataclasses import replace
 from typing import Any

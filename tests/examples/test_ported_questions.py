@@ -1,4 +1,4 @@
-"""What the servers of `examples/` do that ask others: sites of the web, and the user."""
+"""The servers of `examples/` that use web sites or ask the user."""
 
 import http.server
 import threading
@@ -41,7 +41,7 @@ ROBOTS = "User-agent: *\nDisallow: /private\n"
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """A site of the web, which remembers who came."""
+    """A web site that records requests."""
 
     robots: tuple[int, str] = (200, ROBOTS)
 
@@ -104,7 +104,7 @@ def site() -> Generator[Site, None, None]:
 
 @pytest.fixture
 def fetcher(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The server, which may reach this machine, and knows of no proxy."""
+    """Return the server, which may reach this machine, and has no proxy."""
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -265,7 +265,7 @@ BOOKINGS: tuple[tuple[Any, str], ...] = (
 
 
 class User:
-    """Answers questions, and remembers what it was asked."""
+    """A user with fixed answers, who records questions."""
 
     def __init__(self) -> None:
         self.answer: Any = None

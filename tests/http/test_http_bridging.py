@@ -1,4 +1,4 @@
-"""A bridge over HTTP: each session has a connection to the server of its own."""
+"""A bridge over HTTP: each session has its own connection to the server."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -31,7 +31,7 @@ CHANGED = "notifications/tools/list_changed"
 
 
 class Origin:
-    """The server behind the bridge: what it was called for, on which connection."""
+    """The server behind the bridge, with a record of its calls by connection."""
 
     def __init__(self, revision: str = OLD) -> None:
         self.revision = revision

@@ -82,7 +82,7 @@ def test_what_serves_somebody_is_not_refused() -> None:
 
 
 class TestLargeBeginnings:
-    """What a client declares is kept as long as its session, so it has a limit of its own."""
+    """A client's declarations live as long as its session, so they have their own limit."""
 
     async def test_a_large_one_is_refused_and_begins_no_session(self) -> None:
         for revision in HANDSHAKE[1:]:

@@ -44,7 +44,7 @@ def answered(*routes: Route, **options: Any) -> Any:
     return serving(ours(), pkg.REVISIONS, routes=routes, **options)
 
 
-# What a function gives, and what comes of it: the status, the type and the content.
+# Return values of functions, and the status, type and content of their responses.
 GIVEN: dict[str, tuple[object, int, str | None, bytes]] = {
     "text": ("é", 200, TEXT, "é".encode()),
     "bytes": (b"\x00", 200, BYTES, b"\x00"),
@@ -120,7 +120,7 @@ async def test_limits_hold_for_bodies() -> None:
                 assert (whole.status_code, whole.text) == (200, "1000")
                 assert (await site.http.post(path, content=b"x" * 1001)).status_code == 413
         assert (await site.http.post("/size", content=pieces())).status_code == 413
-        # What the application had begun to read is its own to refuse.
+        # A body that the application has begun to read is its own to refuse.
         assert (await site.http.post("/app/x", content=pieces())).is_error
         assert text_in(await site.modern("tools/call", name="x")) == "x"
     assert seen == [1000]
@@ -149,7 +149,7 @@ async def test_a_slow_body_takes_no_room_from_others() -> None:
         assert site.app is not None
         await site.app.close()
         go.set()
-        # What was served is no more when all of it has come.
+        # The server is gone when the whole body has arrived.
         assert (await slow).status_code == 503
     assert seen == ["/save", "/save"]
 
@@ -440,7 +440,7 @@ def served(*routes: Route, **options: Any) -> object:
 RESOURCE = pkg.ProtectedResource(url="https://a.example/mcp", authorization_servers=("https://b",))
 KNOWN = "/.well-known/oauth-protected-resource"
 
-# What is wrong with routes when they are made, and what is said of it.
+# Faulty routes, and their errors.
 MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no slash": (lambda: Route("x", plain), ValueError, "the route x: the path has to begin"),
     "parameters": (lambda: Route("/{x}", plain), ValueError, "plain, .*: paths have no parameters"),

@@ -1,4 +1,4 @@
-"""Which arguments of a tool are repeated in header fields, and whether the two agree."""
+"""The arguments of a tool that are repeated in header fields, and their comparison."""
 
 from typing import Any
 

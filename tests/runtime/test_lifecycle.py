@@ -41,7 +41,7 @@ def test_every_state_and_phase_has_its_rule() -> None:
     assert set(MAY_PASS) == set(product(State, PHASES))
 
 
-# Who may send what in the handshake era: client and server, for each phase.
+# Messages allowed in the handshake era: client and server, for each phase.
 RULES = {
     State.NEW: {"any": "cs", "before_ready": "c", "ready": ""},
     State.OPEN_PENDING: {"any": "cs", "before_ready": "c", "ready": "c"},

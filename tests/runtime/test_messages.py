@@ -199,7 +199,7 @@ class TestReadingAnswers:
 
 
 class TestOutcomes:
-    """What reading comes to, as values."""
+    """The results of reading, as values."""
 
     def test_understood_unknown_and_unfit_are_three_things(self) -> None:
         def outcome(method: str, params: object) -> object:

@@ -1,4 +1,4 @@
-"""Servers that are played back: what is the same request, and what is said in which order."""
+"""Replayed servers: equal requests, and the order of messages."""
 
 import json
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def result(id: object, **said: object) -> JsonObject:
 
 
 def playing(*said: tuple[str, Json], **about: object) -> Playback:
-    """A server of a recording in which `>` is what the client said, and `<` what the server did."""
+    """Return a server of a recording in which `>` marks the client, and `<` the server."""
     entries = [Entry("client" if who == ">" else "server", message) for who, message in said]
     return Playback(Script(Recorded(dict(about), entries)))
 

@@ -1,4 +1,4 @@
-"""`mcp-gen sync`: what it finds, what it changes, and whose files it leaves alone."""
+"""`mcp-gen sync`: its findings, its changes, and the files it leaves alone."""
 
 import json
 import shutil
@@ -44,7 +44,7 @@ def protocol(made: Path, tmp_path: Path) -> Path:
 
 
 def age(protocol: Path, **members: str) -> None:
-    """Have the lock say that another mcp-gen made the package."""
+    """Change the lock to another mcp-gen."""
     file = protocol / "mcp-gen.lock"
     lock = json.loads(file.read_text())
     lock |= members or {"generator": "mcp-gen 0.0.9", "generator_digest": "0" * 64}

@@ -49,7 +49,7 @@ def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
 
 
 async def to_the_end(hand: Hand) -> list[Any]:
-    """Whatever still comes."""
+    """Take the remaining messages."""
     messages: list[object] = []
     while (message := await hand.take()) is not None:
         messages.append(message)
@@ -158,7 +158,7 @@ class TestHandshake:
 
         async with connect(Accepting(play), OLD):
             pass
-        # Nothing is said about the notification.
+        # The notification gets no answer.
         assert [message.get("method") for message in heard] == ["notifications/initialized"]
 
     async def test_a_ping_is_answered_and_what_has_no_handler_is_refused(self) -> None:

@@ -1,4 +1,4 @@
-"""Connecting to what people have: commands, files, URLs, servers, and whole configurations."""
+"""Connecting to all kinds of targets: commands, files, URLs, servers, and whole configurations."""
 
 import json
 import logging
@@ -342,7 +342,7 @@ def test_a_configuration_that_is_wrong_is_refused_with_the_place(tmp_path: Path)
         pkg.connect_config(tmp_path / "nothing.json")
 
 
-# What a host keeps in a file of its own, where it keeps it.
+# A configuration file of a host, in its place.
 HOSTS: dict[str, str] = {
     ".vscode/mcp.json": """{
         // A comment, and "a text" in it.

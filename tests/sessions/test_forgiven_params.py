@@ -1,4 +1,4 @@
-"""Params with null for an absent member, or with 8.0 for 8: served, and logged for debugging."""
+"""Params with null for an absent member, or with 8.0 for 8: served, and logged at debug level."""
 
 import asyncio
 import logging

@@ -472,7 +472,7 @@ class TestOrigin:
 
 
 class TestClient:
-    """The client of HTTP that somebody else made."""
+    """A given HTTP client."""
 
     async def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
         class Renewing(httpx2.Auth):

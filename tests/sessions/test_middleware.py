@@ -1,4 +1,4 @@
-"""Middleware: what stands around each message of a server or client, in each revision."""
+"""Middleware around each message of a server or client, in each revision."""
 
 import asyncio
 import sys

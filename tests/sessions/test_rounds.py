@@ -215,7 +215,7 @@ async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) 
         return {"receipt": (1, 2)}
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        # Stopped at the question, what has begun is finished.
+        # Stopped at the question, it still finishes started work.
         work: list[Any] = [
             session.once("pay", pay),
             session.request(entry(session, "elicitation/create"), form(own, "?")),

@@ -1,4 +1,4 @@
-"""Questions with types: what a type looks like as a form of each revision, and what comes back."""
+"""Typed questions: the form of a type in each revision, and the answer."""
 
 import enum
 import math
@@ -109,7 +109,7 @@ class Row:
 
 
 def single(kind: Any, field: JsonObject, entered: Json, value: object, **more: Any) -> Row:
-    """A row of a type that is no object."""
+    """Return a row of a type other than an object."""
     if "first" in more:
         more["first"] = {SINGLE: more["first"]}
     return Row(kind, {SINGLE: field}, {SINGLE: entered}, value, **more)
@@ -243,7 +243,7 @@ def accepting(content: object) -> JsonObject:
 
 
 async def outcome(own: str, spoken: str, ask: Ask, answers: Answers) -> list[Any]:
-    """What a handler of one revision gets, or raises, at a client of another one."""
+    """Return the result or error of a handler of one revision at a client of another."""
     return await outcome_at(asked_of(spoken, answers), own, spoken, ask)
 
 
@@ -279,7 +279,7 @@ def accepts(**content: Any) -> Answers:
 
 
 def comma_separated(content: JsonObject, revision: str) -> JsonObject:
-    """What a user enters where there are no multiple choices."""
+    """Return the input of a user without multiple choices."""
     if revision > FIRST:
         return content
     return {
@@ -464,7 +464,7 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
     assert await outcome_at(ours, OLD, OLD, later) == [task]
     (error,) = await outcome_at(ours, OLD, OLD, asks(Order))
     assert "elicitation/create: CreateTaskResult came" in str(error)
-    # What the task comes to can be read as the answer.
+    # The task's result is the answer.
     payload = m.GetTaskPayloadResult.from_wire(accepting({"name": "Ada", "weight": 1}))
     assert order.read(payload) == Accepted(Order(name="Ada", weight=1))
     with pytest.raises(InvalidParams, match="/result/content/name: Field required"):

@@ -125,7 +125,7 @@ async def test_unreadable_answer_fails_its_call_at_once() -> None:
         (b'{"jsonrpc":"2.0","id":%d}', "a message has a method, a result or an error"),
         (b'{"jsonrpc":"2.0","id":%d,"method":null,"result":{}}', "neither result nor error"),
         (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","result":{}}', "neither result nor"),
-        # The words of the server are told, also where its error is malformed.
+        # The server's message is kept, even from a malformed error.
         (b'{"jsonrpc":"2.0","id":%d,"error":"too long"}', "too long"),
         (b'{"jsonrpc":"2.0","id":%d,"error":{"code":"E1","message":"too long"}}', "too long"),
         (b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":["too long"]}}', "too long"),

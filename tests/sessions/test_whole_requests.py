@@ -1,4 +1,4 @@
-"""Requests whose params are given as a whole: `request` has a result, `request_once` what comes."""
+"""Requests with whole params: `request` returns a result, `request_once` any answer."""
 
 from typing import Any, ClassVar
 
@@ -15,12 +15,12 @@ METHODS = {OLD: handshake.methods, STATELESS: stateless.methods}
 
 
 async def accepted(self: object, params: ElicitRequestParams) -> Any:
-    """Accept what is asked."""
+    """Accept the question."""
     return stateless.models.ElicitResult(action="accept", content={})
 
 
 async def asks(session: Any, params: Any) -> object:
-    """Ask the client, and say what it answered."""
+    """Ask the client, and return its answer."""
     m = models(session.TABLE.revision)
     form = m.ElicitRequestFormParamsRequestedSchema(properties={})
     answer = await session.elicit("Really?", form)

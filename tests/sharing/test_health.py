@@ -1,4 +1,4 @@
-"""What a load balancer asks: whether the process lives, and whether it can serve."""
+"""Health checks of a load balancer: alive, and ready."""
 
 import asyncio
 from collections.abc import AsyncGenerator

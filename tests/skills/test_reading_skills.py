@@ -1,4 +1,4 @@
-"""What a client reads of a skill is what its entry says, or it is refused."""
+"""A client gets exactly the listed files of a skill, or an error."""
 
 import asyncio
 import subprocess
@@ -29,7 +29,7 @@ ENTRY: dict[str, Any] = {
 
 
 class Answering:
-    """Stands for a client: answers with contents, and counts what is read."""
+    """A stand-in for a client that answers with contents, and counts reads."""
 
     def __init__(self, *contents: dict[str, Any]) -> None:
         self.contents = contents

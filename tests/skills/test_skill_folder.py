@@ -1,4 +1,4 @@
-"""A folder of skills: what is published of it, and what is refused."""
+"""A folder of skills: its published files, and its refusals."""
 
 from hashlib import sha256
 from os import mkfifo
@@ -27,7 +27,7 @@ def test_an_entry_has_each_file_of_the_skill_with_digest_and_size(folder: SkillF
         f"{REFUNDS}/examples/data", f"{REFUNDS}/nested/SKILL.md",
     ]  # fmt: skip
     assert listed[f"{REFUNDS}/nested/SKILL.md"] == [f"{REFUNDS}/nested/SKILL.md"]
-    # What begins with a dot is no file of the skill.
+    # Files with a leading dot do not belong to the skill.
     assert listed[f"{GIT}/SKILL.md"] == [f"{GIT}/SKILL.md", f"{GIT}/logo.png"]
     logo = FILES["git-workflow/logo.png"]
     assert isinstance(logo, bytes)

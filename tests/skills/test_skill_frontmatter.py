@@ -1,4 +1,4 @@
-"""The frontmatter of skills: read as YAML 1.2, and refused where it is no JSON object."""
+"""The frontmatter of skills: read as YAML 1.2; must be a JSON object."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The options of targets: what they make in a folder, what stays, and what is refused."""
+"""The options of targets: the made and kept files, and refusals."""
 
 import json
 import re
@@ -254,6 +254,6 @@ def test_a_lock_says_the_form_as_its_published_format_does(mcp_gen: Run) -> None
             lock.write_text(text.replace(old, new))
             ran = mcp_gen("--out", "pkg", "--check")
             assert (ran.code, "error[bad-lock]" in ran.err) == (2, True)
-    # A lock may come from others, and what it names goes into code.
+    # A lock may be foreign, and its names go into code.
     lock.write_text(text.replace('"extra": "allow"', '"base-class": "a:B\\nimport os"'))
     assert "error[unsafe-name]" in mcp_gen("--out", "pkg").err

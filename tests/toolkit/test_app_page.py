@@ -1,4 +1,4 @@
-"""What the pages about apps and state show works as it stands there, beside the package alone."""
+"""The code on the pages about apps and state works with the package alone."""
 
 import json
 import re

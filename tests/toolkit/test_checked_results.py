@@ -24,7 +24,7 @@ SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "requ
 
 
 def serving(revision: str, results: JsonObject, schemas: JsonObject) -> Any:
-    """A server written by hand, which need not keep to what it says."""
+    """Return a handwritten server, which may break its own schemas."""
     m = pkg.load(revision).models
 
     base: Any = pkg.load(revision).Server
@@ -118,7 +118,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
             above: Any = super()
             said = await above.on_list_tools(session, params)
             if self.listed > 1 and listing.endswith("late"):
-                # Meanwhile others are held to what is known.
+                # Meanwhile other results are checked with the known schemas.
                 await asyncio.sleep(0.005 if listing == "is late" else 30)
             elif self.listed > 1 and listing == "fails":
                 raise RuntimeError("no list today")
@@ -168,7 +168,7 @@ async def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
 
 
 class Endless(mcp.Server):
-    """Lists the same tool on each of its pages, of which there is always another one."""
+    """A server that lists the same tool on endless pages."""
 
     def __init__(self, waits: float = 0) -> None:
         self.listed = 0

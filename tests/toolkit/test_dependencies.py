@@ -1,4 +1,4 @@
-"""Parameters that functions fill: what they may be, when they run and end, and what is refused."""
+"""Parameters that functions fill: their types, their lifetime, and refusals."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Where the functions run that fill parameters, what they share there, and how they end."""
+"""Functions that fill parameters: their threads, their shared state, and their ends."""
 
 import asyncio
 import sqlite3

@@ -47,7 +47,7 @@ async def shown(one: Any) -> set[str]:
 
 
 async def refusals(one: Any, prefix: str = "", sep: str = "") -> None:
-    """What is not there is answered like a name that never was."""
+    """Missing items are answered like unknown names."""
     start = prefix + sep
     path = f"{prefix}/" if prefix else ""
     kinds: list[tuple[Callable[[str], Awaitable[Any]], tuple[str, str]]] = [

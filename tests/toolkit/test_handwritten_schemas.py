@@ -196,7 +196,7 @@ def test_nothing_goes_unchecked_where_jsonschema_is_missing(
     def typed(self: object, place: str) -> dict[str, int]:
         return {place: 1}
 
-    # Types take nothing but Pydantic.
+    # Types need only Pydantic.
     assert call(kit(typed=typed)(), "typed", place="a")["structuredContent"] == {"a": 1}
 
 
@@ -259,6 +259,6 @@ def test_checking_ends_though_a_schema_doubles_its_work_at_every_step(
     schema = {"$schema": dialect, "type": "object", "properties": last, "$defs": steps}
     server = taking(schema)()
     assert "refers to itself more than 1,000 times" in text_of(call(server, "echo", x="a"))
-    # What one value took is not counted against the next.
+    # The work for one value does not count for the next.
     for _ in range(100):
         assert "isError" not in call(server, "echo", y="a")

@@ -136,7 +136,7 @@ def test_paths_count_for_all_values_below_them() -> None:
 
 
 def test_missing_rest_of_a_part_is_not_a_mistake() -> None:
-    """The value is right up to the end of the part, which lacks what follows."""
+    """The value is right up to the end of the part, and the rest is missing."""
     adapter = TypeAdapter[Any](list[Shape])
     right = {"points": [{"x": 1}], "name": "a"}
     cut = {"points": [{"x": 1}] * 3_000, "name": 5}

@@ -1,6 +1,6 @@
-"""Mistakes are errors when the server is made, which name the function or member, and the cure.
+"""Mistakes are errors when the server is made, with the function or member, and the cure.
 
-What a client gets wrong is answered with the closest name that there is.
+Mistakes of a client are answered with the closest name.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from support.toolkit.kits import McpError, Toolkit, kit, mcp, pkg, prompt, resou
 
 
 class Address(BaseModel):
-    """What a form cannot have inside."""
+    """A type that a form cannot contain."""
 
     town: str
 
 
 class Guest(BaseModel):
-    """What no form can show."""
+    """A type without a form."""
 
     name: str
     address: Address
 
 
 class Good(BaseModel):
-    """What a form can show."""
+    """A type with a form."""
 
     name: str = ""
 
@@ -128,7 +128,7 @@ def depending(answer: Annotated[str, Depends(dependency)]) -> str:
 
 NO_GUEST = "Guest.address cannot be asked for in a form: it is an object; a form is flat: ask for"
 
-# What is wrong with a server that is made, and what is said of it: the function, and the cure.
+# Mistakes in a server, and their messages: the function, and the cure.
 MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a name twice": (
         lambda app: (app.tool(same), app.tool(same)),
@@ -371,7 +371,7 @@ def helpful(revision: str) -> Any:
     return kit(revision, **{one.__name__: one for one in members})
 
 
-# What a client gets wrong, and what it is told; nothing where no name is close.
+# Mistakes of a client, and their messages; None if no name is close.
 WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "tool": ("call_tool", ("forcast", {}), "did you mean forecast?"),
     "argument": ("call_tool", ("forecast", {"city": "Ulm", "dyas": 2}), "did you mean days?"),

@@ -276,7 +276,7 @@ async def test_a_handler_of_subscriptions_hears_of_its_own_uris() -> None:
 
 
 class Noting(Toolkit, mcp.Server):
-    """A server that has everything of its own."""
+    """A server with an item of each kind."""
 
     info = mcp.models.Implementation(name="noting", version="1")
     max_threads = 1

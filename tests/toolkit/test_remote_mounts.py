@@ -49,7 +49,7 @@ WEATHER = {
 
 
 def above(revision: str, target: Any) -> Any:
-    """An app in which a remote weather is mounted."""
+    """Return an app in which a remote weather is mounted."""
     made = app(revision)
     made.mount("weather", connect_to=target)
     return made
@@ -298,7 +298,7 @@ async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun()
         (mount,) = top.__mcp_runtime__.catalogue.mounts
         params = mcp.models.CallToolRequestParams(name="weather_touch")
         answer = asyncio.create_task(mount.answer("tools/call", session, params))
-        # In the tick in which it is asked for, before the task that opens it has run.
+        # Cancelled in the same tick, before the opening task has run.
         connection = session.__mcp_runtime__.connection
         asyncio.get_running_loop().call_soon(mount.disconnected, connection)
         with pytest.raises(pkg.McpError, match="The client is gone"):

@@ -1,4 +1,4 @@
-"""Patterns of schemas: none holds the program up, and what is not checked is said."""
+"""Patterns of schemas: none blocks the program, and unchecked ones are reported."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Case = tuple[dict[str, Any], Any, list[str]]
 
 
 def checked(schema: Any, value: Any) -> tuple[list[str], list[str]]:
-    """Return where a value is wrong by the schema of somebody else, and what is not checked."""
+    """Return the faults of a value by a foreign schema, and the unchecked keywords."""
     said: list[str] = []
     check = checker(schema, "the schema", of_objects=False, report=said.append)
     return [problem.pointer for problem in check(value)], said

@@ -298,7 +298,7 @@ UNFIT = "function returned a value that its output schema does not allow."
 
 
 def changed() -> Forecast:
-    """A forecast that is no forecast any more."""
+    """Return an invalid forecast."""
     forecast = Forecast(place="Oslo")
     forecast.celsius = -300
     return forecast

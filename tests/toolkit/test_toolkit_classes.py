@@ -1,4 +1,4 @@
-"""Classes with a toolkit: what they declare, what hand-written handlers do, what is refused."""
+"""Classes with a toolkit: their declarations, handwritten handlers, and refusals."""
 
 import subprocess
 import sys

@@ -43,7 +43,7 @@ def pack(
 
 
 def got(server: Any, name: str, revision: str = OLD, /, **arguments: str) -> Any:
-    """What a server answers to `prompts/get`."""
+    """Return the answer of a server to `prompts/get`."""
     params = {"name": name, "arguments": arguments}
     (answer,) = answers(server, revision, ("prompts/get", params))
     return answer
@@ -308,7 +308,7 @@ def test_at_most_100_values_are_sent() -> None:
     some = completed("number", "1")
     assert (len(some["values"]), some["total"], some["hasMore"]) == (100, 111, True)
     assert completed("number", "24") == proposed("24", *(str(n) for n in range(240, 250)))
-    # Of what has no end, nobody knows how many there are.
+    # An endless iterator has no known length.
     without_end = completed("more", "x")
     assert len(without_end["values"]) == 100
     assert without_end["hasMore"] is True

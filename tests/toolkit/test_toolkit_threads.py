@@ -1,4 +1,4 @@
-"""Plain functions, which run in threads: how many, what they are given, and how they end."""
+"""Plain functions in threads: their number, their arguments, and their ends."""
 
 import asyncio
 import subprocess

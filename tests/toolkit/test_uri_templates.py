@@ -1,4 +1,4 @@
-"""URI templates: what they stand for, what they recognise, and what they keep away."""
+"""URI templates: their expansions, their matches, and their safety."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""User interfaces of tools: what servers say of them, to whom, and what hosts read (apps)."""
+"""User interfaces of tools: the metadata of servers, its receivers, and the resources (apps)."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -28,7 +28,7 @@ def client_of(revision: str, *, is_host: bool = True) -> Any:
 
 
 def server_of(revision: str = "2026-07-28", /, **members: Any) -> Any:
-    """A class of a revision with the extension and these members, most of which are marked."""
+    """Make a class of a revision with the extension and these members, most of them marked."""
     bases = (ext_of(revision).AppsServer, Toolkit, pkg.load(revision).Server)
     return type("Weather", bases, members)
 

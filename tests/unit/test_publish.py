@@ -1,4 +1,4 @@
-"""Publishing: what is written, kept, removed and refused; nobody's work is lost."""
+"""Publishing: written, kept, removed and refused files; users' work is never lost."""
 
 import errno
 import json
@@ -203,7 +203,7 @@ def test_ends_of_lines_that_a_checkout_changed_are_put_right(out: Path) -> None:
 
 
 def without(revision: str) -> Package:
-    """What is left when one of the revisions of `BOTH` is taken out."""
+    """Return a package without one revision of `BOTH`."""
     inputs = with_revisions({"2025-11-25", "2026-07-28"} - {revision})
     files = {file.path: file.content.decode() for file in BOTH.files}
     folder = module_name(revision)

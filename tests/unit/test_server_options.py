@@ -1,4 +1,4 @@
-"""The shared options of commands for servers: what they make, and what they refuse."""
+"""The shared options of commands for servers: their results and refusals."""
 
 import asyncio
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_by_default_a_server_that_may_get_no_tokens_is_called_without() -> None:
     auto = authorization("auto", print, VARIABLES)
     assert isinstance(auto, WhereAllowed)
     assert auto.authorizer("http://mcp.example/mcp") == FixedFields()
-    assert auto.authorizer(URL).headers("POST", URL) is None  # what is stored is read first
+    assert auto.authorizer(URL).headers("POST", URL) is None  # stored tokens are read first
     wanted = authorization("oauth", print, VARIABLES)
     assert wanted is not None
     with pytest.raises(ValueError, match="over HTTPS only"):

@@ -1,4 +1,4 @@
-"""A package is imported before it is put into place, and nothing else is."""
+"""A package is imported before it is put in place; nothing else is."""
 
 import os
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def refused(package: Package) -> Iterator[tuple[str, str, str]]:
 
 
 def edited(package: Package, **texts: str) -> Package:
-    """A package with a text at the end of some of its files, which are named without `.py`."""
+    """Append texts to some files of a package, which are named without `.py`."""
     files = (
         file._replace(content=file.content + texts.get(file.path[:-3], "").encode())
         for file in package.files

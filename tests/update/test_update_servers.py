@@ -30,7 +30,7 @@ def site(spec: Spec) -> Iterator[Site]:
 
 @pytest.fixture
 def github(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """What stands in for GitHub, with the specification in the repository of somebody."""
+    """A stand-in for GitHub, with the specification in a repository."""
     folders = [{"name": name, "type": "dir"} for name in load_pins(spec.schema)]
     entries = [*folders, {"name": "README.md", "type": "file"}]
     pages = pages_of(spec, "/some/spec/HEAD")

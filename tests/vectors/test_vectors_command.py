@@ -1,4 +1,4 @@
-"""`mcp-gen vectors` as it is typed: what goes where, and what does not go together."""
+"""`mcp-gen vectors`: its outputs, and options that exclude each other."""
 
 import json
 import os

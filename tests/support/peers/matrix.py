@@ -1,6 +1,6 @@
-"""What gets through between each two revisions: found out with real processes, shown as tables.
+"""The features that survive between each two revisions: measured with real processes, as tables.
 
-Run as a program, it writes the tables into docs/translation.md.
+As a program, it writes the tables into docs/translation.md.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _AT_ONCE: Final = 4
 
 @dataclass
 class Run:
-    """What a client of one revision saw of a server class of another, and what was lost."""
+    """The results of a client of one revision at a server of another, and the reported losses."""
 
     server: str
     client: str
@@ -50,7 +50,7 @@ class Run:
 
 
 async def run(kind: Kind, server: str, client: str) -> Run:
-    """One client at one server, of which one translates, or a bridge between them."""
+    """Run one client at one server, with a translation by one of them or a bridge."""
     done = Run(server, client)
 
     def heard(line: str) -> None:
@@ -86,7 +86,7 @@ def _command(kind: Kind, server: str) -> list[str | Path]:
 
 
 async def runs(kind: Kind, pairs: Iterable[tuple[str, str]]) -> list[Run]:
-    """Pairs of servers and clients, a few at a time."""
+    """Run pairs of servers and clients, a few at a time."""
     turn = asyncio.Semaphore(_AT_ONCE)
 
     async def one(server: str, client: str) -> Run:
@@ -104,9 +104,9 @@ def _or_raised(done: Run | BaseException) -> Run:
 
 
 def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
-    """What became of each feature, by server, client and feature.
+    """Return the verdict on each feature, by server, client and feature.
 
-    The measure is what a client of the server's own revision sees.
+    The measure is a client of the server's own revision.
     """
     by_pair = {(one.server, one.client): one for one in found}
     return {
@@ -131,7 +131,7 @@ Cells: TypeAlias = Mapping[tuple[str, str, str], str]
 
 
 def cells(found: Mapping[Kind, list[Run]]) -> Cells:
-    """What was found, in the words of the tables."""
+    """Return the verdicts in the words of the tables."""
     by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
     return {
         (server, _in_words(feature), client): _cell(
@@ -199,7 +199,7 @@ def _in_words(feature: str) -> str:
 
 
 def _cell(found: Mapping[Kind, Verdict]) -> str:
-    """One mark where all ways agree, or else one for each, with its name."""
+    """Return one mark if all kinds agree, otherwise a named one for each."""
     if len(set(found.values())) == 1:
         return _MARKS[next(iter(found.values()))]
     by_mark: dict[str, list[str]] = defaultdict(list)
@@ -209,21 +209,21 @@ def _cell(found: Mapping[Kind, Verdict]) -> str:
 
 
 def losses(found: Mapping[Kind, list[Run]]) -> set[str]:
-    """What was lost on the way, as rows of a table."""
+    """Return the losses as rows of a table."""
     lines = {line for runs in found.values() for one in runs for line in one.lost}
     parts = [line.split(" ", 2) for line in lines]
     return {f"| `{method}` | `{place or '/'}` | {why} |" for method, place, why in parts}
 
 
 def page_with(text: str) -> str:
-    """The page with these tables in it."""
+    """Return the page with these tables."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}"
 
 
 async def all_runs(pairs: Iterable[tuple[str, str]] = PAIRS) -> dict[Kind, list[Run]]:
-    """Pairs of servers and clients, and what they are measured by, one kind after the other."""
+    """Run pairs of servers and clients, and their references, one kind after the other."""
     wanted = {*pairs, *((server, server) for server, _ in pairs)}
     return {kind: await runs(kind, sorted(wanted)) for kind in KINDS}
 

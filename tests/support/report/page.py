@@ -71,7 +71,7 @@ def page(folder: Path = records.FOLDER) -> str:
 
 
 def table(head: Row, rows: Iterable[Row], others: str = "---:") -> str:
-    """Return a table of Markdown, whose first column has words; `others` is how others stand."""
+    """Return a Markdown table whose first column has words; `others` aligns the others."""
     lines = (head, ("---", *(others for _ in head[1:])), *rows)
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
 
