@@ -107,7 +107,7 @@ def git_add(repo_path: Repository, files: Annotated[list[str], Field(min_length=
 
 @undoing
 def git_reset(repo_path: Repository) -> str:
-    """Unstage everything, and leave the files as they are."""
+    """Unstage everything, and keep the files unchanged."""
     git(repo_path, "reset", "--quiet")
     return "Nothing is staged any more"
 

@@ -1,6 +1,6 @@
 """Keeps notes of users who log in at an identity provider. Users see only their own notes.
 
-    mcp-gen --revision all --with all --out examples/authorization/pkg    # what it imports
+    mcp-gen --revision all --with all --out examples/authorization/pkg    # its package
     cd examples/authorization
     npm install
     node identity_provider.mjs 9000 http://127.0.0.1:8000/mcp    # in another terminal

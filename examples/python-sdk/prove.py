@@ -2,9 +2,9 @@
 
     python prove.py CHECKOUT [--report FOLDER] [TESTS…]
 
-`CHECKOUT` is a clone of modelcontextprotocol/python-sdk in which `uv sync --frozen` has been run.
-Only a copy of it is changed. Without `TESTS`, the whole suite runs. The report has the outcome of
-each test before and after, and whether `mcp-gen --check` finds a changed schema.
+`CHECKOUT` is a clone of modelcontextprotocol/python-sdk; run `uv sync --frozen` in it before. Only
+a copy of it is changed. Without `TESTS`, the whole suite runs. The report has the outcome of each
+test before and after, and whether `mcp-gen --check` finds a changed schema.
 """
 
 import argparse
