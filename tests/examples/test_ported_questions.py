@@ -130,10 +130,10 @@ async def test_pages_are_shown_as_markdown(fetcher: Any, site: Site) -> None:
 
 async def test_the_rest_is_shown_as_it_came(fetcher: Any, site: Site) -> None:
     cases: dict[str, tuple[dict[str, Any], str]] = {
-        "/json": ({}, 'This is application/json as it came.\nContents of SITE/json:\n{"a": 1}'),
+        "/json": ({}, 'This is application/json, unchanged.\nContents of SITE/json:\n{"a": 1}'),
         "/latin": (
             {},
-            "This is text/plain; charset=latin-1 as it came.\nContents of SITE/latin:\né",
+            "This is text/plain; charset=latin-1, unchanged.\nContents of SITE/latin:\né",
         ),
         "/tea": ({"raw": True, "max_length": 15}, "<!doctype html>\n\n<error>Go on at"),
         f"/to?url={site.url}/json": ({}, '{"a": 1}'),
@@ -165,8 +165,8 @@ async def test_what_cannot_be_fetched_says_why(
 ) -> None:
     monkeypatch.setattr(fetcher, "BYTES", 10_000)
     cases = {
-        "/private/x": "keeps programs away from SITE/private/x. The user can still",
-        "/to?url=/private": "keeps programs away from SITE/private.",
+        "/private/x": "forbids programs to fetch SITE/private/x. The user can still",
+        "/to?url=/private": "forbids programs to fetch SITE/private.",
         "/to?url=ftp://127.0.0.1/x": "leads to ftp://127.0.0.1/x",
         "/to?url=file:///etc/passwd": "answers 302",
         "/none": "/none answers 404",

@@ -112,10 +112,10 @@ def tables() -> str:
     return "\n\n".join(
         (
             "## The templates\n\n" + _table(("template", "prints", "gets"), _templates()),
-            "## What they get",
+            "## Variables",
             *(_context(one) for one in contexts()),
             f"## Values\n\n{_NAMED}\n\n" + "\n".join(_value(one) for one in values()),
-            "## Filters\n\n" + _table(("filter", "of", "what it does"), _filters()),
+            "## Filters\n\n" + _table(("filter", "of", "effect"), _filters()),
             "## Macros\n\n" + _table(("import from", "macro", "prints"), _macros()),
         )
     )
@@ -140,7 +140,7 @@ def _templates() -> Iterator[tuple[str, ...]]:
 def _context(kind: type) -> str:
     above = [f"All of {_link(base)}." for base in bases(kind)]
     rows = [(f"`{one.name}`", f"`{one.type}`", one.text) for one in members(kind)]
-    table = [_table(("variable", "type", "what it is"), iter(rows))] if rows else []
+    table = [_table(("variable", "type", "meaning"), iter(rows))] if rows else []
     return "\n\n".join((f"### {kind.__name__}", " ".join((summary(kind), *above)), *table))
 
 
