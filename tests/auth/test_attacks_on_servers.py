@@ -115,7 +115,7 @@ async def test_tokens_for_others_and_of_other_times_reach_no_handler() -> None:
             ({"exp": now - 100}, "The token has expired"),
             ({"nbf": now + 1000}, "The token is not valid yet"),
             ({"iat": now + 1000}, "The token is not valid yet"),
-            ({"exp": None}, "The token has no end"),
+            ({"exp": None}, "The token has no exp"),
         ]
         for claims, why in table:
             with case(claims):

@@ -290,7 +290,7 @@ def test_response_is_read_up_to_its_limits() -> None:
         with case(wrong[-20:]):
             code = check_response(request, AuthorizationResponse(url=right))
             assert code.startswith("c")
-            with pytest.raises(AuthorizationError, match="is no URL"):
+            with pytest.raises(AuthorizationError, match="is invalid"):
                 check_response(request, AuthorizationResponse(url=wrong))
 
 

@@ -93,7 +93,7 @@ async def test_too_few_scopes_are_challenged_in_the_scheme_that_was_used() -> No
     async with site_of(Proving(), scopes={"write"}) as site:
         refused = await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})
         assert refused.status_code == 403
-        why = told("insufficient_scope", "The token does not have the scopes that are needed")
+        why = told("insufficient_scope", "The token lacks required scopes")
         assert challenged(refused) == [f'DPoP {why}{ALGORITHMS}, scope="write", {HELD}']
 
 

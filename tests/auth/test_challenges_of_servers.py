@@ -97,7 +97,7 @@ async def test_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> Non
     guard = guarded(resource=RESOURCE, scopes=["write", "read"])
     refused = await answers(guard, bearing(READING))
     assert refused.status_code == 403
-    text = "The token does not have the scopes that are needed"
+    text = "The token lacks required scopes"
     assert challenged(refused) == [
         "Bearer " + told("insufficient_scope", text, 'scope="read write"', HELD)
     ]
@@ -162,7 +162,7 @@ async def test_what_a_verifier_repeats_of_a_token_breaks_no_field_and_no_line_of
     logged = [one.getMessage() for one in caplog.records if "set-cookie" in one.getMessage()]
     assert logged and all(one.isprintable() for one in logged)
     for code in ("", 'a"', "a\r\nb"):
-        with pytest.raises(ValueError, match="no code"):
+        with pytest.raises(ValueError, match="not a valid error code"):
             pkg.TokenRefused(code, "x")
 
 
@@ -263,5 +263,5 @@ def test_settings_of_authentication_are_shown_without_what_follows_from_them() -
 def test_no_secret_is_shown_of_what_authenticates() -> None:
     assert READING not in repr(guarded(resource=RESOURCE))
     for wrong in ("short", "t" * 15, "t" * 16 + '"', "t" * 16 + "é", "t" * 16 + " "):
-        with pytest.raises(ValueError, match="a token"):
+        with pytest.raises(ValueError, match="token"):
             pkg.static_tokens({wrong: pkg.Principal("x")})

@@ -49,9 +49,9 @@ async def test_a_proof_for_the_request_its_token_and_its_key_is_accepted() -> No
 
 NOT_ONE, NOT_DPOP = "A request needs one header field DPoP", "The proof is not a DPoP proof"
 UNSIGNED = "The proof is malformed, or not signed with its key"
-NO_ID, NO_TIME = "The proof has no id", "The proof has no time"
+NO_ID, NO_TIME = "The proof has no valid jti", "The proof has no valid iat"
 METHOD, URL, HASH = (f"The proof is for another {what}" for what in ("method", "URL", "token"))
-TIME = "The time of the proof is too far from that of the server"
+TIME = "The time of the proof is too far from the server's"
 ALGORITHM = "The algorithm of the proof is not accepted"
 JWK = KEY.public.jwk
 

@@ -485,7 +485,7 @@ def test_of_several_authorization_servers_the_one_that_is_known_is_asked() -> No
 def test_client_logs_in_and_stays_registered_where_issuers_differ_by_a_slash_at_the_end() -> None:
     one = server()
     resource = Resource([one], document={"authorization_servers": [f"{ISSUER}/"]})
-    with pytest.raises(InvalidMetadata, match="that of another"):
+    with pytest.raises(InvalidMetadata, match="belongs to another"):
         Visit(one, resource).authorize()
     guest = Visit(one, resource, trailing_slash=True)
     known = guest.authorize()
@@ -696,10 +696,10 @@ def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
     lone = replace(blank, tokens=Tokens(access_token="a", refresh_token="r"))
     without_refresh_token = guest.authorize()
     for known, why in (
-        (blank, "nothing to be refreshed"),
+        (blank, "no tokens to refresh"),
         (lone, "server is not known"),
         (without_refresh_token, "no refresh token"),
-        (replace(without_refresh_token, tokens=None), "nothing to be refreshed"),
+        (replace(without_refresh_token, tokens=None), "no tokens to refresh"),
     ):
         guest.known = known
         with case(why), pytest.raises(AuthorizationError, match=why):

@@ -113,7 +113,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "one for nobody": ({"aud": None}, "The token is for another audience"),
     "one that has ended": ({"exp": 1}, "The token has expired"),
     "one that begins later": ({"nbf": 10**10}, "The token is not valid yet"),
-    "one of nobody": ({"sub": None}, "The token does not say whose it is"),
+    "one of nobody": ({"sub": None}, "The token has neither sub nor client_id"),
     "one that ends some time": ({"exp": "soon"}, "A claim of the token is malformed"),
 }
 

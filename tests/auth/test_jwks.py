@@ -114,7 +114,7 @@ async def test_metadata_of_another_issuer_is_not_used(caplog: pytest.LogCaptureF
             with pytest.raises(VerifierUnavailable):
                 await kids(keys)
             assert not issuer.asked_for("jwks_uri")
-    assert "is that of another issuer" in caplog.text
+    assert "belongs to another issuer" in caplog.text
 
 
 async def test_a_new_key_is_found_when_a_token_has_its_id() -> None:

@@ -59,7 +59,7 @@ async def test_the_oldest_make_room_and_that_is_logged(caplog: pytest.LogCapture
     for number in (4, 5):
         assert await replays.first(key(number), 60)
     assert not await replays.first(key(5), 60)
-    assert "more proofs are valid" in caplog.text
+    assert "too many valid proofs" in caplog.text
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 

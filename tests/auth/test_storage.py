@@ -139,9 +139,9 @@ async def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     for text in ("my notes", "[1]", '{"number": 1}', "{"):
         path.write_text(text)
         with case(text):
-            with pytest.raises(ValueError, match="not a file of tokens"):
+            with pytest.raises(ValueError, match="not a token file"):
                 await FileStorage(path).get("key")
-            with pytest.raises(ValueError, match="not a file of tokens"):
+            with pytest.raises(ValueError, match="not a token file"):
                 await FileStorage(path).set("key", "value")
             assert path.read_text() == text
 

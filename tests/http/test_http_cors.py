@@ -240,8 +240,8 @@ def test_credentials_are_never_for_all_pages() -> None:
             lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_hosts=["app.example.com"]),
             "allowed_origins with scheme and port, and not hosts alone: write",
         ),
-        (lambda: Cors(headers="x-tenant"), "headers has to be a list"),
-        (lambda: Cors(expose="x-tenant"), "expose has to be a list"),
+        (lambda: Cors(headers="x-tenant"), "headers must be a list"),
+        (lambda: Cors(expose="x-tenant"), "expose must be a list"),
     ]
     for mistake, why in wrong:
         with case(why), pytest.raises(ValueError, match=why):

@@ -129,7 +129,7 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
     here = __name__
     cases: dict[str, tuple[Callable[[], None], type[Exception], str]] = {
         "an object": (lambda: pkg.run_http(server(OLD), workers=2), ValueError, '"module:app"'),
-        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "workers=0"),
+        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "got 0"),
         "no name": (lambda: pkg.run_http("os", workers=2), ValueError, "'module:app'"),
         "no module": (lambda: pkg.run_http("no.such:app"), ImportError, "no"),
         "nothing there": (lambda: pkg.run_http(f"{here}:no"), AttributeError, "no"),
@@ -137,14 +137,14 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
         "what is in no file": (
             lambda: pkg.run_http(OURS, workers=2, routes=[pkg.Route("/x", lambda _: "x")]),
             ValueError,
-            "workers cannot be given routes: .* name an application",
+            "routes cannot be sent to workers: .* name an application",
         ),
         "no app": (lambda: pkg.run_http(f"{here}:no_application"), TypeError, "http_app"),
         "unshared": (lambda: pkg.run_http(WORKER, workers=2, port=0), ValueError, "sessions"),
         "two options": (
             lambda: pkg.run_http(WORKER, http=pkg.HttpOptions()),
             ValueError,
-            "see http_app",
+            "give them to http_app",
         ),
         "other hosts": (lambda: pkg.run_http(WORKER, host="0.0.0.0"), ValueError, "allowed_hosts"),
     }
@@ -483,7 +483,7 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
 
 WITHOUT_GUARD = {
     "the call": ("if True:", "if True:", "would start workers: call run_http, or app.run, below"),
-    "the app": (GUARD, GUARD, "app: .* an import has to make it, which is not below if __name__"),
+    "the app": (GUARD, GUARD, "app: .* create it at import, not below if __name__"),
 }
 
 

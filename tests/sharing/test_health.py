@@ -49,7 +49,7 @@ async def test_their_paths_can_be_chosen_and_left_out() -> None:
         ]
         assert answers == [200, 404, 404]
     for name in ("health_path", "ready_path"):
-        with pytest.raises(ValueError, match=f"{name} has to begin with a slash"):
+        with pytest.raises(ValueError, match=f"{name} must begin with a slash"):
             app_of(ours(), **{name: "health"})
 
 

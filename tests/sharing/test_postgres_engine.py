@@ -513,7 +513,7 @@ async def test_no_password_is_shown(
             with tables.case(url), pytest.raises(EngineUnavailable) as raised:
                 await a.connection.mail.alive(["a"])
             assert "s3cret" not in str(raised.value)
-    assert "PostgreSQL is away" in caplog.text
+    assert "PostgreSQL is unavailable" in caplog.text
     ours = [one for one in caplog.records if one.name.startswith("mcp_protogen")]
     assert "s3cret" not in "".join(one.getMessage() for one in ours)
 

@@ -529,7 +529,7 @@ async def test_tls_and_passwords_are_part_of_the_url(
                 with pytest.raises(EngineUnavailable) as failed:
                     await begun(a)
                 assert "cret" not in f"{failed.value!r} {failed.value.__cause__!r}"
-    assert "Redis is away" in caplog.text
+    assert "Redis is unavailable" in caplog.text
     assert "cret" not in caplog.text
 
 
@@ -585,11 +585,11 @@ async def test_reason_of_a_failure_has_nothing_of_what_the_server_says() -> None
         (None, late),
         (TimeoutError(), late),
         (exceptions.TimeoutError("Timeout reading from secret"), late),
-        (exceptions.ConnectionError("no route"), "Redis is away: no route"),
-        (exceptions.AuthenticationError(secret), "Redis is away: AuthenticationError"),
-        (exceptions.ResponseError(secret), "Redis is away: ResponseError"),
-        (ConnectionRefusedError("no server"), "Redis is away: no server"),
-        (ValueError(secret), "Redis is away: ValueError"),
+        (exceptions.ConnectionError("no route"), "Redis is unavailable: no route"),
+        (exceptions.AuthenticationError(secret), "Redis is unavailable: AuthenticationError"),
+        (exceptions.ResponseError(secret), "Redis is unavailable: ResponseError"),
+        (ConnectionRefusedError("no server"), "Redis is unavailable: no server"),
+        (ValueError(secret), "Redis is unavailable: ValueError"),
     )
     for error, reason in rows:
         with tables.case(reason):
@@ -611,7 +611,7 @@ async def test_pauses_between_attempts_to_connect_grow_to_one_second(
             with tried:
                 await connection.run([])
             time += pause - 0.01
-            with pytest.raises(EngineUnavailable, match=r"Redis is away$"):
+            with pytest.raises(EngineUnavailable, match=r"Redis is unavailable$"):
                 await connection.run([])
             time += 0.02
     for _ in range(2):

@@ -450,7 +450,7 @@ class TestTakingOver:
                 these.engine.memory.workers[slow.name] = slow.take
                 these.tools[0].go(2)
                 assert await old.take() is None
-            assert "ended by another worker" in caplog.text
+            assert "another worker has ended" in caplog.text
             async with these.at(session, 1).get(last.id) as events:
                 assert ["error" in event.message for event in await events.all()] == [True]
 
@@ -479,7 +479,7 @@ class TestTakingOver:
                     await events.append(key, name, 0, [head, b'"x"'], lifetime=9)
                     async with these.at(session, 1).get(f"{name}.0") as get:
                         assert [event.data for event in await get.all()] == ['"x"']
-                    assert "the head of a stream makes no sense" in caplog.text
+                    assert "the head of a stream is invalid" in caplog.text
 
     async def test_a_request_that_broke_off_is_answered_with_an_error(self) -> None:
         async with workers() as these:

@@ -97,7 +97,7 @@ def test_the_frontmatter_is_that_of_the_entry_field_by_field() -> None:
         },
     ):
         entry = {**ENTRY, "frontmatter": {"description": "d", **front}}
-        with tables.case(front), pytest.raises(UnverifiedSkill, match="not that of its entry"):
+        with tables.case(front), pytest.raises(UnverifiedSkill, match="differs from its entry"):
             read(entry, Answering(text(URI, TEXT)), URI)
     assert read({**ENTRY, "frontmatter": {**FRONT, "n": 1.0}}, Answering(text(URI, TEXT)), URI)
 
@@ -139,7 +139,7 @@ def test_a_dynamic_skill_is_read_only_where_that_is_allowed() -> None:
     assert refused.value.reason == "dynamic" and client.read == []
     found = read(entry, client, "new.md", unverified=True)
     assert (found.text, found.verified) == ("New.", False)
-    with pytest.raises(UnverifiedSkill, match="not that of its entry"):
+    with pytest.raises(UnverifiedSkill, match="differs from its entry"):
         read(entry, Answering(text(URI, skill("refunds"))), URI, unverified=True)
     with pytest.raises(UnverifiedSkill, match="does not list"):
         read(entry, client, "../other/SKILL.md", unverified=True)

@@ -171,7 +171,7 @@ async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_ot
     assert said == [
         f"task {key} of 'ann' was created",
         f"task {key} of 'ann' was asked for by another: 'bob'",
-        "'ann' has as many tasks as it may have",
+        "'ann' has reached max_tasks",
         f"task {key} of 'ann' is cancelled",
     ]
     assert id[:6] not in caplog.text, "whoever reads the log cannot ask for the task"

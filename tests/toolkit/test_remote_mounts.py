@@ -330,7 +330,7 @@ async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection(
             both = [asyncio.create_task(text_of(who, "r_ask")) for who in (one, other)]
             await until(lambda: begun == [2])
             go.set()
-            wrong = "elicitation/create could belong to several requests"
+            wrong = "elicitation/create is ambiguous: several requests wait"
             for answer in await asyncio.gather(*both, return_exceptions=True):
                 assert isinstance(answer, pkg.McpError) and answer.message == wrong
             assert await text_of(one, "r_ask") == "42"
