@@ -329,7 +329,11 @@ def test_the_commands_in_the_readme_of_a_client_do_what_they_say(client: Project
     ("arguments", "code", "reason"),
     [
         (["http://127.0.0.1:1/mcp", "more"], 2, "error: nothing can follow a URL: more"),
-        (["--", sys.executable, str(UNASKED_TASK)], 1, "CreateTaskResult came; use request_once"),
+        (
+            ["--", sys.executable, str(UNASKED_TASK)],
+            1,
+            "returned CreateTaskResult; use request_once",
+        ),
     ],
 )
 def test_what_goes_wrong_in_a_client_is_said_in_one_line(
