@@ -111,7 +111,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     ((Weather, "server.py"), TypeError, "must be objects"),
     ((3,), TypeError, "3 is not a command, file, URL, server or opener"),
     (("nothing.py",), FileNotFoundError, "the file nothing.py does not exist"),
-    (("say 'it",), ValueError, "no command line"),
+    (("say 'it",), ValueError, "not a valid command line"),
     (("mcp.json",), ValueError, "connect_config"),
     (("ws://example.com",), ValueError, "http:// or https://"),
     (("",), ValueError, "no program"),

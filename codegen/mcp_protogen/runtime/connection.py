@@ -120,16 +120,13 @@ class Pending:
         self._patience = patience
         self._limit = now + patience.max_timeout
         self.due = min(now + patience.timeout, self._limit)
-        """When the answer is overdue."""
 
     def hold(self, held: bool, now: float) -> None:
-        """Pause the timeout, or restart it."""
         now = inf if held else now
         self._limit = now + self._patience.max_timeout
         self.due = min(now + self._patience.timeout, self._limit)
 
     def renew(self, now: float) -> None:
-        """Extend the timeout after a progress report, if wanted, within the limit."""
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
 
@@ -140,7 +137,6 @@ class Pending:
 
     @property
     def seconds(self) -> float:
-        """The current timeout in seconds."""
         patience = self._patience
         return patience.max_timeout if self.due == self._limit else patience.timeout
 
@@ -227,7 +223,6 @@ class Connection:
         self.identity = StoredJSON({})
         self.envelope: bytes | None = None
         self.signature: bytes | None = None
-        """Members for `_meta` of each result, as JSON text."""
         self.shared = False
         """Whether many clients send requests, so that ids do not identify them."""
         self.needs: lifecycle.OpenNeeds | None = None
@@ -237,23 +232,17 @@ class Connection:
         # A client may declare capabilities in each request.
         self._declared_by_request = role == "server" and not table.era.remembers_client
         self.ids: Iterator[RequestId] = count(1)
-        """The ids of future requests."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self._reported: frozenset[RequestId] = _NO_REQUESTS
         self.strays = _STRAYS[role]
-        """Unexpected input."""
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
-        """When the answer to the latest request is overdue."""
 
     def enter(self, state: State) -> None:
-        """Enter the next state of a handshake."""
         self.state = state
         self._everything_passes = state is State.OPEN
-
-    # Sending.
 
     def request(
         self,
@@ -344,7 +333,6 @@ class Connection:
         self._asked.pop(id, None)
 
     def report_on(self, ids: frozenset[RequestId]) -> None:
-        """Accept progress reports of requests that are answered, but still worked on."""
         self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
@@ -364,7 +352,6 @@ class Connection:
         return 0.0 if pending is None else pending.due - now
 
     def hold(self, id: RequestId, held: bool, now: float) -> None:
-        """Pause the timeout of a request, or restart it."""
         pending = self._asked.get(id)
         if pending is not None:
             pending.hold(held, now)
@@ -373,10 +360,7 @@ class Connection:
         """Return the overdue requests; the caller must cancel or forget them."""
         return [(id, pending) for id, pending in self._asked.items() if pending.due <= now]
 
-    # Answering.
-
     def is_open(self, id: RequestId) -> bool:
-        """Return whether the peer still waits for the answer to its request `id`."""
         return id in self._open
 
     def discard(self, id: RequestId) -> None:
@@ -434,8 +418,6 @@ class Connection:
             _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
             # The data of a handler's error may have no JSON form; the error itself has.
             return self.table.serialise_error(id, code, error.message)
-
-    # Receiving.
 
     def check_batch(self, batch: Batch) -> None:
         """Raise `InvalidRequest` for an invalid batch, or if the revision has none.
@@ -513,7 +495,6 @@ class Connection:
         return self._only()
 
     def _only(self) -> RequestId | None:
-        """Return the only open request of this side; long-lived ones count if alone."""
         ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None
@@ -545,7 +526,6 @@ class Connection:
         return request
 
     def _unmet(self, need: Requirement, request: Request[Any]) -> RemoteError:
-        """Return the error for a request whose sender lacks a capability."""
         id, method = request.id, request.spec.method
         why = f"{method} needs {need.capability.name} here, which is not declared"
         role, path = need.capability.role, need.capability.path

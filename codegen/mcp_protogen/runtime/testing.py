@@ -47,7 +47,6 @@ def in_memory(
         client_end, server_end = memory_pair(tap)
         serving = create_task(serve(given, server_end, revisions=revisions, options=options))
         client_end.serving = serving
-        # The connection ends with the server.
         serving.add_done_callback(lambda _: client_end.feed_eof())
         return client_end
 

@@ -85,7 +85,6 @@ class ClientConnection:
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
         self.request: SendRequest = self.endpoint.request
-        """Sends a request with additional `_meta` members."""
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.introduction: Final = introduction
@@ -97,8 +96,7 @@ class ClientConnection:
         self._middleware = view.handlers.__mcp_runtime__.middleware()
         self._served = view.handlers.__mcp_runtime__.served(self)
 
-    async def open(self) -> None:
-        """Send the settings of the whole connection."""
+    async def open(self) -> None: ...
 
     def take(self, received: Received) -> bool:
         endpoint, connection = self.endpoint, self.endpoint.connection
@@ -157,7 +155,6 @@ class ClientConnection:
         return result
 
     def prepare(self, key: str, question: Any) -> Work:
-        """Return the function that answers a question; raise `InvalidAnswer`."""
         client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
@@ -178,7 +175,6 @@ class ClientConnection:
         method = request.spec.method
         handler = self.handlers.get(method)
         if handler is not None:
-            # Middleware needs the whole request.
             whole = (request,) if self._middleware else ()
             answer = await handler(request.params, *whole)
             return self._fitted(answer, job) if method == _ELICIT else answer
@@ -204,7 +200,6 @@ class ClientConnection:
         return None if handler is None else handler(params)
 
     def ended(self, seconds: float) -> None:
-        """Report the end of the session after `seconds` to the middleware."""
         hooks = session_hooks(self._middleware)
         if hooks and self.view.table.era.has_handshake:
             given = {"revision": self.negotiated.revision, "seconds": seconds}
@@ -221,7 +216,6 @@ def unfit_question(key: str, problem: str) -> InvalidAnswer:
 
 
 class Caller(Protocol):
-    """An object between the calls of a client and its connection."""
 
     def adopt(self, connection: ClientConnection) -> None: ...
 
@@ -229,12 +223,10 @@ class Caller(Protocol):
 
     def wire_feature(self) -> "WireFeature": ...
 
-    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Make a call with `ClientRuntime.request`."""
+    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any: ...
 
 
 class ClientRuntime(HandlerSet):
-    """The runtime's part of a client."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
@@ -302,7 +294,6 @@ class ClientRuntime(HandlerSet):
         return {method: handled(method, handler) for method, handler in handlers.items()}
 
     def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
-        """Return functions that replace the handlers of some methods of a connection."""
         return {}
 
     @property
@@ -327,7 +318,6 @@ class ClientRuntime(HandlerSet):
     def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> Awaitable[R]:
-        """Return the result of a request, perhaps from the cache."""
         if self.cache is None:
             return self._request(spec, params, options)
         # Cached results send nothing, so middleware does not see them.

@@ -97,7 +97,6 @@ class Cache:
             self._size -= _size(key, kept)
 
     def changed(self, notification: str, uri: str | None) -> None:
-        """Drop results that a notification makes stale."""
         for method in _STALE.get(notification, ()):
             self.clear(method, uri)
 

@@ -123,7 +123,6 @@ class CheckedResults:
     async def request(
         self, spec: RequestSpec[P, R, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
-        """Send a request, and check the result of a tool; see `Peer.request`."""
         client = cast(ClientBase, super())
         known = known_tools(self)
         if spec.method != _CALL:

@@ -68,7 +68,6 @@ class ConfigOptions(TypedDict, total=False):
 
 
 def _as_texts(value: Any) -> Any:
-    """Return numbers and booleans as JSON spells them, and leave out null."""
     if is_object(value):
         return {name: _as_texts(text) for name, text in value.items() if text is not None}
     if is_array(value):
@@ -84,7 +83,6 @@ class ConfigError(ValueError):
 
 
 class _Entry(BaseModel):
-    """One server; members that only hosts use are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -274,7 +272,6 @@ class _Source:
     def __init__(self, config: Config, inputs: Mapping[str, str]) -> None:
         self.name = "the configuration"
         self.disabled: dict[str, str] = {}
-        """The places of disabled servers, by name."""
         self.others: list[str] = []
         self._config: Any = config
         self._folder = Path()
@@ -334,8 +331,6 @@ class _Source:
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
     def _filled(self, value: Any, at: str, server: str) -> Any:
-        """Return a value with placeholders such as `${NAME}` filled in."""
-
         def text(found: re.Match[str]) -> str:
             known = self._known.get(found[0][2:-1])
             if known is None:
@@ -355,7 +350,6 @@ class _Source:
         return value
 
     def _asked_for(self, found: re.Match[str]) -> tuple[str | None, str]:
-        """Return the value of a placeholder, or None and the reason."""
         if found["input"] is not None:
             cure = f'give inputs={{"{found["input"]}": …}}'
             return self._inputs.get(found["input"]), f"the input has no value: {cure}"
@@ -374,7 +368,6 @@ def _without_nulls(given: Any) -> Any:
 
 
 def _proposed(config: Any) -> dict[str, str]:
-    """Return the default values of inputs in the file."""
     listed = config.get("inputs") if is_object(config) else None
     return {
         one["id"]: one["default"]

@@ -67,7 +67,6 @@ _ENDING: Final = 0.5
 
 
 class RevisionModule(Protocol[C_co]):
-    """The module of one revision in a generated package."""
 
     __name__: str
 
@@ -76,7 +75,6 @@ class RevisionModule(Protocol[C_co]):
 
 
 class ConnectOptions(TypedDict, total=False):
-    """The options of a connection; see `connect`."""
 
     revisions: Iterable[Revision] | None
     options: Options
@@ -119,7 +117,6 @@ class Connector(Generic[Newest]):
         return connected(views, open, options, negotiated)
 
     def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Call an opener function of the package, which reports a missing part."""
         opener: Opener = getattr(self.package, name)(*arguments, **options)
         return opener
 
@@ -169,7 +166,6 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._method = ""
-        # The number of unanswered requests.
         self._silences = 0
         self._strays = NO_STRAYS
         self._log = Throttle(_log)
@@ -184,7 +180,6 @@ class Negotiator:
         return self._transport
 
     async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
-        """Open a connection and negotiate; raise the error that prevents it."""
         transport = await self._connect()
         negotiation = rules.Negotiation(
             self._views.offer,
@@ -217,7 +212,6 @@ class Negotiator:
     async def _connect(self) -> Transport:
         transport = self._transport = await self._open()
         if isinstance(transport, WaitingTransport):
-            # One request is under way at a time.
             transport.wait_within(lambda id: self._time_left)
         return transport
 
@@ -331,7 +325,6 @@ class Negotiator:
         if not error.is_answer and error.meant != "message":
             return None
         if error.id == id or (error.id is None and self._is_about_this()):
-            # No other answer will come.
             return in_answer(error, self._method)
         self._note_stray(error.id, id, error.message)
         return None

@@ -76,7 +76,6 @@ class ToHandshake(ClientConnection):
         async with self._setting:
             level = self._wanted_level()
             if level is not None and level != self._level_set:
-                # Unknown until there is an answer.
                 self._level_set = None
                 await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
@@ -170,7 +169,6 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        """Ask for the log entries and list changes that the client handles."""
         if _LOG in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.lists(self.handlers)

@@ -112,7 +112,6 @@ class ListenStream:
             await self._listen_again(over)
 
     async def _listen_again(self, over: Exception) -> None:
-        """Open another stream after the end of one, and report what it may have missed."""
         own = self._task
         while self._task is own:
             _log.warning("the listen stream has ended and is opened again: %s", over)

@@ -50,7 +50,6 @@ class _Calls:
         return other
 
     def _beside(self, other: type[Other]) -> Other:
-        """Return another class of methods for the same connection, with the same options."""
         beside = other(self.client)
         vars(beside).update(vars(self))
         return beside
@@ -148,7 +147,6 @@ class SyncToolClient(_Calls):
 
 
 class _Background:
-    """An event loop in a thread, with one connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -166,7 +164,6 @@ class _Background:
             raise
 
     async def enter(self, connection: AbstractAsyncContextManager[T]) -> T:
-        """Enter the connection in a task that also closes it, and return its value."""
         opened: asyncio.Future[T] = self._loop.create_future()
         self._holding = asyncio.create_task(self._hold(connection, opened))
         await asyncio.wait((opened, self._holding), return_when=asyncio.FIRST_COMPLETED)

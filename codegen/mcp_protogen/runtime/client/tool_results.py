@@ -51,7 +51,7 @@ def _adapter(as_: Any) -> TypeAdapter[Any]:
         return as_
     try:
         return _kept_adapter(as_)
-    except TypeError:  # unhashable, or not a type
+    except TypeError:
         return TypeAdapter(as_)
 
 

@@ -73,7 +73,6 @@ NO_STRAYS: Final = Strays()
 
 
 def is_frame(line: bytes) -> bool:
-    """Return whether a line begins a message of the Language Server Protocol."""
     return line.strip().lower().startswith(b"content-length:")
 
 
@@ -91,7 +90,6 @@ class Disconnected(ConnectionError):
 
 
 def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
-    """Return an error with the unexpected input added."""
     for kind in (Disconnected, InvalidAnswer):
         if isinstance(error, kind):
             text = strays.explain(str(error), id)
@@ -100,7 +98,6 @@ def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
 
 
 def in_answer(error: RemoteError, method: str) -> InvalidAnswer:
-    """Return the error for a request whose answer could not be read."""
     if isinstance(error, InvalidAnswer):
         return error
     return InvalidAnswer(f"{error.message}, in the answer to {method}", id=error.id)

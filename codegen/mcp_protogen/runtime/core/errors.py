@@ -81,7 +81,6 @@ class RemoteError(ProtocolError):
     """The peer broke the rules of the protocol; `id` is that of its request, if it was read."""
 
     meant: Meant = "call"
-    """The apparent purpose of the faulty message."""
 
     def __init__(self, message: str, *, id: RequestId | None = None, data: Any = None) -> None:
         super().__init__(message, data=data)

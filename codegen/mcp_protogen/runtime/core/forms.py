@@ -20,7 +20,6 @@ FORM: Final = "requestedSchema"
 _OTHERS: Final = "additionalProperties"
 _NONE: Final[Schema] = {}
 
-# The most unknown members of one answer that are reported.
 _MOST: Final = 1000
 
 
@@ -33,7 +32,6 @@ def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
     if not is_object(answer.get(_CONTENT)):
         return answer
     if FORM not in asked:
-        # A request with a URL has no form.
         return {name: value for name, value in answer.items() if name != _CONTENT}
     members = _members(asked)
     several = {
@@ -50,7 +48,6 @@ def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
 
 
 def faults_of(answer: JSONObject, asked: Schema, at: str) -> list[Problem]:
-    """Return the problems of an answer to a request with the params `asked`; see `problems_of`."""
     if answer.get("action") != "accept" or FORM not in asked:
         return []
     return problems_of(answer.get(_CONTENT, {}), asked[FORM], f"{at}/{_CONTENT}")

@@ -65,7 +65,6 @@ class HttpRequest:
         self.path: Final = path
         """The path below the mount point of the application."""
         self.principal: Final = principal
-        """The authenticated principal."""
 
     @property
     def method(self) -> str:
@@ -85,7 +84,7 @@ class HttpRequest:
     @cached_property
     def query(self) -> Mapping[str, list[str]]:
         """The values in the query string, by name."""
-        from urllib.parse import parse_qs  # servers over HTTP have it loaded
+        from urllib.parse import parse_qs
 
         text = self._scope.get("query_string", b"").decode("latin-1")
         return parse_qs(text, keep_blank_values=True)

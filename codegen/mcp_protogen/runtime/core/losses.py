@@ -63,7 +63,6 @@ class LossReport:
             alike = translated or loss.harmless
             place = (_INDEX.sub("/*", loss.pointer) if alike else loss.pointer)[:_LONGEST]
             kind = (method, place, loss.why)
-            # The peer chooses some of the names, so the number of kinds is unlimited.
             if kind in self._seen or len(self._seen) >= _KINDS:
                 continue
             self._seen.add(kind)

@@ -21,7 +21,6 @@ _PARTS: Final = (1_000, 2_000, 4_000, 8_000)
 TOO_MUCH: Final = "There are too many errors to list"
 
 Validate: TypeAlias = Callable[[Any], object]
-"""Validates a JSON value; raises `pydantic.ValidationError`."""
 _Steps: TypeAlias = tuple[int | str, ...]
 
 

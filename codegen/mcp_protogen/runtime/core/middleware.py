@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _log: Final = getLogger(__name__)
 
 _ids: Final[ContextVar[list[RequestId] | None]] = ContextVar("ids", default=None)
-"""Receives the ids of requests sent for the current call."""
 
 
 class Network(NamedTuple):
@@ -140,7 +139,6 @@ def check(owner: str, middleware: object) -> None:
 
 
 async def through(middleware: Sequence[Middleware], last: CallNext, call: MethodCall) -> Any:
-    """Return the result of a call passed through middleware, outermost first, to `last`."""
     next = last
     for one in reversed(middleware):
         next = partial(_step, one, next)
@@ -160,7 +158,7 @@ async def send_through(
     try:
         given = spec.params() if params is None else params
     except (TypeError, ValidationError):
-        return await send(params)  # reports that it needs params
+        return await send(params)
     ids: list[RequestId] = []
 
     async def sent(changed: MethodCall) -> Any:
@@ -175,7 +173,6 @@ async def send_through(
 
 
 def noted(ids: Iterator[RequestId]) -> Iterator[RequestId]:
-    """Yield ids of requests, and add each to the current call."""
     for id in ids:
         sent = _ids.get()
         if sent is not None:
@@ -206,7 +203,6 @@ class SessionEnd:
     seconds: float
     """The duration of the session."""
     network: Network | None = None
-    """The network of the session, if the transport reports it."""
     error: BaseException | None = None
     """The error that broke the connection, if any."""
 
@@ -215,13 +211,11 @@ SessionHooks: TypeAlias = tuple[Callable[[SessionEnd], object], ...]
 
 
 def session_hooks(middleware: Sequence[Middleware]) -> SessionHooks:
-    """Return the methods `on_session_end` of middleware."""
     found = [getattr(one, "on_session_end", None) for one in middleware]
     return tuple(one for one in found if one is not None)
 
 
 def session_ended(hooks: SessionHooks, **members: Any) -> None:
-    """Call the hooks with a `SessionEnd`."""
     end = SessionEnd(**members)
     for hook in hooks:
         try:

@@ -25,7 +25,6 @@ _TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
 MANY: Final = 10_000
 """The most errors reported about one value, and so the most values that may all be wrong."""
 
-# The size of all names in the errors if every value were wrong.
 _PATHS: Final = 64 * 1024 * 1024
 
 
@@ -52,7 +51,6 @@ class CallOptions(TypedDict, total=False):
 
 
 class Patience(NamedTuple):
-    """The timeouts of one request, in seconds."""
 
     timeout: float
     max_timeout: float
@@ -103,7 +101,6 @@ def has_long_paths(value: Any) -> bool:
 
 
 class SizeLimit(NamedTuple):
-    """A limit in bytes of JSON and in values."""
 
     size: int
     values: int

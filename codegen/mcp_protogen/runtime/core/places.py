@@ -7,7 +7,6 @@ from .json import is_array
 from .models.validation_errors import has_step
 
 ABSENT: Final = object()
-"""Stands for a missing value."""
 
 
 def unescaped(step: str) -> str:
@@ -25,7 +24,6 @@ def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
 
 
 def value_at(value: Any, steps: Iterable[int | str]) -> Any:
-    """Return the value at a path, or `ABSENT`."""
     for step in steps:
         if not has_step(value, step):
             return ABSENT

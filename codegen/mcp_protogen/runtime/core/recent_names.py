@@ -10,7 +10,6 @@ T = TypeVar("T")
 _MOST: Final = 8 * 1024 * 1024
 _LARGEST: Final = _MOST // 8
 
-# The least memory of an entry.
 _EACH: Final = 256
 
 

@@ -18,9 +18,7 @@ from .json import is_object
 from .libraries import library
 
 Search: TypeAlias = Callable[[str], bool]
-"""Returns whether a pattern matches somewhere in a text."""
 Report: TypeAlias = Callable[[str], None]
-"""Receives the reason why something is not checked."""
 
 _LONGEST: Final = 1_000
 _CHARACTERS: Final = 50_000
@@ -101,7 +99,6 @@ class Patterns:
         return True
 
     def skip(self, why: str) -> None:
-        """Report what is not checked, once."""
         if self._report is not None and why not in self._reported:
             self._reported.add(why)
             self._report(why)
@@ -151,7 +148,6 @@ def _of_crate(token: re.Match[str]) -> str:
 
 
 def _states(tokens: Iterable[re.Match[str]]) -> int:
-    """Estimate the number of states of a pattern."""
     open_groups, last = [1], 0
     for token in tokens:
         text = token[0]

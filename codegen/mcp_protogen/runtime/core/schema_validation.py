@@ -165,14 +165,12 @@ def _objects_in(value: Any) -> Iterator[JSONObject]:
 
 
 class _TooOften(Exception):
-    """The validation of a value follows too many references."""
+    pass
 
 
 def _bounded(
     validators: Any, cls: Any, left: list[int], patterns: Patterns, schema: JSONObject
 ) -> Any:
-    """Return a validator class that counts references and matches patterns safely."""
-
     def counted(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:
             left[0] -= 1

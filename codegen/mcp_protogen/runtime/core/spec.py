@@ -38,7 +38,6 @@ class Capability(NamedTuple):
         return ".".join((self.role, *self.path))
 
     def declared_in(self, capabilities: Mapping[str, Any]) -> bool:
-        """Return whether the declaration `capabilities` of `role` includes this one."""
         for step in self.path[:-1]:
             inner = capabilities.get(step)
             if not is_object(inner):
@@ -117,7 +116,6 @@ AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
 class NotificationSpec(CallSpec[P]):
-    """One notification."""
 
     __slots__ = ()
 

@@ -36,7 +36,6 @@ _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=T
 
 
 LIST_CHANGES: Final = tuple(method for method, _ in _LISTS.values())
-"""The notifications of changed lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,6 @@ def is_change(method: str) -> bool:
 
 
 def passes(level: str, threshold: str) -> bool:
-    """Return whether an entry of `level` is at least as severe as `threshold`."""
     return LEVELS.index(level) >= LEVELS.index(threshold)
 
 
@@ -85,7 +83,6 @@ class Filter(NamedTuple):
 
     @staticmethod
     def of(wanted: Mapping[str, Any], ids_member: str = "") -> "Filter":
-        """Return the filter for the `notifications` of a listen request."""
         lists = {method for member, (method, _) in _LISTS.items() if wanted.get(member) is True}
         uris, ids = (_strings(wanted.get(member)) for member in (_RESOURCES, ids_member))
         return Filter(frozenset(lists), uris, ids, ids_member)
@@ -128,14 +125,12 @@ class Listeners:
         self.narrow(id, wanted)
 
     def narrow(self, id: RequestId, wanted: Filter) -> None:
-        """Replace the filter of a listen stream by a part of it."""
         self._streams[id] = wanted
 
     def remove(self, id: RequestId) -> None:
         self._streams.pop(id, None)
 
     def subscribe(self, uri: str) -> None:
-        """Subscribe the client to a resource; raise like `check`."""
         self.check(uri)
         self._uris.add(uri)
 
@@ -162,7 +157,6 @@ class Listeners:
 
     @property
     def uris(self) -> frozenset[str]:
-        """The resources of all subscriptions and streams."""
         return frozenset(self._uris).union(*(wanted.uris for wanted in self._streams.values()))
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:

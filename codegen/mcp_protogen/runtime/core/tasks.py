@@ -22,7 +22,6 @@ class Tasks:
         """Code that adds a task here must also remove it."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
-        """Run `work` in a task; log an unhandled exception."""
         task = self._loop.create_task(work)
         self.running.add(task)
         task.add_done_callback(self._ended)
@@ -34,7 +33,6 @@ class Tasks:
             _log.error("a task of a connection failed", exc_info=error)
 
     async def cancel(self) -> None:
-        """Cancel the running tasks and wait for their end."""
         running = list(self.running)
         for task in running:
             task.cancel()
@@ -55,7 +53,6 @@ class Signal:
             waiting.set_result(None)
 
     async def heard(self) -> None:
-        """Wait until something changes."""
         if self._waiting is None:
             self._waiting = get_running_loop().create_future()
         # A cancelled waiter must not cancel the shared future.
@@ -63,7 +60,6 @@ class Signal:
 
 
 def is_running() -> bool:
-    """Return whether this code runs in an event loop."""
     try:
         get_running_loop()
     except RuntimeError:

@@ -20,7 +20,6 @@ class Throttle:
     def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
         self._logger = logger
         self._clock = clock
-        # The start of the period, and the number of entries.
         self._kinds: dict[str, tuple[float, int]] = {}
 
     def info(self, text: str, *args: object) -> None:

@@ -16,7 +16,6 @@ class _Operator(NamedTuple):
     reserved: bool = False
 
 
-# RFC 6570, appendix A.
 _OPERATORS: Final[Mapping[str, _Operator]] = {
     "": _Operator("", ","),
     "+": _Operator("", ",", reserved=True),

@@ -62,7 +62,6 @@ class Notification(NamedTuple, Generic[P]):
 
 @final
 class Result(NamedTuple, Generic[R]):
-    """The result of the request `id`."""
 
     id: RequestId
     value: R
@@ -137,7 +136,6 @@ class MessageCodec:
             return MethodNotFound(method, id=id)
         spec: Any
         spec, validate = known
-        # They may be missing, or not an object.
         given = params or whole.get("params", _ABSENT)
         if given is _ABSENT:
             if spec.params_required:
@@ -209,7 +207,6 @@ class MessageCodec:
     def parse_answer(
         self, data: bytes | str, *, spec: RequestSpec[Any, Any, R]
     ) -> Result[R] | Error:
-        """Read the answer to a request of `spec`; raise `RemoteError`."""
         message = _read_one(data)
         if not isinstance(message, Response):
             raise InvalidAnswer("not an answer")

@@ -28,7 +28,6 @@ def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the capabilities declared in the `_meta` of a request."""
     declared = meta.get(CLIENT_CAPABILITIES, _NOTHING)
     return declared if type(declared) is OBJECT else _NOTHING
 

@@ -83,7 +83,6 @@ ValueT = TypeVar("ValueT")
 
 
 def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
-    """Return both; existing entries are not replaced."""
     found = {key: spec for one in added for key, spec in one.items()}
     return {**found, **core}
 

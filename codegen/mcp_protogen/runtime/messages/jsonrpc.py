@@ -33,13 +33,10 @@ class Call(NamedTuple):
     params: Mapping[str, Any]
     """Empty if absent or not an object."""
     meta: Mapping[str, Any]
-    """The `_meta` of the params; empty if absent."""
     message: JSONObject
-    """The whole message as received."""
 
 
 class Response(NamedTuple):
-    """A result, or an error if there is one."""
 
     id: RequestId | None
     result: Any
@@ -129,7 +126,7 @@ def _answer(value: JSONObject) -> Response:
 def _unclear(message: str, id: RequestId | None) -> InvalidRequest:
     error = InvalidRequest(message, id=id)
     if id is not None:
-        error.meant = "message"  # it may be an answer
+        error.meant = "message"
     return error
 
 

@@ -38,7 +38,6 @@ _MOST_VALUES: Final = 5_000_000
 
 
 Mended: TypeAlias = tuple[Any, tuple[Loss, ...]]
-"""A repaired value, and the parts that were removed or replaced."""
 
 
 def lenient(table: MethodTable, report: LossReport) -> MethodTable:
@@ -111,7 +110,7 @@ class _Unmendable(Exception):
 
 
 class _TooMuch(Exception):
-    """Repairing would take too long."""
+    pass
 
 
 class _Mending:
@@ -229,7 +228,6 @@ class _Mending:
 
 
 def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
-    """Return the reason for removing an entry, with its name if it has one."""
     members = entry if is_object(entry) else {}
     names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
     name = next((f"{name[:_LONGEST]!r}" for name in names), "an entry")

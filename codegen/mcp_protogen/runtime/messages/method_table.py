@@ -26,7 +26,6 @@ EXTENSIONS: Final = "extensions"
 
 
 class Era(NamedTuple):
-    """The differences between the eras."""
 
     name: EraName
     opened_by: str
@@ -91,7 +90,6 @@ class MethodTable(MessageCodec):
 
     @property
     def wire(self) -> "MethodTable":
-        """The table of the revision on the wire."""
         return self
 
     @property
@@ -101,7 +99,6 @@ class MethodTable(MessageCodec):
 
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
-        """The results that extensions add, by method and `resultType`."""
         found: dict[str, dict[str, ClaimedResult]] = {}
         for extension in self.extensions:
             for claim in extension.claims:
@@ -114,7 +111,6 @@ class MethodTable(MessageCodec):
         return None if claim is None else claim.load()
 
     def claims(self, method: str) -> tuple[type[Any], ...]:
-        """Return the classes that extensions add to the results of a method."""
         return tuple(claim.load() for claim in self._claims.get(method, {}).values())
 
     def request(self, method: str, sender: Role) -> AnyRequest | None:
@@ -145,7 +141,6 @@ class MethodTable(MessageCodec):
         return value
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        """Return a value of the type `name` as on the wire."""
         return value
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:

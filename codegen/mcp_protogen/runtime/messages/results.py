@@ -67,7 +67,7 @@ def _by_value(spec: AnyRequest) -> Validate:
     alternatives: list[tuple[str, Any, Validate]] = []
     for arm in spec.results[1:]:
         mark = _mark(arm, [other for other in spec.results if other is not arm])
-        if mark is None:  # Pydantic must try
+        if mark is None:
             return validator_of(cast(Any, Union)[spec.results])
         alternatives.append((*mark, validator_of(arm)))
 

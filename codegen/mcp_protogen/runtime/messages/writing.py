@@ -26,7 +26,6 @@ def _params_classes(spec: CallSpec[Any]) -> tuple[type, ...]:
 
 
 def classes_in(expression: Any) -> Iterator[type]:
-    """Yield the classes in a type expression."""
     expression = getattr(expression, "__value__", expression)  # the value of an alias
     if isinstance(expression, type) and not get_args(expression):
         yield expression
@@ -40,7 +39,6 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
         if not spec.params_required:
             return None if meta is None else _joined(meta, _EMPTY)
         try:
-            # The defaults may be enough.
             params = spec.params()
         except (TypeError, ValidationError):
             raise LocalError(f"{spec.method} needs params") from None

@@ -51,7 +51,6 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None]
-"""Returns the work for a notification; None without a handler."""
 
 _log: Final = getLogger(__name__)
 
@@ -91,14 +90,11 @@ class Endpoint:
         """The sender of the latest request, if the transport has authenticated it."""
         self._on_notification = on_notification
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
-        """The requests of the peer that are being handled."""
         # Once we have sent a request, a handler may wait for reading to go on.
         self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.ring)
         self.request = self._calls.request
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
-
-    # Sending.
 
     async def notify(
         self,
@@ -120,13 +116,10 @@ class Endpoint:
             return
         await (self.sink if via is None else via).send(data)
 
-    # Receiving.
-
     def take(self, message: Parsed) -> Event:
         return self.connection.take(message, self.jobs.loop.time())
 
     def receive(self, message: Parsed | Batch, reply: Reply | None = None) -> None:
-        """Handle a message or a batch in new tasks."""
         if isinstance(message, Batch):
             self._receive_batch(message)
             return
@@ -204,7 +197,6 @@ class Endpoint:
         return None
 
     def notified(self, notification: Notification[Any]) -> None:
-        """Handle a notification beside the requests."""
         work = self._on_notification(notification)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)
@@ -244,7 +236,6 @@ class Endpoint:
         await deliver(reply, gathered.array if gathered.answers else None)
 
     def cancel_all(self) -> None:
-        """End all handlers without answers, and start no more."""
         self.jobs.ended = True
         for job in list(self.jobs.running):
             self.jobs.cancel(job)
@@ -262,8 +253,6 @@ class Endpoint:
 
     def time_left(self, id: RequestId) -> float:
         return self.connection.time_left(id, self.jobs.loop.time())
-
-    # Closing.
 
     @property
     def broken(self) -> Disconnected | None:

@@ -62,7 +62,6 @@ Work: TypeAlias = Coroutine[Any, Any, None]
 
 
 class Reply(Protocol):
-    """The channel for the answer to one request."""
 
     @property
     def beside(self) -> MessageSink:
@@ -70,14 +69,10 @@ class Reply(Protocol):
         ...
 
     @property
-    def principal(self) -> "Principal | None":
-        """The sender of the request, if each request has its own token."""
-        ...
+    def principal(self) -> "Principal | None": ...
 
     @property
-    def http_request(self) -> "HttpRequest | None":
-        """The HTTP request that carried it, if any."""
-        ...
+    def http_request(self) -> "HttpRequest | None": ...
 
     def awaits(self, id: RequestId, /) -> bool:
         """Return whether the peer still waits for the answer."""
@@ -94,12 +89,10 @@ class Reply(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A request of the peer, and the channel for its answer."""
 
     request: Request[Any]
     reply: Reply
     open: bool = True
-    """Whether the answer is still to be sent."""
     cancelled: bool = False
     """Whether its task was cancelled, or must not begin."""
     task: Task[Any] | None = None
@@ -148,7 +141,6 @@ class Jobs:
         self.changed = Signal()
         """Signals that reading may go on."""
         self.ended = False
-        """Whether no more jobs start."""
         # An empty set takes three times as much memory.
         self.running: dict[Job, None] = {}
         self.working = 0
@@ -159,11 +151,9 @@ class Jobs:
 
     @property
     def busy(self) -> bool:
-        """Whether the limit is reached, or no more jobs start."""
         return self.ended or self.working >= self._limit
 
     def start(self, job: Job) -> None:
-        """Run a job in a new task, now or when its turn comes."""
         if self.working < self._limit or "long_lived" in job.request.spec.traits:
             self.running[job] = None
             self.working += "long_lived" not in job.request.spec.traits
@@ -239,7 +229,6 @@ class Jobs:
                 raise
             error = self.error_of_handler(raised, method)
         if not job.open:
-            # It was answered elsewhere.
             return
         job.open = False
         if error is not None:
@@ -366,7 +355,6 @@ async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None 
 
 
 class SingleReply:
-    """The channel for the answers to single requests."""
 
     __slots__ = ("_connection", "_jobs", "beside")
 

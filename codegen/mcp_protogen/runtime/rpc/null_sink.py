@@ -7,7 +7,6 @@ from ..core.connection_errors import Disconnected
 
 
 class NullSink:
-    """A sink that refuses every message with a reason."""
 
     __slots__ = ("_reason",)
 

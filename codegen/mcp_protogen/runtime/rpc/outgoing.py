@@ -50,7 +50,6 @@ class _Call:
 
 
 class PendingCalls:
-    """Our requests that wait for an answer of the peer."""
 
     __slots__ = (
         "_announce",
@@ -85,7 +84,6 @@ class PendingCalls:
         self._calls: dict[RequestId, _Call] = {}
         self._reports: OrderedDict[RequestId, OnProgress] | None = None
         self.broken: Disconnected | None = None
-        """The reason why no answers will come any more."""
         self._timer: TimerHandle | None = None
         self._timer_at = inf
 
@@ -193,13 +191,11 @@ class PendingCalls:
             self._tasks.start(_awaited(work))
 
     def ended(self, event: Ended) -> None:
-        """Limit the wait for a call that the peer has ended."""
         call = self._calls.get(event.id)
         if call is not None:
             self._loop.call_later(_GRACE, call.fail, Disconnected("the peer ended the request"))
 
     def abort(self, error: Disconnected) -> None:
-        """Fail pending and future calls: no answer will come any more."""
         self.broken = self.broken or error
         if self._timer is not None:
             self._timer.cancel()

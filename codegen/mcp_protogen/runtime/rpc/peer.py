@@ -32,7 +32,6 @@ OMITTED: Final = Omitted.OMITTED
 
 
 def present(**members: Any) -> dict[str, Any]:
-    """Return members without omitted ones."""
     return {name: value for name, value in members.items() if value is not OMITTED}
 
 
@@ -76,7 +75,6 @@ class Peer:
             raise LocalError(f"{spec.method} with `task` returns a task: use request_once")
         answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
         results = spec.results
-        # A question or a task is the last of several.
         if not isinstance(answer, results[: -1 if spec.traits & _ASKING and results[1:] else None]):
             raise InvalidAnswer(f"{spec.method} returned {type(answer).__name__}; use request_once")
         return cast(R, answer)

@@ -13,18 +13,12 @@ class MessageSink(Protocol):
     """A way to send messages to the peer: that of a connection, or of one of its requests."""
 
     @property
-    def full(self) -> bool:
-        """Whether a sender must wait."""
-        ...
+    def full(self) -> bool: ...
 
     @property
-    def flooded(self) -> bool:
-        """Whether so much waits that no more requests should be read."""
-        ...
+    def flooded(self) -> bool: ...
 
-    async def room(self) -> None:
-        """Wait until the sink is not flooded any more."""
-        ...
+    async def room(self) -> None: ...
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         """Send a message once there is room; raise `Disconnected`.
@@ -63,7 +57,6 @@ class SendQueue:
         self._sending = False
         self._closing = False
         self.broken: Disconnected | None = None
-        """The reason why nothing can be sent any more."""
         # An attribute, because each received message reads it.
         self.flooded = False
 

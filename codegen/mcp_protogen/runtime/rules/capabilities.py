@@ -38,7 +38,6 @@ def unmet(
         if (
             need.level == "MUST"
             and need.sender == sender
-            # Most conditions are about a rare member.
             and (not need.when or applies(need.when, params))
             and not need.capability.declared_in(known[need.capability.role])
         ):

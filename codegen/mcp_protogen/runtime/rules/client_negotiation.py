@@ -67,7 +67,6 @@ Step: TypeAlias = Ask | Restart | Adopt | Exception
 
 
 class Answered(NamedTuple):
-    """The result of a request, as received."""
 
     result: object
 
@@ -133,7 +132,6 @@ class Negotiation:
         return ask
 
     def next(self, outcome: Outcome) -> Step:
-        """Return the step after the `outcome` of the last one."""
         step = self._step(outcome)
         if isinstance(step, Exception) and self._trouble is not None:
             step.args = (f"{step}; before that, {self._trouble}",)
@@ -168,8 +166,6 @@ class Negotiation:
                 return status // 100 not in (2, 4) or status in (401, 403)
             case _:
                 return not isinstance(error, McpError | InvalidAnswer)
-
-    # The stateless era.
 
     def _discovered(self, outcome: Outcome) -> Step:
         match outcome:
@@ -216,7 +212,6 @@ class Negotiation:
         return self._common_handshake(supported)
 
     def _common_handshake(self, supported: Sequence[str]) -> Step:
-        """Try a supported revision by a handshake, or give up."""
         for version in self._offer.handshake:
             if version in supported and Ask(INITIALIZE, version) not in self._tried:
                 return self._ask(INITIALIZE, version)
@@ -229,8 +224,6 @@ class Negotiation:
         if common:
             message = f"the server refuses {common}, although it lists {theirs} as supported"
         return NegotiationError(message, self._offer.all, supported)
-
-    # The handshake era.
 
     def _old(self, because: str = "") -> Step:
         if not self._offer.handshake:

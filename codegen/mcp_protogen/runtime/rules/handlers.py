@@ -90,7 +90,6 @@ class HandlerSet:
         return None
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """Return the handlers for a peer of `revision`, by wire name."""
         return self.handlers(revision, self.answered(revision))
 
     def handlers(
@@ -100,7 +99,6 @@ class HandlerSet:
         return {method: getattr(self.owner, name) for method, name in names if method in methods}
 
     def middleware(self) -> tuple[Middleware, ...]:
-        """Return the middleware around each message, outermost first; raise `TypeError`."""
         owner = self.owner
         check(type(owner).__name__, owner.middleware)
         has_own = type(owner).around is not Handlers.around
@@ -135,7 +133,6 @@ class Handlers:
     middleware: Sequence[Middleware] = ()
     """Middleware around each message, outermost first; fixed at the first connection."""
     __mcp_reads_marks__: ClassVar[bool] = False
-    """Whether a base is a toolkit."""
     __mcp_wants_scopes__: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -34,7 +34,6 @@ class BadAnnotation(ValueError):
 
 
 class Mirror(NamedTuple):
-    """An argument that is repeated in a header field."""
 
     path: tuple[str, ...]
     """The member names that lead to the argument."""

@@ -36,10 +36,7 @@ class Offer:
         self.eras: Final = eras
 
     def of(self, era: EraName) -> tuple[str, ...]:
-        """Return the revisions of an era, newest first."""
         return tuple(id for id in self.all if self.eras[id] == era)
-
-    # Read for every message.
 
     @cached_property
     def handshake(self) -> tuple[str, ...]:
@@ -107,7 +104,6 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
     if PROTOCOL_VERSION in call.meta and offer.stateless:
         if id is None:
             version = call.meta[PROTOCOL_VERSION]
-            # Notifications are never answered, even invalid ones.
             return version if version in offer.stateless else Route.NOTHING
         version = named(call)
         check_offered(version, offer, id)
@@ -146,7 +142,6 @@ def named(call: Call) -> str:
 
 
 def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
-    """Raise `UnsupportedVersion` for a revision of the stateless era that is not available."""
     if version not in offer.stateless:
         raise UnsupportedVersion(version, offer, id)
 

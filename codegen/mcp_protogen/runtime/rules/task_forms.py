@@ -28,7 +28,6 @@ TASK_IDS: Final = "taskIds"
 _CORE: Final = "tasks"
 
 TASK_MEMBERS: Final = (_CORE, EXTENSIONS)
-"""The capability members of either kind."""
 
 _DECLARED: Final[Mapping[tuple[TaskForm, Role], JSONObject]] = MappingProxyType(
     {
@@ -43,7 +42,6 @@ _DECLARED: Final[Mapping[tuple[TaskForm, Role], JSONObject]] = MappingProxyType(
 
 
 def task_form(wire: MethodTable) -> TaskForm | None:
-    """Return the kind of tasks for tool calls on the wire, if any."""
     if "tasks/result" in wire.requests:
         return "core"
     has = any(one.identifier == TASKS_EXTENSION for one in wire.extensions)
@@ -51,7 +49,6 @@ def task_form(wire: MethodTable) -> TaskForm | None:
 
 
 def tasks_declared(form: TaskForm, role: Role) -> JSONObject:
-    """Return the capabilities that declare tasks for tool calls."""
     return _DECLARED[form, role]
 
 
@@ -62,7 +59,6 @@ def declares_tasks(meta: Mapping[str, Any]) -> bool:
 
 
 def needs_extension(why: str) -> MissingClientCapability:
-    """Return the error for a request that must declare the extension."""
     return MissingClientCapability(why, {EXTENSIONS: {TASKS_EXTENSION: {}}})
 
 

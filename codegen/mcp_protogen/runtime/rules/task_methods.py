@@ -21,4 +21,3 @@ UPDATE: Final = "tasks/update"
 CHANGED: Final = "notifications/tasks"
 
 TASK_METHODS: Final = frozenset({GET, CANCEL, LIST, RESULT, UPDATE})
-"""The requests about tasks, of both kinds."""

@@ -20,7 +20,6 @@ _NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
 
 
 def check_asked(inner: FunctionType, codes: Collection[CodeType]) -> None:
-    """Raise `TypeError` if a function with `codes` asks for a type without a form."""
     tree = _parsed(inner)
     if tree is None:
         return
@@ -104,7 +103,7 @@ def _names_of(function: FunctionType, local: Collection[str]) -> Mapping[str, An
         try:
             known[name] = cell.cell_contents
         except ValueError:
-            continue  # It has no value yet.
+            continue
     return {name: value for name, value in known.items() if name not in local}
 
 

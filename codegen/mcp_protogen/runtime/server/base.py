@@ -45,9 +45,7 @@ class ServerRuntime(HandlerSet):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self.connections: dict[OpenConnection, None] = {}
-        """In the order of opening."""
         self.changes: dict[str, int] = {}
-        """The number of published changes, by method."""
         self.relays: dict[Relay, str | None] = {}
         """The relays of its changes; for the server of one session, with the session's key."""
         self.lifespan: Lifespan | None = None
@@ -79,15 +77,12 @@ class ServerRuntime(HandlerSet):
         """Return the layer around requests; `tells_apart` as in `ServerState`."""
         return None
 
-    def begin(self, state: Any) -> None:
-        """Begin to serve; raise `TypeError` or `ValueError` if that is impossible."""
+    def begin(self, state: Any) -> None: ...
 
     def parts(self) -> Iterator["ServerBase[Any]"]:
-        """Yield the server and those mounted in it."""
         yield cast("ServerBase[Any]", self.owner)
 
     def connected(self, connection: OpenConnection) -> None:
-        """Publish changes on a connection from now on."""
         self.connections[connection] = None
 
     def disconnected(self, connection: OpenConnection) -> None:
@@ -146,7 +141,6 @@ class ServerRuntime(HandlerSet):
     def _carried(
         self, relays: Mapping[Relay, str | None], method: str, uri: str | None = None
     ) -> "Iterator[tuple[Relay, PublishedChange]]":
-        """Yield one relay for each engine, and its change."""
         if not relays:
             return
         from ..core.subscriptions import PublishedChange
@@ -169,7 +163,6 @@ def _start(connection: OpenConnection, method: str, uri: str | None) -> None:
 
 
 async def _publish(connection: OpenConnection, method: str, uri: str | None) -> None:
-    # A client that has gone needs no notification.
     with suppress(Disconnected):
         await connection.publish(method, uri)
 
@@ -248,7 +241,6 @@ class ServerBase(Handlers, Generic[SessionT]):
 
 
 def check_forms(function: object) -> None:
-    """Raise `TypeError` if a function asks for a type that no form can show."""
     # Some objects claim to have every attribute.
     if type(function) in _HOLDERS:
         function = cast(Any, function).__func__

@@ -76,7 +76,6 @@ class BoundServer:
         self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
-        """Members for `_meta` of each result of the stateless era."""
 
     def connection(self, state: State = State.OPEN) -> Connection:
         connection = Connection(self.view.table, "server", self.declared, state=state)
@@ -140,7 +139,6 @@ class _Layered(Mapping[str, Handler]):
 
 
 def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
-    """Return how handlers of `own` run, by method; most need no strategy."""
     if table.carries or (
         own is table
         and not any("may_require_input" in spec.traits for spec in own.requests.values())
@@ -235,7 +233,6 @@ class ServerConnection:
         self._streams: ListenStreams | None = None
 
     def outermost(self) -> Serve:
-        """Return the outermost function that answers requests."""
         layer = self.bound_server.layer
         return self.answer_to if layer is None else partial(layer.serve, self)
 
@@ -243,7 +240,6 @@ class ServerConnection:
         return RequestContext(self, request, reply)
 
     def register(self) -> None:
-        """Receive the server's published changes."""
         self.server.__mcp_runtime__.connected(self)
 
     def unregister(self) -> None:
@@ -350,7 +346,6 @@ class ServerConnection:
 
     def _notify_through(self, notification: Notification[Any]) -> Awaitable[None]:
         if notification.spec.method == INITIALIZED:
-            # The following requests do not wait for middleware.
             self._enter_open()
 
         async def handle(call: MethodCall) -> None:
@@ -422,9 +417,6 @@ class ServerConnection:
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()
-
-
-# The methods that the runtime answers.
 
 
 async def _empty(connection: ServerConnection, request: Request[Any]) -> Any:

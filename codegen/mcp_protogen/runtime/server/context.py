@@ -98,10 +98,8 @@ class Relay(Protocol):
 
 
 class SharedState(Protocol):
-    """State shared by the connections of an application."""
 
     network: Network | None
-    """Their network, if the transport reports it."""
     relay: Relay | None
     """Carries changes to connections of other processes, if there are any."""
 
@@ -137,9 +135,7 @@ class OpenConnection(Protocol):
 
     def session(self) -> Any: ...
 
-    async def publish(self, method: str, uri: str | None, /) -> None:
-        """Send a change notification to a client that wants it."""
-        ...
+    async def publish(self, method: str, uri: str | None, /) -> None: ...
 
 
 class Reports:
@@ -223,7 +219,6 @@ class AskedQuestions:
         self._context = context
         self._once: Once | None = None
         self.begun: Rounds | None = None
-        """The rounds, if something was asked or done."""
 
     @property
     def rounds(self) -> "Rounds | None":
@@ -300,25 +295,20 @@ class RequestContext:
                 self._waits = ThreadWaits(self.endpoint.jobs.loop)
         return self._waits
 
-    # What is known.
-
     @property
     def endpoint(self) -> Endpoint:
         return self.connection.endpoint
 
     @property
     def table(self) -> MethodTable:
-        """The messages of the server's own revision."""
         return self.connection.server.TABLE
 
     @property
     def changes(self) -> int:
-        """The number of changes that the server has published."""
         return sum(self.connection.server.__mcp_runtime__.changes.values())
 
     @property
     def spoken(self) -> MethodTable:
-        """The messages of the revision that the client speaks."""
         return self.endpoint.connection.table
 
     @property
@@ -377,7 +367,6 @@ class RequestContext:
         return request is not None and reply is not None and reply.awaits(request.id)
 
     def call(self, method: str, **given: Any) -> MethodCall:
-        """Return a message as middleware sees it."""
         return MethodCall(
             method=method,
             revision=self.spoken.revision,
@@ -385,8 +374,6 @@ class RequestContext:
             principal=self.principal,
             **given,
         )
-
-    # Sending to the client.
 
     @property
     def beside(self) -> MessageSink | None:
@@ -400,8 +387,7 @@ class RequestContext:
         if self._reply is not None and self.spoken.rules.polling:
             await self._reply.release()
 
-    async def become_task(self) -> None:
-        """Continue as a task, if possible."""
+    async def become_task(self) -> None: ...
 
     async def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
@@ -447,7 +433,6 @@ class RequestContext:
             answered: R = await send_through(middleware, send, spec, params, self.call)
             return answered
         if spec.method == "ping":
-            # The client has just sent a request, so it is alive.
             alive: R = spec.results[0]()
             return alive
         check(spec, "server", params, {"client": self.peer_declared(), "server": {}})

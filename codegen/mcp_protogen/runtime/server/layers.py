@@ -17,7 +17,6 @@ class Layer(Protocol):
     """A layer around the requests of a server in one revision."""
 
     handlers: Mapping[str, Callable[..., Awaitable[Any]]] = MappingProxyType({})
-    """Handlers of additional methods."""
     hidden: Collection[str] = ()
     ids_member: str = ""
     """The filter member of a listen stream with the ids for `followed`."""
@@ -48,6 +47,5 @@ class Host:
         self.engine: Callable[[], Any] | None = None
 
     async def close(self, within: float) -> None:
-        """End the work: by itself within `within` seconds, then at once."""
         if self.runner is not None:
             await self.runner.close(within)

@@ -51,7 +51,6 @@ class Lifespan:
     async def held(self) -> AsyncGenerator[None, None]:
         self.users += 1
         try:
-            # Others may wait for it as well.
             await shield(self._entered)
             yield
         finally:

@@ -32,7 +32,6 @@ class _Connection(OpenConnection, Protocol):
 async def subscription(
     handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
-    """Subscribe to a resource, or unsubscribe, depending on `method`."""
     handler = handlers.get(method)
     if handler is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)

@@ -41,12 +41,10 @@ _TURNS: Final = 3
 
 
 class Asking(NamedTuple):
-    """The asking server, the current request, and the client's capabilities."""
 
     seal: StateSeal
     binding: bytes
     specs: Mapping[str, AnyRequest]
-    """The requests that may be asked inside a result, by method."""
     declared: Mapping[str, Any]
 
 
@@ -213,7 +211,6 @@ class Once:
             ended.cancel()
 
     async def settled(self) -> None:
-        """Wait until started work is done."""
         await gather(*(ended for _, ended in self._running.values()), return_exceptions=True)
 
     def cancel(self) -> None:
@@ -254,7 +251,6 @@ class Rounds:
         self._waiting: list[Future[JSONObject]] = []
         self._over = False
         self.suspended = False
-        """Whether the handler was stopped so that the client can be asked."""
 
     def remember(self, memo: JSONObject, inputs: Inputs | None) -> None:
         self._number = memo["round"]
@@ -269,7 +265,6 @@ class Rounds:
         if key in self.answers:
             return self.answers[key]
         if self.suspended:
-            # The round is over: the caller is being stopped, too.
             raise CancelledError
         if self._over:
             raise LocalError("the request that this question belongs to has been answered")

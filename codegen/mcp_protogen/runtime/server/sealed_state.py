@@ -34,7 +34,6 @@ _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
-    """Return the binding of a state: a request, its caller and its server."""
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
     text = dumps(lasting, sort_keys=True, separators=(",", ":"))
     return to_json([method, sha256(text.encode()).hexdigest(), principal_id, server])

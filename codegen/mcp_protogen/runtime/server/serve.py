@@ -119,7 +119,6 @@ async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, No
 def revisions_spoken(
     servers: Iterable[Server], revisions: Iterable[Revision] | None
 ) -> Iterable[Revision] | None:
-    """Return the requested revisions, or the default ones of the servers."""
     if revisions is not None:
         return revisions
     return {one.id: one for server in servers for one in server.REVISIONS or ()}.values() or None
@@ -152,7 +151,6 @@ async def _read(router: "Router", transport: Transport, writer: Task[None]) -> N
 async def _close(
     router: "Router", state: ServerState, queue: SendQueue, writer: Task[None]
 ) -> None:
-    """End everything, in order."""
     gone, within = Disconnected("the client has gone"), 0.0
     try:
         for connection in router.connections:
@@ -181,7 +179,6 @@ class Router:
         self._principal: Principal | None = None
         self._log = Throttle(_log)
         self.connections: list[ServerConnection] = []
-        """One for each revision used so far."""
         self.handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}
 

@@ -22,7 +22,6 @@ TOOL: Final = "tools/call"
 
 
 def asking_methods(table: MethodTable) -> list[str]:
-    """Return the methods whose handlers may ask in their results."""
     requests = table.requests.items()
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
@@ -61,7 +60,6 @@ async def _in_round(
                 # A client that was there before gets the URLs in words.
                 return in_words(error, request)
         else:
-            # Most requests ask nothing.
             if context.questions_so_far is None or not _ended_at_question(context, None):
                 return result
         return await _question(context, request)
@@ -111,7 +109,6 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
-    """Return the questions of an error that lists URLs to visit first."""
     if not isinstance(error, McpError) or error.code != URLS_FIRST:
         return []
     listed = error.data.get("elicitations") if is_object(error.data) else None

@@ -22,7 +22,6 @@ class ThreadWaits:
         self._is_over = False
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of a coroutine in a thread; see `SessionBase.from_thread`."""
         if is_running():
             work.close()
             raise LocalError("from_thread is for threads; on the event loop, await the coroutine")

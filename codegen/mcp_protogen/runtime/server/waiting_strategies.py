@@ -23,7 +23,6 @@ _PAUSE: Final = 0.05
 
 
 def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers of `own` run, by method; most need no strategy."""
     found = dict.fromkeys(asking_methods(own), by_requests)
     if URLS_FIRST in own.errors and URLS_FIRST not in table.wire.errors:
         found.setdefault(TOOL, in_text)
@@ -44,7 +43,6 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        # A mounted server asks in its own revision, whatever the client speaks.
         asking = context.asking()._replace(specs=context.table.input_requests)
         context.inputs, _ = read_round(params.to_wire(), asking)
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")

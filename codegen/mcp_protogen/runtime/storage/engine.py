@@ -141,7 +141,6 @@ class EventStore(Protocol):
 
 
 class StoredTask(NamedTuple):
-    """A stored task; `version` is the number of writes of its record."""
 
     key: str
     record: bytes

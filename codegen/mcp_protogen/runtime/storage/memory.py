@@ -21,7 +21,6 @@ from .engine import (
 )
 from .memory_tasks import MemoryTaskStore
 
-# The size of an event besides its message.
 _FRAME: Final = 200
 
 

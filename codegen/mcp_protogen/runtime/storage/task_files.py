@@ -36,7 +36,6 @@ class _Kept(NamedTuple):
     record: bytes
 
     def due(self, now: float, lease: float | None) -> float:
-        """Return the time of its next expiry."""
         times = [_NEVER if self.ends_at is None else self.ends_at]
         if self.leased and lease is not None:
             times.append(now + lease)

@@ -47,7 +47,6 @@ class AppBase(Toolkit):
             "websiteUrl": website_url,
         }
         info = self.IMPLEMENTATION.from_wire(known_members(self.IMPLEMENTATION, members))
-        # The generated class has their types.
         vars(self).update(info=info, instructions=instructions)
         if lifespan is not None:
             from ..server.lifespan import check_lifespan
@@ -104,7 +103,6 @@ def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]
 
 
 def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
-    """Run an app; raise `ValueError` for an unknown transport."""
     if transport not in ("stdio", "http"):
         raise ValueError(
             f'unknown transport {transport!r}: use app.run("stdio") or app.run("http")'

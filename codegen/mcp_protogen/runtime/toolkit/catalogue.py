@@ -52,7 +52,6 @@ class Catalogue:
         self.is_served = False
         """Whether clients may have read the lists."""
         self.lists = registered
-        """The items visible to every client."""
         self.show()
         self._lock = Lock()
 

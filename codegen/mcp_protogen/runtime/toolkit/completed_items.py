@@ -38,7 +38,6 @@ class Texts:
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
         self.where = where
         self.parameters = {one.wire: one for one in parameters}
-        """By the name on the wire."""
         self._adapters = {one.wire: adapter_for(where, one) for one in parameters}
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -94,7 +93,6 @@ class Completed(Item):
     completers: Mapping[str, Completer]
 
     def take(self, parameters: Sequence[Parameter]) -> None:
-        """Set the parameters, whose arguments are texts."""
         self.texts = texts = Texts(self.signature.where, parameters)
         given = self.options.get("completions")
         self.completers = completers(texts.where, texts.parameters, given, self._marked.cls)

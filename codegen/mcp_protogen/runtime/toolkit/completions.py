@@ -66,7 +66,6 @@ def completers(
 ) -> Mapping[str, Completer]:
     found: dict[str, Completer] = {}
     for wire, one in parameters.items():
-        # The values of the type.
         texts = [text for arm in arms(one.annotation) for text in _texts(arm)]
         if texts:
             found[wire] = Completer(texts)

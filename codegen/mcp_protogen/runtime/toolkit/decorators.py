@@ -111,7 +111,6 @@ class Mark(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A decorated function, and its class and attribute, if any."""
 
     function: Callable[..., Any]
     mark: Mark

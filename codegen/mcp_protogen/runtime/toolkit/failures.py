@@ -34,7 +34,6 @@ class ResourceNotFound(Exception):
 
 
 class UnfitResult(Exception):
-    """A return value that does not fit its schema or type."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))

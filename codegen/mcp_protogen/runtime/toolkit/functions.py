@@ -73,7 +73,6 @@ class Signature:
     where: str
     parameters: tuple[Parameter, ...]
     sessions: tuple[str, ...]
-    """The parameters that take the session."""
     returns: Any
     """The return annotation; `EMPTY` if there is none."""
     description: str | None
@@ -215,7 +214,7 @@ def _filled(signature: Signature, parameter: Parameter) -> Depends | None:
 
 
 def arms(annotation: Any) -> list[Any]:
-    annotation = getattr(annotation, "__value__", annotation)  # the value of a type alias
+    annotation = getattr(annotation, "__value__", annotation)
     origin = get_origin(annotation)
     if origin is Annotated:
         return arms(get_args(annotation)[0])

@@ -102,9 +102,8 @@ class Item(ABC):
     def listed_for(self, session: SessionBase) -> Any:
         return self.listed
 
-    # Not abstract: most items need nothing.
     def check_offered(self, owns: Callable[[str], bool]) -> None:  # noqa: B027
-        """Raise `ValueError` if it needs a resource that its server lacks."""
+        ...
 
     @abstractmethod
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any: ...

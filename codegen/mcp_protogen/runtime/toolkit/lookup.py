@@ -63,7 +63,6 @@ async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) ->
 
 
 async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[str]:
-    """Return the known names or URIs visible to a session."""
     items = catalogue.registered[field].values()
     found = [item.key for item in items if await _shows(catalogue, item, session)]
     for mount in catalogue.mounts:

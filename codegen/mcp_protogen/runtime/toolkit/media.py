@@ -21,7 +21,6 @@ _TEXTS: Final = ("application/json", "application/xml", "application/javascript"
 class _Bytes(Media):
     _KIND: ClassVar[str]
     _USUAL: ClassVar[str]
-    """The default type."""
 
     def __init__(
         self,

@@ -145,7 +145,6 @@ class ResultCache:
         self._kept: dict[Hashable, _Kept] = {}
 
     def clear(self) -> None:
-        """Drop all results."""
         self._kept.clear()
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:

@@ -97,9 +97,6 @@ class Mount(ABC):
         self.above = above
         self.prefix = prefix
         self.full_uri = partial(prefix.key, "resources")
-        """Returns the URI that clients use."""
-
-    # Without a connection.
 
     @property
     def wants_scopes(self) -> bool:
@@ -126,7 +123,6 @@ class Mount(ABC):
         return ()
 
     def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
-        """Return its known tools as plain JSON."""
         return ()
 
     def offers(self, field: str) -> bool:
@@ -144,8 +140,6 @@ class Mount(ABC):
     def has_tasks(self) -> bool:
         return False
 
-    # Its connections.
-
     @abstractmethod
     def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
         """Return the server for the client of a request; entering it may raise `McpError`."""
@@ -162,13 +156,10 @@ class Mount(ABC):
     def switched(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
-    # Not abstract: most mounts have nothing to switch.
     def switch_all(  # noqa: B027
         self, connection: OpenConnection, switched: SessionSwitches
     ) -> None:
         """Replace all its switches."""
-
-    # Its items.
 
     async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
         return Offered(self, key) if self.may_have(kind, key) else None

@@ -34,7 +34,6 @@ async def named_items(
 
 
 def _named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name or URI of each item."""
     about = params.get("ref") if method == COMPLETE else params
     if method == _LISTEN:
         wanted = params.get("notifications")

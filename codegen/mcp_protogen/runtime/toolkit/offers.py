@@ -38,10 +38,7 @@ class ToolkitRuntime(ServerRuntime):
         self.threads: Threads = getattr(owner, THREADS)
         self._declared = frozenset[str]()
 
-    # Changes.
-
     def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-        """Add a function with `options`, or with its own marks."""
         marks = [one for one in marks_of(function) if one.kind == kind]
         if options or not marks:
             if kind == "resources" and "uri" not in options:
@@ -82,8 +79,6 @@ class ToolkitRuntime(ServerRuntime):
         for one in self.catalogue.mounted_in:
             yield cast(ToolkitRuntime, one.owner.__mcp_runtime__)
 
-    # Requests.
-
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
         from ..core.pagination import page
 
@@ -122,8 +117,6 @@ class ToolkitRuntime(ServerRuntime):
     @property
     def wants_scopes(self) -> bool:
         return self.catalogue.wants_scopes
-
-    # The server and its mounted servers.
 
     def parts(self) -> Iterator[ServerBase[Any]]:
         yield from super().parts()
@@ -171,8 +164,6 @@ class ToolkitRuntime(ServerRuntime):
                 stack.enter_context(mount.listening(context))
             yield
 
-    # Tasks.
-
     def has_tasks(self) -> bool:
         return self.catalogue.has_tasks()
 
@@ -193,8 +184,6 @@ class ToolkitRuntime(ServerRuntime):
                 part.__mcp_runtime__.catalogue.check_offered()
         if tasks := self.wire_feature():
             tasks.begin(state)
-
-    # Declared and handled.
 
     def declaration(self) -> JSONObject:
         declared, tasks = super().declaration(), self.wire_feature()

@@ -247,7 +247,6 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
                 if reads_again:
                     read(text)
                 if b"null" in text:
-                    # Pydantic writes infinities as null.
                     check_finite(to_python(valid))
         except (ValidationError, PydanticSerializationError, Unsendable) as error:
             raise _unfit(error, value, validator.validate_python) from None

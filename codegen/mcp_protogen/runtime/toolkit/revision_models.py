@@ -30,8 +30,7 @@ class Media(ABC):
     """Content that a function returns in any revision: an image, a sound or a file."""
 
     @abstractmethod
-    def block(self, kinds: Kinds) -> JSONObject:
-        """Return the content block in a revision with these `kinds` of blocks."""
+    def block(self, kinds: Kinds) -> JSONObject: ...
 
     @abstractmethod
     def contents(self, uri: str) -> JSONObject: ...

@@ -112,8 +112,6 @@ class Scope:
         given.update(dict.fromkeys(step.sessions, self._session))
         return (step.manager or step.function)(**given)
 
-    # In a thread.
-
     def _enter(self, steps: Steps) -> None:
         entered: list[Any] = []
         self._groups.append((True, entered))

@@ -90,7 +90,6 @@ class Threads:
             self._take(call)
             return await call.outcome
         except (CancelledError, RuntimeError) as error:
-            # Cancelled, or no more threads can start.
             self._forget(call)
             if session is not None and isinstance(error, CancelledError):
                 session.__mcp_runtime__.thread_waits.cancel()
@@ -181,6 +180,5 @@ class Threads:
             if queue in self._idle:
                 self._idle.remove(queue)
                 return False
-        # It was woken at the last moment.
         queue.get()
         return True

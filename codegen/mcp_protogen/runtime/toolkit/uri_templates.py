@@ -34,7 +34,6 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A parsed template; `text` is its source."""
 
     text: str
     before: str

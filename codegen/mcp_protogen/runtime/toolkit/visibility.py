@@ -22,7 +22,6 @@ class Switches:
 
     def __init__(self) -> None:
         self._switches: dict[tuple[str, bool], bool] = {}
-        """By name or tag, and whether it is a tag."""
 
     def add(self, text: str, is_tag: bool, on: bool) -> None:
         # Assignment to an existing key would not move it to the end.
@@ -44,7 +43,6 @@ class Visibility:
     def __init__(self) -> None:
         self.everybody = Switches()
         self.principals: dict[str, Switches] = {}
-        """By the id of the principal."""
         self.sessions: dict[OpenConnection, Switches] = {}
 
     def replace(

@@ -56,9 +56,6 @@ def _listed(conversion: ConversionT) -> ConversionT:
     return conversion
 
 
-# Content.
-
-
 @_listed
 def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
@@ -137,9 +134,6 @@ def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONOb
     return {**_with_text(holder), "structuredContent": {_RESULT: holder["structuredContent"]}}
 
 
-# Tools.
-
-
 @_listed
 def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
     """Wrap an output schema that accepts no object, like its values, and drop any other one."""
@@ -188,9 +182,6 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
 }
 
 
-# Sampling.
-
-
 @_listed
 def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
@@ -234,12 +225,8 @@ def not_expressible(value: Any, here: Here) -> Any:
     return here.refuse()
 
 
-# Elicitation.
-
-
 @_listed
 def forms_only(params: JSONObject, here: Here) -> JSONObject:
-    """Refuse an elicitation by URL."""
     return here.refuse("mode") if params.get("mode") == "url" else params
 
 
@@ -300,9 +287,6 @@ def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
     return {**result, "content": {**content, **joined}}
 
 
-# Completion.
-
-
 @_listed
 def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
@@ -314,16 +298,10 @@ def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     return {"total": len(values), **completion, "values": values[:100], "hasMore": True}
 
 
-# Cancellation.
-
-
 @_listed
 def named_request_only(params: JSONObject, here: Here) -> JSONObject:
     """Refuse a cancellation without a request id: the target requires one."""
     return params if "requestId" in params else here.refuse("requestId")
-
-
-# Results.
 
 
 @_listed

@@ -61,7 +61,6 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A call of a function of `conversions`, by name."""
 
     function: str
     why: str

@@ -52,7 +52,6 @@ class RevisionView(Generic[HandlersT]):
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
         """Return the members of a result that hold the capabilities and the name."""
         members = {"capabilities": self.declared, "server_info": self.identity}
-        # Building resolves annotations that name classes defined further down.
         result.model_rebuild()
         fields = result.__pydantic_fields__
         types: dict[str, Any] = {name: field.annotation for name, field in fields.items()}

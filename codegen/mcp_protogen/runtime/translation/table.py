@@ -110,8 +110,6 @@ class TranslatingTable(MethodTable):
             )
         return out
 
-    # Reading.
-
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
         if spec is native:
@@ -261,10 +259,7 @@ class TranslatingTable(MethodTable):
             question["params"] = self.carry_out(spec.method, "params", question["params"])
         return question
 
-    # Other values.
-
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """Return params or a result from the wire, translated; raise `Untranslatable`."""
         return self._run(self._inward.message(method, part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:

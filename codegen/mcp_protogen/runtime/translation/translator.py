@@ -35,7 +35,6 @@ from .plans import (
 from .report import Place, Report
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
-"""A function that translates one value."""
 
 _IS_EMPTY: Final = "All its members were dropped."
 

@@ -42,7 +42,6 @@ Received: TypeAlias = bytes | RemoteError | Unanswered | Held
 
 
 class MessageWriter(Protocol):
-    """A destination for messages: a whole transport, or one stream of an HTTP response."""
 
     async def send(self, messages: Sequence[bytes]) -> None:
         """Write messages in order; return once there is room for more. Raise `Disconnected`."""
@@ -80,9 +79,7 @@ class EagerTransport(Protocol):
 class NamingTransport(Protocol):
     """A transport that repeats members of params beside a message, for routing."""
 
-    def repeat(self, names: Mapping[str, str]) -> None:
-        """Repeat further members of params, by the methods of extensions."""
-        ...
+    def repeat(self, names: Mapping[str, str]) -> None: ...
 
 
 @runtime_checkable
@@ -140,7 +137,6 @@ StandardError: TypeAlias = Callable[[str], object] | Path | None
 
 
 class Intake(Protocol):
-    """A receiver of messages."""
 
     def take(self, received: Received) -> bool:
         """Handle one message, or its error; return whether to read on."""

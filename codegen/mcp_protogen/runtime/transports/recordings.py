@@ -115,7 +115,6 @@ class Redaction:
         return self._inside(value) if isinstance(value, str) and self._names else value
 
     def _inside(self, text: str) -> str:
-        """Return a text without the values, if it is JSON that has some."""
         if not text.lstrip().startswith(("{", "[")):
             return text
         try:

@@ -35,7 +35,6 @@ _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 _NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
 
 Validate: TypeAlias = Callable[[Any], Any]
-"""A function that reads a decoded JSON value."""
 
 SUPPLIED: Final[Any] = object()
 """The default of an object member: an immutable object of default values."""

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 def signature(cls: type[BaseModel]) -> Signature:
     """Return the signature of a model; `...` stands for a default object."""
     cls.model_rebuild(raise_errors=False)
-    if not hasattr(cls.__init__, "__pydantic_base_init__"):  # defined by a user
+    if not hasattr(cls.__init__, "__pydantic_base_init__"):
         return inspect.signature(cls.__init__.__get__(cls))
     return Signature([_parameter(name, field) for name, field in cls.__pydantic_fields__.items()])
 
@@ -42,7 +42,6 @@ def described(cls: type[BaseModel]) -> dict[str, FieldInfo]:
 
 @cache
 def _texts(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of members by class."""
     try:
         return dict(_classes(ast.parse(inspect.getsource(sys.modules[module]))))
     except (KeyError, OSError, TypeError):

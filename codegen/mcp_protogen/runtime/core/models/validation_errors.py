@@ -110,7 +110,6 @@ def _longest(location: Sequence[int | str], value: Any) -> list[int | str]:
 
 
 def has_step(value: Any, step: int | str) -> bool:
-    """Return whether an object has the member, or an array the index."""
     if isinstance(step, int):
         return is_array(value) and step < len(value)
     return is_object(value) and step in value
