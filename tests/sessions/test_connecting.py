@@ -114,8 +114,8 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (("say 'it",), ValueError, "not a valid command line"),
     (("mcp.json",), ValueError, "connect_config"),
     (("ws://example.com",), ValueError, "http:// or https://"),
-    (("",), ValueError, "no program"),
-    (([],), ValueError, "no program"),
+    (("",), ValueError, "must name a program"),
+    (([],), ValueError, "must name a program"),
 ]
 
 
