@@ -424,7 +424,7 @@ def test_what_cannot_be_mounted_is_refused_with_both_names() -> None:
         (mounted, ("a_b", named("two")), {}, ValueError, "'a_b' and 'a' could have the same names"),
         (mounted, ("a", named("two")), {"separator": "."}, ValueError, "'a' and 'a' could have"),
         (mounted, ("x y", named("two")), {}, ValueError, "'x y' must only contain"),
-        (mounted, ("x", named("two")), {"separator": ""}, ValueError, "the separator must not be empty"),
+        (mounted, ("x", named("two")), {"separator": ""}, ValueError, "must not be empty"),
         (mounted, ("x" * 120, weather(OLD)), {}, ValueError, "must have 1 to 128 characters"),
         (mounted, ("x", Noting), {}, TypeError, "Noting is a class: mount an object, "),
         (mounted, ("x", mcp.Server()), {}, TypeError, "Server is not a server of a toolkit"),
