@@ -101,7 +101,7 @@ def test_a_runtime_of_another_name_is_not_looked_for_at_an_index(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     named(monkeypatch, "ours.runtime", "0.1.0")
-    with pytest.raises(ImportError, match=r"ours\.runtime 0\.2\.0, .*: put version 0\.2\.0 in its"):
+    with pytest.raises(ImportError, match=r"ours\.runtime 0\.2\.0, .*: install version 0\.2\.0"):
         version_check.require_version("0.2.0", "pkg")
 
 

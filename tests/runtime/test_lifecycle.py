@@ -25,7 +25,7 @@ def test_a_handshake_opens_a_connection() -> None:
     declared: dict[Role, JsonObject] = {"client": {}, "server": {"tools": {}}}
     connection = Connection(table, "client", declared, state=State.NEW)
     params = m.CallToolRequestParams(name="x")
-    with pytest.raises(LocalError, match="cannot be sent yet: the state is NEW"):
+    with pytest.raises(LocalError, match="cannot be sent yet: the connection is in state NEW"):
         connection.request(call, params)
     connection.enter(State.OPEN)
     assert connection.request(call, params)[0] == 1

@@ -301,7 +301,7 @@ def test_the_log_of_a_gateway_has_no_keys_that_are_in_a_url(gateway: Project) ->
 def test_what_cannot_follow_a_url_is_refused(gateway: Project) -> None:
     program = (gateway.python, "-m", gateway.package, "http://127.0.0.1:1/mcp", "more")
     said = run(*program, cwd=gateway.folder, wanted=2)
-    assert said.splitlines()[-1].endswith("error: nothing can follow a URL: more")
+    assert said.splitlines()[-1].endswith("error: unexpected argument after the URL: more")
 
 
 @pytest.fixture(scope="module")
@@ -328,8 +328,12 @@ def test_the_commands_in_the_readme_of_a_client_do_what_they_say(client: Project
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (["http://127.0.0.1:1/mcp", "more"], 2, "error: nothing can follow a URL: more"),
-        (["--", sys.executable, str(UNASKED_TASK)], 1, "CreateTaskResult came; use request_once"),
+        (["http://127.0.0.1:1/mcp", "more"], 2, "error: unexpected argument after the URL: more"),
+        (
+            ["--", sys.executable, str(UNASKED_TASK)],
+            1,
+            "returned CreateTaskResult; use request_once",
+        ),
     ],
 )
 def test_what_goes_wrong_in_a_client_is_said_in_one_line(

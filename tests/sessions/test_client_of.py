@@ -120,7 +120,7 @@ def test_what_is_no_server_or_no_client_is_refused() -> None:
         ([Shapes, mcp.Client],),
     ]
     for given in wrong:
-        with case(given), pytest.raises(TypeError, match="a server comes first, then a client"):
+        with case(given), pytest.raises(TypeError, match="pass a server first, then a client"):
             pkg.client_of(*given)
 
 

@@ -390,7 +390,7 @@ class TestStateless:
 
         async def script() -> None:
             async with connect(accepting, STATELESS, max_rounds=3) as ours:
-                with pytest.raises(pkg.RemoteError, match="again and again"):
+                with pytest.raises(pkg.RemoteError, match="more input in every round"):
                     await ours.call_tool("x")
 
         run(script())
@@ -472,9 +472,9 @@ class TestProbe:
         async def play(hand: Hand) -> None:
             raise AssertionError("never opened")
 
-        with pytest.raises(ValueError, match="one client for a revision at most"):
+        with pytest.raises(ValueError, match="at most one client for each revision"):
             pkg.connect(Accepting(play), client(OLD), client(OLD))
-        with pytest.raises(ValueError, match="one client for a revision at most"):
+        with pytest.raises(ValueError, match="at most one client for each revision"):
             pkg.connect_http("http://localhost/mcp", client(OLD), client(OLD))
 
 

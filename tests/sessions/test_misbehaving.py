@@ -244,7 +244,7 @@ class TestLaunch:
                 await openers[program]()
 
     def test_there_has_to_be_a_program(self) -> None:
-        with pytest.raises(ValueError, match="no program"):
+        with pytest.raises(ValueError, match="must name a program"):
             pkg.stdio_client([])
 
     async def test_a_server_inherits_what_is_safe_and_gets_what_it_is_given(

@@ -303,7 +303,7 @@ async def test_a_question_that_comes_after_the_answer_is_refused_and_stops_nobod
         for id, name in enumerate(names):
             await hand.send(modern("tools/call", id, name=name, _meta=ASKED))
         assert [(await hand.take())["id"] for _ in names] == [0, 1]
-        with pytest.raises(pkg.LocalError, match="nothing to answer with one"):
+        with pytest.raises(pkg.LocalError, match="no open request can carry"):
             await late[0]
 
 

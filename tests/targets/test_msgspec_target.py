@@ -252,10 +252,10 @@ def test_the_answer_to_a_known_method_is_read_as_in_two_steps() -> None:
 NO_ANSWERS: tuple[tuple[bytes, object, str], ...] = (
     (b"{", None, "truncated"),
     (b'{"id": 1, "result": {"content": []}}', None, "`jsonrpc`"),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "id": 1}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "id": null, "result": {"content": []}}', None, "neither"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "id": 1}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "id": null, "result": {"content": []}}', None, "not a request"),
     (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', 1, r"`content` - at `\$\.result`"),
     (b'{"jsonrpc": "2.0", "id": 1, "error": {}}', None, "`code`"),
 )

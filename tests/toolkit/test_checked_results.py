@@ -132,7 +132,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
             *(ours.call_tool(name, timeout=limit) for name in ("x", "y", "x")),
             return_exceptions=True,
         )
-        assert ["does not fit its schema" in str(one) for one in ended] == [True] * 3
+        assert ["does not fit its output schema" in str(one) for one in ended] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ async def test_a_list_without_end_is_an_error_of_the_server() -> None:
         ours = pkg.load(revision).Client()
         opener = in_memory(endless, revisions=pkg.REVISIONS)
         async with pkg.connect(opener, ours, options=options) as client:
-            with pytest.raises(RemoteError, match=r"more than 7 pages: see Options\.max_pages"):
+            with pytest.raises(RemoteError, match=r"more than 7 pages; raise Options\.max_pages"):
                 async for tool in client.iter_tools():
                     assert tool.name == "other"
         assert endless.listed == 7

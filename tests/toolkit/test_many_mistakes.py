@@ -92,7 +92,7 @@ def test_first_of_very_many_mistakes_are_named(built: list[int]) -> None:
 def test_mistakes_after_very_many_right_values_are_counted_and_not_named(built: list[int]) -> None:
     numbers = [1] * MANY + ["x"] * MANY
     answer = text_of(call(kit(take=take)(), "take", numbers=numbers))
-    assert answer.endswith("/: Too much is wrong to list it")
+    assert answer.endswith("/: There are too many errors to list")
     assert not built
 
 

@@ -148,7 +148,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "no annotation": (
         lambda app: app.tool(bare),
         TypeError,
-        "bare: the parameter x has no annotation, so its type is not known: x: str",
+        "bare: the parameter x has no annotation, so its type is unknown: x: str",
     ),
     "a variable that is no parameter": (
         lambda app: app.resource("a:{x}/{y}")(same),
@@ -164,22 +164,22 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a circle": (
         lambda app: app.tool(one),
         TypeError,
-        "Depends goes in a circle: other → one → other",
+        "Depends forms a cycle: other → one → other",
     ),
     "a parameter that nothing fills": (
         lambda app: app.tool(_with(of_url)),
         TypeError,
-        "of_url: nothing fills the parameter url: annotate it with Depends(…) or the session, "
+        "of_url: no value for the parameter url: annotate it with Depends(…) or the session, "
         "or give it a default",
     ),
     "no URI": (lambda app: app.resource(same), TypeError, "@app.resource needs a URI"),
     "no function": (lambda app: app.tool("same"), TypeError, "@app.tool takes one function"),
     "no such option": (lambda app: app.prompt(size=1)(same), TypeError, "no option size"),
-    "no such transport": (lambda app: app.run("sse"), ValueError, "but not 'sse'"),
+    "no such transport": (lambda app: app.run("sse"), ValueError, "unknown transport 'sse'"),
     "a lifespan that is a generator": (
         lambda _: mcp.App("x", lifespan=cast(Any, gone)),
         TypeError,
-        "the lifespan gone is a generator, and no context manager: "
+        "the lifespan gone is a generator, not a context manager: "
         "decorate it with @contextlib.asynccontextmanager",
     ),
     "an object in a form": (asks(flat), TypeError, f"flat: {NO_GUEST} its members one by one"),
@@ -191,7 +191,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a list in a form": (
         asks(listed),
         TypeError,
-        "listed: list[str] cannot be asked for in a form: it is a list of other things than "
+        "listed: list[str] cannot be asked for in a form: it is a list, but not of "
         "choices; make it a list of an Enum or a Literal, or a text",
     ),
     "choices in a form": (

@@ -301,7 +301,7 @@ async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun()
         # Cancelled in the same tick, before the opening task has run.
         connection = session.__mcp_runtime__.connection
         asyncio.get_running_loop().call_soon(mount.disconnected, connection)
-        with pytest.raises(pkg.McpError, match="The client is gone"):
+        with pytest.raises(pkg.McpError, match="The client has gone"):
             await asyncio.wait_for(answer, 10)
         assert remote.sessions == ()
 
@@ -415,7 +415,7 @@ async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> Non
 def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
     top = app(OLD)
     top.__mcp_runtime__.bound(OLD)
-    with pytest.raises(RuntimeError, match="mount it before that is served"):
+    with pytest.raises(RuntimeError, match="mount it before serving"):
         top.mount("r", connect_to=[sys.executable])
 
 

@@ -146,7 +146,7 @@ def test_text_is_read_as_json_where_its_type_asks_for_it(
     ("arguments", "pointer", "message"),
     [
         ({}, "/place", "Field required"),
-        ({"place": "a", "more": "b"}, "/more", "There is no such argument"),
+        ({"place": "a", "more": "b"}, "/more", "unknown argument"),
         ({"place": "a", "days": "many"}, "/days", "Input should be a valid integer"),
         ({"place": "a", "style": "x"}, "/style", "Input should be 'short' or 'long'"),
         ({"place": "a", "things": "[1"}, "/things", "Input should be an array"),
@@ -207,7 +207,7 @@ def test_what_is_no_message_is_an_internal_error(caplog: pytest.LogCaptureFixtur
         return 3
 
     assert got(kit(function=function)(), "function").code == -32603
-    assert "function returned int, which is not a message" in caplog.text
+    assert "function returned int; a prompt must return messages" in caplog.text
 
 
 # Completions.
@@ -351,14 +351,14 @@ def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
     def stay(self: object, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="a function for completions takes the text so far"):
+    with pytest.raises(TypeError, match="a completion function must take the text so far"):
         kit(stay=stay)()
 
     @prompt(completions={"place": "Oslo"})
     def write(self: object, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="write: completions for place are one text"):
+    with pytest.raises(TypeError, match="write: completions for place must not be a single string"):
         kit(write=write)()
 
 
