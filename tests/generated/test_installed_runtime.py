@@ -382,8 +382,8 @@ def test_what_is_no_module_of_a_runtime_is_one_clear_error(switching: Run) -> No
         "os; import x": "is not the name of a module",
         "rüntime": "is not the name of a module",
         "ours.class": "has the keyword class in it",
-        "json.runtime": "is in json, which is no runtime",
-        "pydantic": "is in pydantic, which is no runtime",
+        "json.runtime": "is in json, which is not a runtime",
+        "pydantic": "is in pydantic, which is not a runtime",
     }
     for name, reason in reasons.items():
         refused = switching("--revision", "2025-11-25", "--runtime", name)

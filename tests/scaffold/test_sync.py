@@ -315,7 +315,7 @@ def test_several_packages_have_to_be_told_apart(mcp_gen: Run, made: Path, tmp_pa
     shutil.copytree(made, tmp_path / "other")
     done = mcp_gen("sync")
     assert done.code == 2
-    found = "there are several packages: other, src/app/"
+    found = "the folder has several packages: other, src/app/"
     assert done.err.startswith(f"error[several-packages]: .: {found}")
     assert mcp_gen("sync", "other").code == 0
 

@@ -187,7 +187,7 @@ def test_folder_of_a_target_takes_no_option_of_packages(mcp_gen: Run) -> None:
         with case(flag):
             ran = mcp_gen("--out", "pkg", flag, value)
             assert (ran.code, ran.err.count("error[")) == (2, 1)
-            assert f"error[conflicting-options]: {flag} is for a whole package" in ran.err
+            assert f"error[conflicting-options]: {flag} is for whole packages" in ran.err
     assert {path: Path("pkg", path).read_bytes() for path in _paths()} == before
 
 

@@ -309,7 +309,7 @@ def test_a_rule_that_stands_at_nothing_is_no_rule() -> None:
     )
     found = {one.code: one for one in problems_between(options) if one.level is Level.ERROR}
     assert found.keys() == {"bad-rule", "undecided-difference"}
-    assert found["bad-rule"].message.endswith("in direction up, there is nothing at Tool.ownr")
+    assert found["bad-rule"].message.endswith("in direction up, Tool.ownr does not exist")
     assert (found["bad-rule"].place, found["bad-rule"].pointer) == ("rules.json", "/rules/0")
 
 

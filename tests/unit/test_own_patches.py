@@ -77,12 +77,12 @@ def test_they_move_the_digest_of_patches_of_their_revision_alone() -> None:
 
 def test_an_entry_of_the_wrong_form_is_named() -> None:
     for entry, said in (
-        ("x", "not an object"),
+        ("x", "must be an object"),
         ({"now": 1}, "pointer must be"),
         ({"pointer": "$defs/A", "now": 1}, "begins with a slash"),
-        ({"pointer": "/$defs/A"}, "was, or now, or both"),
+        ({"pointer": "/$defs/A"}, "was, now or both"),
         ({"pointer": "/$defs/A", "now": 1, "wass": 1}, "no member 'wass'"),
-        ({"pointer": "/$defs/A", "now": 1, "reason": 1}, "reason must be a text"),
+        ({"pointer": "/$defs/A", "now": 1, "reason": 1}, "reason must be a string"),
     ):
         with tables.case(entry), pytest.raises(ProblemError, match=said) as caught:
             read_patches([own(WIDER, entry)], lambda _: GivenFile("", b""))

@@ -332,7 +332,7 @@ def test_all_files_and_folders_in_the_way_are_named_with_a_hint(out: Path, force
         (str(out / "b.py"), "a folder is in place of a file that is needed here"),
     ]
     assert {problem.code for problem in found} == {"foreign-file"}
-    hint = "move it away; --force does not replace a folder by a file or a file by a folder"
+    hint = "move it away; --force does not exchange files and folders"
     assert {problem.hint for problem in found} == {hint}
     assert contents(out) == before
 

@@ -114,16 +114,16 @@ EITHER, TEXT_TOO, ARRAY_TOO = (
 UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
     "a new required member": ((), NEEDED, ": is required in {}"),
     "a member required now": ((X,), NEEDED, ": is required in {}"),
-    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud has to become plain"),
-    "a text that becomes an enum": ((X,), PLAIN, ": a string has to become plain"),
-    "an object that becomes a text": ((AN_ITEM,), X, ": Item has to become a string"),
-    "a text that becomes an object": ((X,), AN_ITEM, ": a string has to become Item"),
-    "another kind of item": ((ITEMS,), TEXTS, "[]: Item has to become a string"),
+    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud must become plain"),
+    "a text that becomes an enum": ((X,), PLAIN, ": a string must become plain"),
+    "an object that becomes a text": ((AN_ITEM,), X, ": Item must become a string"),
+    "a text that becomes an object": ((X,), AN_ITEM, ": a string must become Item"),
+    "another kind of item": ((ITEMS,), TEXTS, "[]: Item must become a string"),
     "an object that is no choice": ((EITHER,), TEXT_TOO, ": Other is not allowed here in {}"),
     "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": a string is not allowed here in {}"),
     "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": an array is not allowed here in {}"),
     "null": ((MAYBE,), X, ": may be null, which {} does not allow"),
-    "a constraint": ((COUNT,), LIMITED, ": has to satisfy {{'ge': 0}} in {}"),
+    "a constraint": ((COUNT,), LIMITED, ": must satisfy {{'ge': 0}} in {}"),
 }
 
 

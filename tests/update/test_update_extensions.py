@@ -127,7 +127,7 @@ def test_a_file_is_looked_for_at_the_path_of_its_pin_alone(mcp_gen: Run) -> None
     assert ran.code == 1 and "apps has moved" in ran.out and "to decide" not in ran.out
     Path("empty").mkdir()
     ran = mcp_gen("update", "--extension", "apps", "--source", "empty")
-    assert ran.code == 2 and f"it has to hold {path}" in ran.err
+    assert ran.code == 2 and f"it must contain {path}" in ran.err
 
 
 def test_what_cannot_be_looked_at_is_one_problem(upstream: Upstream) -> None:
