@@ -77,7 +77,7 @@ class Caller:
     def open_session(self) -> str:
         """Make the handshake; return the id of the session."""
         session = self.ask(self._requests.initialize()).header("mcp-session-id")
-        accepted = self.ask(self._requests.initialized(session))
+        accepted = self.ask(self._requests.initialized_notification(session))
         if accepted.status != 202:
             raise RuntimeError(f"initialized was not accepted: {accepted}")
         return session
@@ -109,7 +109,7 @@ class Caller:
         self.sent = perf_counter()
         self._socket.sendall(self._call % next(self._ids))
 
-    def answered(self) -> bool:
+    def read_answer(self) -> bool:
         """Return whether the answer is complete; raise `RuntimeError` if it is an error."""
         data = self._whole()
         if not data:
@@ -175,7 +175,7 @@ def load(connections: Sequence[Caller], number: int) -> Load:
             idle += waited
             for descriptor, _ in ready:
                 caller = by_descriptor[descriptor]
-                if caller.answered():
+                if caller.read_answer():
                     taken.append(perf_counter() - caller.sent)
                     if unsent:
                         unsent -= 1

@@ -33,7 +33,7 @@ def read_tools(data: bytes) -> Any:
     return _structs.decode_result("tools/list", _structs.decode(data).result)
 
 
-def written(read: Action) -> bytes:
+def writer(read: Action) -> bytes:
     """Return a request as JSON, or the result of an answer."""
     text: bytes = _json.encode(read())
     return text

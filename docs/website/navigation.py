@@ -241,7 +241,7 @@ def title_of(name: str) -> str:
     return next(page.title for page in pages() if page.name == name)
 
 
-def unlisted() -> set[str]:
+def unlisted_pages() -> set[str]:
     """Return the files of `docs/` that are not in the navigation."""
     listed = {page.file for page in pages()}
     folders = DOCS, DOCS / "contributing"

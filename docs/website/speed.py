@@ -94,7 +94,7 @@ def read(file: Path = RECORD) -> Json:
     return topics
 
 
-def updated(topics: Mapping[str, Json], file: Path = RECORD) -> None:
+def update_record(topics: Mapping[str, Json], file: Path = RECORD) -> None:
     """Write topics into the record, in place of earlier runs of them."""
     kept = read(file) if file.exists() else {}
     text = json.dumps({"topics": {**kept, **topics}}, indent=2, ensure_ascii=False)

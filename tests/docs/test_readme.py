@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from support.docs.pages import anchors, beside_package, indented, page, shown
+from support.docs.pages import anchors, beside_package, block_texts, indented_block, page
 from support.folders import ROOT
 from support.tables import case
 
@@ -19,7 +19,7 @@ PROGRAMS = Path(sys.executable).parent
 
 def run_beside_package(folder: Path, *command: str) -> str:
     """Run a command in a folder with the README's server, client and package."""
-    server, client = shown("README.md")
+    server, client = block_texts("README.md")
     beside_package(folder, {"server.py": server, "client.py": client})
     path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -40,7 +40,7 @@ def record(name: str) -> dict[str, Any]:
 
 
 def test_server_and_client_run_as_they_stand(tmp_path: Path) -> None:
-    server, client = shown("README.md")
+    server, client = block_texts("README.md")
     assert len(server.split("\n\n")) <= 4 and server.count("\n") <= 10
     assert client.count("\n") <= 15
     assert run_beside_package(tmp_path, "python", "client.py").splitlines() == [
@@ -50,7 +50,7 @@ def test_server_and_client_run_as_they_stand(tmp_path: Path) -> None:
 
 
 def test_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    command, _, printed = indented("README.md", "$ mcp-gen call").partition("\n")
+    command, _, printed = indented_block("README.md", "$ mcp-gen call").partition("\n")
     _, *words = command.split()
     assert run_beside_package(tmp_path, str(PROGRAMS / words[0]), *words[1:]) == printed
 

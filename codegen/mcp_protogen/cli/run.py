@@ -45,7 +45,7 @@ class Plain(NamedTuple):
     cached: bool
 
 
-def plain(arguments: Sequence[str]) -> Plain | None:
+def parse_plain_command(arguments: Sequence[str]) -> Plain | None:
     """Read a command line with `--out DIR`, `--check` and the usual options, in any order.
 
     Return None for every other command line.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import tell
 from mcp_protogen.cli.options import SERVER
@@ -123,7 +123,7 @@ class ServerOptions:
         self._check(target)
         if target.config is None and not target.is_url:
             return target
-        if any(one.lower() == "authorization" for one in target.headers):
+        if any(header.lower() == "authorization" for header in target.headers):
             if self.auth not in _NO_AUTH:
                 message = "--auth and a header Authorization exclude each other"
                 raise _conflict(message, "give only one of them")
@@ -142,7 +142,7 @@ class ServerOptions:
             "--cwd": target.cwd,
             "--inherit": target.inherit,
         }
-        useless = [name for name, one in given.items() if one and name not in _TAKEN[kind]]
+        useless = [name for name, value in given.items() if value and name not in _TAKEN[kind]]
         if useless:
             names = ", ".join(useless)
             raise _conflict(f"{kind} does not use {names}", f"leave out {names}")
@@ -150,7 +150,9 @@ class ServerOptions:
 
 def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
     """Return header fields; raise `ProblemError` (`wrong-usage`) for invalid ones."""
-    found = {name: _filled(value) for name, value in pairs("--header", given, ":").items()}
+    found = {
+        name: _expand_variables(value) for name, value in pairs("--header", given, ":").items()
+    }
     for name, value in found.items():
         if not _TOKEN.fullmatch(name) or not (value.isascii() and value.isprintable()):
             # The value may be a secret.
@@ -159,7 +161,7 @@ def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
     return found
 
 
-def _filled(value: str) -> str:
+def _expand_variables(value: str) -> str:
     """Return the value of a header field with its variables replaced.
 
     Variables keep secrets out of the command line, which other users can see. Raise `ProblemError`
@@ -183,8 +185,8 @@ def _conflict(message: str, hint: str) -> ProblemError:
 def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[str, str]:
     """Return names with values; raise `ProblemError` (`wrong-usage`) for any other text."""
     found: dict[str, str] = {}
-    for number, one in enumerate(given or (), 1):
-        name, separated, value = one.partition(separator)
+    for number, text in enumerate(given or (), 1):
+        name, separated, value = text.partition(separator)
         if not separated or not name.strip():
             # The message does not quote it: it may be a secret.
             message = f"{option} number {number} is not NAME{separator}VALUE"
@@ -195,4 +197,4 @@ def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[s
 
 def _show_line(line: str) -> None:
     """Show a line of a server's standard error."""
-    tell(one_line(line))
+    tell(safe_line(line))

@@ -493,21 +493,21 @@ class PartSelection(NamedTuple):
     def exports(self) -> Exports:
         """The exported names of the runtime, by module, sorted."""
         found: dict[str, set[str]] = {}
-        for module, names in (export for one in self._contents for export in one.exports):
+        for module, names in (export for contents in self._contents for export in contents.exports):
             found.setdefault(module, set()).update(names)
         return tuple((module, tuple(sorted(found[module]))) for module in sorted(found))
 
     @property
     def modules(self) -> frozenset[str]:
         """The generated modules; for modules of a revision, without its folder."""
-        return frozenset(module for one in self._contents for module in one.modules)
+        return frozenset(module for contents in self._contents for module in contents.modules)
 
     def has_runtime(self, module: str) -> bool:
         """Return whether a module of the runtime, or the folder of one, is in the package."""
         return not module or any(
             f"{module}.".startswith(f"{place}.") or f"{place}.".startswith(f"{module}.")
-            for one in self._contents
-            for place in one.places
+            for contents in self._contents
+            for place in contents.places
         )
 
     @property
@@ -516,7 +516,7 @@ class PartSelection(NamedTuple):
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
         has |= {_EXTENDED} if self.extensions else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
-        return [one for one in CONTENTS if one.when <= has]
+        return [contents for contents in CONTENTS if contents.when <= has]
 
 
 def missing_names(selection: PartSelection) -> dict[str, str]:
@@ -524,11 +524,15 @@ def missing_names(selection: PartSelection) -> dict[str, str]:
     here = _names(selection)
     brought: dict[str, list[str]] = {}
     # Some names need two parts, or a part and a role, written with a comma.
-    pairs = [_parts_for(one.when) for one in CONTENTS if len(one.when) > 1 and one.when & {*PARTS}]
+    pairs = [
+        _parts_for(contents.when)
+        for contents in CONTENTS
+        if len(contents.when) > 1 and contents.when & {*PARTS}
+    ]
     for parts in [[part] for part in PARTS] + pairs:
         for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - here:
             # Smaller combinations come first.
-            if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
+            if not any(set(choice.split(",")) <= {*parts} for choice in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
     for name in _names(selection._replace(several=True)) - here:
@@ -548,7 +552,7 @@ def _names(selection: PartSelection) -> set[str]:
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))
 
 
-def parts_named(said: Iterable[str]) -> tuple[str, ...]:
+def parse_parts(said: Iterable[str]) -> tuple[str, ...]:
     """Return the parts in a list of names, which may contain commas, sorted.
 
     Raise `ProblemError`: `unknown-part`, and `conflicting-options` for `none` with others.
@@ -569,12 +573,12 @@ def _unknown(name: str, known: Iterable[str]) -> Problem:
     return Problem("unknown-part", f"no part of a package is called {name!r:.80}", hint=hint)
 
 
-def recorded(parts: Collection[str]) -> list[str]:
+def record_parts(parts: Collection[str]) -> list[str]:
     """Return the parts for a lock; `all` stands for all parts, also those of later versions."""
     return [ALL] if {*parts} >= PARTS.keys() else sorted(parts)
 
 
-def unrecorded(said: object) -> tuple[str, ...]:
+def read_parts(said: object) -> tuple[str, ...]:
     """Return the parts in a lock: all, if it is older than parts.
 
     Raise `TypeError` for unknown values.

@@ -23,7 +23,7 @@ from mcp_protogen.pipeline.config import (
     GivenFile,
     GivenPatches,
 )
-from mcp_protogen.pipeline.inputs.named_extensions import chosen
+from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions
 from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.inputs.own_templates import read_statement
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names, pinned_extensions
@@ -38,7 +38,7 @@ from mcp_protogen.pipeline.package import (
     newer,
     runtime_in,
 )
-from mcp_protogen.pipeline.parts import ALL, DEFAULT, NONE, PartSelection, parts_named
+from mcp_protogen.pipeline.parts import ALL, DEFAULT, NONE, PartSelection, parse_parts
 from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 
@@ -66,8 +66,8 @@ def prepare(settings: Settings) -> PackageTask:
         runtime=installed_runtime(settings.runtime),
         templates=_templates(settings.templates),
         target=target,
-        distribution=made_by(target),
-        names=_given(settings.names),
+        distribution=target_distribution(target),
+        names=_read_optional(settings.names),
     )
     kept = None if settings.has_only("extensions") else staying
     options = with_extensions(options, settings.extensions, kept, _read)
@@ -85,13 +85,13 @@ def output_folder(settings: Settings) -> Path:
 
 
 def _refuse_conflicts(settings: Settings) -> None:
-    said = ((one, getattr(settings, one.field)) for one in OPTIONS)
-    given = {one.spelled: value for one, value in said if value is not None}
+    said = ((option, getattr(settings, option.field)) for option in OPTIONS)
+    given = {option.spelled: value for option, value in said if value is not None}
     if settings.schema is not None:
         given["--schema"] = settings.schema
     elif len(settings.schemas or ()) != 1:  # --rules needs exactly one schema
         given.pop("--schema", None)
-    refuse_conflicts(given, (one.rule for one in OPTIONS if one.rule))
+    refuse_conflicts(given, (option.rule for option in OPTIONS if option.rule))
 
 
 def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
@@ -99,11 +99,11 @@ def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
         message = "--prune would remove all revisions"
         hint = "name those that stay with --revision"
         raise ProblemError(Problem("no-revision", message, hint=hint))
-    return pruned(lock, settings.only, load_pins())
+    return prune_lock(lock, settings.only, load_pins())
 
 
 def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
-    schema, rules = _given(settings.schema), _given(settings.rules)
+    schema, rules = _read_optional(settings.schema), _read_optional(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)
     pins = load_pins()
@@ -126,14 +126,14 @@ def _templates(folder: Path | None) -> Path | None:
     return folder
 
 
-def _given(source: str | None) -> GivenFile | None:
+def _read_optional(source: str | None) -> GivenFile | None:
     return None if source is None else _read(source)
 
 
 def _read(source: str) -> GivenFile:
-    from mcp_protogen.pipeline.sources.upstream import given_file
+    from mcp_protogen.pipeline.sources.upstream import read_file_or_url
 
-    return given_file(source)
+    return read_file_or_url(source)
 
 
 def with_locked(settings: Settings, lock: Lock | None) -> Settings:
@@ -151,7 +151,7 @@ def with_locked(settings: Settings, lock: Lock | None) -> Settings:
     }
     if settings.parts is not None:
         there = () if settings.has_only("parts") else locked.get("parts", ())
-        kept["parts"] = tuple(sorted({*parts_named(settings.parts), *there}))
+        kept["parts"] = tuple(sorted({*parse_parts(settings.parts), *there}))
     return settings._replace(**kept)
 
 
@@ -210,7 +210,7 @@ def installed_runtime(said: str | None) -> str | None:
         raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
 
 
-def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
+def prune_lock(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
     """Return the lock with only the revisions in `only`, if given."""
     if lock is None or only is None:
         return lock
@@ -241,7 +241,7 @@ def refuse_unmakeable(
         return
     same = _same_stubs(lock.inputs, inputs)
     if not same:
-        yield from _outdated(options)
+        yield from _find_outdated(options)
     yield from unmakeable(options, lock, inputs.revisions, same=same)
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
@@ -281,7 +281,7 @@ def refuse_unused(
 ) -> Iterator[Problem]:
     """Raise `ProblemError` (`unused-file`) for files of revisions that are not generated."""
     named = [(name, file.name) for name, file in schemas.items()]
-    named += [(one.revision, one.place) for one in patches if one.revision]
+    named += [(patch.revision, patch.place) for patch in patches if patch.revision]
     for name, place in named:
         if name not in options.revisions:
             message = f"this is for revision {name!r:.80}, which is not generated"
@@ -310,7 +310,7 @@ def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
     return before == after
 
 
-def _outdated(options: GenerationOptions) -> Iterator[Problem]:
+def _find_outdated(options: GenerationOptions) -> Iterator[Problem]:
     for name, inputs in options.kept.items():
         made = f"revision {name!r} was made from {inputs.source}"
         message = f"{made} by another build of mcp-gen, or with other parts or docstrings"
@@ -334,9 +334,9 @@ def with_extensions(
     if not said and not locked:
         return options
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = chosen(said or (), pinned, options.revisions)
+    named = choose_extensions(said or (), pinned, options.revisions)
     there = {name for name, made in locked.items() if name not in named and made.source != PINNED}
-    kept = {name: locked[name] for name in there if _extended(locked[name], options)}
+    kept = {name: locked[name] for name in there if _extends_any(locked[name], options)}
     again = (name for name in locked.keys() - named.keys() - there if name in pinned)
     made: dict[str, GivenFile | None] = {
         name: None for name in again if {*pinned[name].revisions} & {*options.revisions}
@@ -356,7 +356,9 @@ def unmakeable(
     unchanged.
     """
     for name, made in options.kept_extensions.items():
-        if same and all(now.get(one) == lock.inputs.revisions[one] for one in made.revisions):
+        if same and all(
+            now.get(revision) == lock.inputs.revisions[revision] for revision in made.revisions
+        ):
             continue
         message = f"extension {name!r} was made from {made.source}, and the package has changed"
         hint = f"generate it again: --extension {name}={made.source}"
@@ -371,7 +373,7 @@ def unmakeable(
             yield Problem("unknown-extension", message, hint=hint)
 
 
-def _extended(made: ExtensionInputs, options: GenerationOptions) -> bool:
+def _extends_any(made: ExtensionInputs, options: GenerationOptions) -> bool:
     return not {*made.revisions}.isdisjoint({*options.revisions, *options.kept})
 
 
@@ -384,9 +386,9 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
     """
     form: dict[str, Any] = {
-        one.field: value
-        for one in OPTIONS
-        if one.of == "alone" and (value := getattr(settings, one.field)) is not None
+        option.field: value
+        for option in OPTIONS
+        if option.of == "alone" and (value := getattr(settings, option.field)) is not None
     }
     _refuse_unsafe(settings.base_class)
     if not form:
@@ -401,7 +403,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     return TargetOptions(**form)
 
 
-def made_by(target: TargetOptions | None) -> str | None:
+def target_distribution(target: TargetOptions | None) -> str | None:
     """Return the distribution of a third-party target, with its version, or None.
 
     Raise `ProblemError`: `unknown-target`, `bad-target`.
@@ -416,12 +418,10 @@ def made_by(target: TargetOptions | None) -> str | None:
 
 @raising
 def _refuse_package_options(settings: Settings) -> Iterator[Problem]:
-    for one in OPTIONS:
-        value = getattr(settings, one.field)
-        if one.of == "whole" and value and value != (NONE,):
-            message = (
-                f"{one.spelled} is for whole packages, and cannot be used with --target or --only"
-            )
+    for option in OPTIONS:
+        value = getattr(settings, option.field)
+        if option.of == "whole" and value and value != (NONE,):
+            message = f"{option.spelled} is for whole packages, not for --target or --only"
             hint = "leave it out, or leave out --target and --only"
             yield Problem("conflicting-options", message, hint=hint)
 

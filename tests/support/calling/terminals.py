@@ -9,7 +9,7 @@ from time import monotonic
 from support.patience import PATIENCE
 
 
-def played(
+def play_script(
     command: list[str], script: Sequence[tuple[str, str]], env: dict[str, str], ending: int = 0
 ) -> str:
     """Run a command at a terminal that a script answers; return its output."""

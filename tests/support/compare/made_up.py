@@ -214,6 +214,6 @@ class Case:
         return self.codes[0]
 
 
-def one(code: str, before: ComparedRevision, after: ComparedRevision, *others: str) -> Case:
+def make_case(code: str, before: ComparedRevision, after: ComparedRevision, *others: str) -> Case:
     """Return a case; `others` are the codes of further differences."""
     return Case((code, *others), before, after)

@@ -45,7 +45,9 @@ class Checkout:
     @property
     def path(self) -> str:
         """Return its import path."""
-        return os.pathsep.join(str(self.folder / one) for one in ("codegen", "generated", "docs"))
+        return os.pathsep.join(
+            str(self.folder / folder) for folder in ("codegen", "generated", "docs")
+        )
 
     def run(self, *arguments: str, folder: str = ".", code: int = 0) -> str:
         """Run Python on the copy, expecting an exit code; return its output."""
@@ -61,7 +63,7 @@ class Checkout:
         return done.stdout
 
 
-def copied(place: Path) -> Checkout:
+def copy_checkout(place: Path) -> Checkout:
     """Copy this checkout into a folder, as far as generation and tests need it."""
     checkout = Checkout(place / "checkout")
     for name in _FOLDERS:
@@ -77,7 +79,7 @@ def add_next(checkout: Checkout) -> None:
     """Do a maintainer's work for a new revision, except generating it."""
     schema = checkout.schema
     published = checkout.folder / "published.json"
-    published.write_text(json.dumps(_published(_read(schema / NEWEST / "schema.json"))))
+    published.write_text(json.dumps(_make_published(_read(schema / NEWEST / "schema.json"))))
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     published.unlink()
     # It inherits the faults of the earlier file.
@@ -103,7 +105,7 @@ def _ref(name: str) -> Json:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _published(schema: Json) -> Json:
+def _make_published(schema: Json) -> Json:
     types: Json = schema["$defs"]
     string: Json = {"type": "string"}
     envelope = {"id": _ref("RequestId"), "jsonrpc": {"const": "2.0", "type": "string"}}

@@ -20,7 +20,7 @@ _numbers = count()
 
 
 @asynccontextmanager
-async def opened(
+async def open_stores(
     kind: str, request: pytest.FixtureRequest
 ) -> AsyncGenerator[list[TaskStore], None]:
     """Open two stores with the same tasks, as two workers do."""

@@ -64,7 +64,7 @@ class Pin(NamedTuple):
     published: Publication
     history: tuple[Publication, ...] = ()
 
-    def known(self, digest: str) -> Publication | None:
+    def find_publication(self, digest: str) -> Publication | None:
         """Return the current or earlier publication with this digest, or None."""
         return next((p for p in (*self.history, self.published) if p.sha256 == digest), None)
 

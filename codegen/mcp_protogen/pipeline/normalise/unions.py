@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.normalise.references import arms_within, target, to
 Json = dict[str, Any]
 
 
-def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
+def order_arms(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     """Return definitions with arms and values in the order of the specification's source.
 
     A union that the facts name and the schema repeats at each use becomes a definition again. The
@@ -47,7 +47,7 @@ def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     return done
 
 
-def distinct(definitions: Json) -> Json:
+def deduplicate_arms(definitions: Json) -> Json:
     """Return definitions without unions that lead to a type in several ways.
 
     Models try each way for a value, and nested unions double their number.
@@ -104,7 +104,9 @@ def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
 
     def same(leaf: str, others: frozenset[str], own: frozenset[str]) -> bool:
         content = definitions[leaf]
-        return leaf in others or any(content == definitions[other] for other in others - own)
+        return leaf in others or any(
+            content == definitions[candidate] for candidate in others - own
+        )
 
     def is_kept(leaf: str) -> bool:
         return same(leaf, seen, wanted) or definitions[leaf] in inline
@@ -148,7 +150,7 @@ def _rewrite(schema: Any, path: str, renaming: _Renaming) -> Any:
                 name: _rewrite(item, f"{path}.{name}", renaming) for name, item in value.items()
             }
         elif key == "anyOf":
-            done[key] = _collapsed([_rewrite(arm, path, renaming) for arm in value], renaming)
+            done[key] = _collapse_arms([_rewrite(arm, path, renaming) for arm in value], renaming)
         elif key in ("items", "additionalProperties"):
             done[key] = _rewrite(value, path, renaming)
         else:
@@ -163,7 +165,7 @@ def _position(order: Sequence[str]) -> Callable[[str], int]:
     return lambda value: order.index(value) if value in order else len(order)
 
 
-def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
+def _collapse_arms(arms: list[Json], renaming: _Renaming) -> list[Json]:
     """Return the arms, or the name of the union that they make up."""
     refs = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
     name = renaming.named.get(frozenset(refs))
@@ -172,7 +174,7 @@ def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
     return [to(name), *(arm for arm in arms if "$ref" not in arm)]
 
 
-def tagged(definitions: Json, content_kinds: Container[str]) -> Json:
+def tag_unions(definitions: Json, content_kinds: Container[str]) -> Json:
     """Return definitions with a discriminator at each union whose arms all require the constant.
 
     A union of content blocks stays open: newer revisions add kinds, and readers keep unknown ones.

@@ -104,7 +104,7 @@ class Workspace:
         for leftover in (self._new, self._old):
             remove_tree(leftover)
 
-    def settle(self) -> None:
+    def clean_up(self) -> None:
         """Recover at the end of a run; the next run removes the rest."""
         with suppress(OSError):
             self.recover()
@@ -131,7 +131,7 @@ def exclusive(target: Path) -> Generator[Workspace, None, None]:
         with writing(named, _HINT):
             space = Workspace(target, named, leaving.enter_context(working(target)))
             space.recover()
-        leaving.callback(space.settle)
+        leaving.callback(space.clean_up)
         yield space
 
 

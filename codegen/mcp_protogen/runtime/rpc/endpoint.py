@@ -28,7 +28,7 @@ from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
 from ..messages.jsonrpc import Parsed
-from ..messages.reading import Batch, answered
+from ..messages.reading import Batch, answered_id
 from .jobs import (
     BUSY,
     BatchReply,
@@ -91,7 +91,7 @@ class Endpoint:
         self._on_notification = on_notification
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
         # Once we have sent a request, a handler may wait for reading to go on.
-        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.ring)
+        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.notify_all)
         self.request = self._calls.request
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
@@ -154,7 +154,7 @@ class Endpoint:
             self.connection.check_batch(batch)
         except RemoteError as error:
             for member in batch.values:
-                if (id := answered(member)) is not None:
+                if (id := answered_id(member)) is not None:
                     self.fail(
                         id, InvalidAnswer(f"an array is not an answer: {error.message}", id=id)
                     )
@@ -175,7 +175,7 @@ class Endpoint:
             ):
                 return connection.reject(event.id, event.error)
         elif isinstance(event, (Result, Error, Failure)):
-            self._calls.settle(event)
+            self._calls.take_answer(event)
         elif isinstance(event, Ignored):
             error = event.error
             # Late answers are usual, but only this entry reports one without an id.
@@ -183,20 +183,20 @@ class Endpoint:
             log = self.log.warning if is_lost else self.log.info
             log("ignored a message: %s", error)
         elif isinstance(event, Notification):
-            self.notified(event)
+            self.handle_notification(event)
         elif isinstance(event, Progressed):
-            self._calls.progressed(event)
-            self.notified(event.notification)
+            self._calls.take_progress(event)
+            self.handle_notification(event.notification)
         elif isinstance(event, Ended):
-            self._calls.ended(event)
-            self.notified(event.notification)
+            self._calls.take_end(event)
+            self.handle_notification(event.notification)
         elif isinstance(event, Cancellation):
             self.log.info("request %r was cancelled", event.id)
             self.jobs.cancel(self.jobs.find(event.id))
-            self.notified(event.notification)
+            self.handle_notification(event.notification)
         return None
 
-    def notified(self, notification: Notification[Any]) -> None:
+    def handle_notification(self, notification: Notification[Any]) -> None:
         work = self._on_notification(notification)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)
@@ -247,9 +247,9 @@ class Endpoint:
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
 
-    def hold(self, id: RequestId, held: bool) -> None:
+    def set_paused(self, id: RequestId, held: bool) -> None:
         """Pause the timeout of our request `id`, or restart it."""
-        self._calls.hold(id, held)
+        self._calls.set_paused(id, held)
 
     def time_left(self, id: RequestId) -> float:
         return self.connection.time_left(id, self.jobs.loop.time())
@@ -269,17 +269,17 @@ class Endpoint:
         jobs, limit = self.jobs, self.options.max_waiting
         # A handler that asks the peer something can only end if reading goes on.
         while jobs.waiting >= limit and not self.connection.awaits:
-            await jobs.changed.heard()
+            await jobs.changed.wait()
 
     def abort(self, error: Disconnected) -> None:
         """Fail the calls that wait for the peer, which will send nothing more."""
         self._calls.abort(error)
-        self.jobs.changed.ring()
-        self._aborted.ring()
+        self.jobs.changed.notify_all()
+        self._aborted.notify_all()
 
     async def until_aborted(self) -> None:
         while self.broken is None:
-            await self._aborted.heard()
+            await self._aborted.wait()
 
     def close(self, within: float) -> Work:
         """Start no more requests; let open ones end within `within` seconds, then answer with

@@ -18,7 +18,7 @@ from ..core.errors import (
     MethodNotFound,
     RemoteError,
     RequestId,
-    escaped,
+    escape_step,
 )
 from ..core.spec import EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
@@ -105,7 +105,7 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
         if id is None:
             version = call.meta[PROTOCOL_VERSION]
             return version if version in offer.stateless else Route.NOTHING
-        version = named(call)
+        version = read_revision(call)
         check_offered(version, offer, id)
         return version
     if handshaken and (id is None or method != INITIALIZE):
@@ -128,7 +128,7 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
     raise InvalidRequest(f"{method} must follow initialize", id=id)
 
 
-def named(call: Call) -> str:
+def read_revision(call: Call) -> str:
     """Return the revision that a request of the stateless era names in its `_meta`.
 
     Raises `InvalidParams` if it or the client's capabilities are missing.
@@ -159,5 +159,5 @@ def no_handshake(call: Call, offer: Offer, header: str | None = None) -> Unsuppo
 
 def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:
     kinds = {PROTOCOL_VERSION: "a string", CLIENT_CAPABILITIES: "an object"}
-    problems = [(f"/params/_meta/{escaped(key)}", f"Required, {kinds[key]}") for key in keys]
+    problems = [(f"/params/_meta/{escape_step(key)}", f"Required, {kinds[key]}") for key in keys]
     return InvalidParams("Invalid _meta of a request", problems, id=id)

@@ -21,14 +21,14 @@ class Layer(Protocol):
     ids_member: str = ""
     """The filter member of a listen stream with the ids for `followed`."""
 
-    def declared(self, declared: JSONObject, /) -> JSONObject:
+    def extend_capabilities(self, declared: JSONObject, /) -> JSONObject:
         """Return the capabilities with the layer, given those without."""
         return declared
 
     async def serve(self, connection: Any, job: Job, /) -> Any:
         return await connection.answer_to(job)
 
-    async def followed(
+    async def find_following(
         self, connection: Any, request: Request[Any], ids: Collection[str], /
     ) -> Following:
         """Return, by id, what a listen stream may follow; raise `MissingClientCapability`."""

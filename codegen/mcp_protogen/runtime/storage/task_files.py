@@ -16,7 +16,7 @@ from pathlib import Path
 from time import time
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
-from ..core.files import FOLDER_MODE, locked, replace_file
+from ..core.files import FOLDER_MODE, hold_lock, replace_file
 from ..core.json import is_object, json_text, read_json
 from .engine import EngineUnavailable, StoredTask
 
@@ -27,7 +27,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class _Kept(NamedTuple):
+class _Record(NamedTuple):
     key: str
     owner: str
     version: int
@@ -67,7 +67,7 @@ class FileTaskStore:
         lease: float | None,
         most: int,
     ) -> bool:
-        kept = _Kept(key, owner, 1, ends_at, lease is not None, record)
+        kept = _Record(key, owner, 1, ends_at, lease is not None, record)
         return await self._changing(self._create, kept, lease, most)
 
     async def get(self, key: str) -> StoredTask | None:
@@ -79,7 +79,7 @@ class FileTaskStore:
     async def replace(
         self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
     ) -> bool:
-        new = _Kept(key, "", version, ends_at, lease is not None, record)
+        new = _Record(key, "", version, ends_at, lease is not None, record)
         return await self._changing(self._replace, new, lease)
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
@@ -98,7 +98,7 @@ class FileTaskStore:
         def change() -> _T:
             for folder in (self._folder, self._tasks, self._folder / "owners"):
                 folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-            with locked(self._folder / "lock"):
+            with hold_lock(self._folder / "lock"):
                 return work(*given, **named)
 
         return await _in_thread(change)
@@ -110,16 +110,16 @@ class FileTaskStore:
     def _file(self, key: str) -> Path:
         return self._tasks / _name(key)
 
-    def _owned(self, owner: str) -> Path:
+    def _owner_folder(self, owner: str) -> Path:
         return self._folder / "owners" / f"of-{_name(owner)}"
 
     # The following run in threads; those that write hold the lock.
 
-    def _create(self, kept: _Kept, lease: float | None, most: int) -> bool:
+    def _create(self, kept: _Record, lease: float | None, most: int) -> bool:
         known = self._live(kept.key)
         if known is not None:
             return known.version == 1 and known.record == kept.record
-        owned = self._owned(kept.owner)
+        owned = self._owner_folder(kept.owner)
         owned.mkdir(mode=FOLDER_MODE, exist_ok=True)
         if len(os.listdir(owned)) >= most and self._still_owned(owned) >= most:
             return False
@@ -143,7 +143,7 @@ class FileTaskStore:
     def _versions(self, keys: list[str]) -> dict[str, int]:
         return {key: kept.version for key in keys if (kept := self._live(key)) is not None}
 
-    def _replace(self, new: _Kept, lease: float | None) -> bool:
+    def _replace(self, new: _Record, lease: float | None) -> bool:
         kept = self._live(new.key)
         if kept is None or kept.version != new.version:
             return False
@@ -156,7 +156,7 @@ class FileTaskStore:
             if kept is not None and kept.leased:
                 self._set_due(kept, lease)
 
-    def _set_due(self, kept: _Kept, lease: float | None) -> None:
+    def _set_due(self, kept: _Record, lease: float | None) -> None:
         due = kept.due(self._clock(), lease)
         os.utime(self._file(kept.key), (due, due))
 
@@ -164,7 +164,7 @@ class FileTaskStore:
         kept = _read(self._file(key))
         self._file(key).unlink(missing_ok=True)
         if kept is not None:
-            owned = self._owned(kept.owner)
+            owned = self._owner_folder(kept.owner)
             (owned / _name(key)).unlink(missing_ok=True)
             # It stays as long as it has other entries.
             with suppress(OSError):
@@ -172,7 +172,7 @@ class FileTaskStore:
 
     def _page(self, owner: str, after: str, size: int) -> list[StoredTask]:
         try:
-            names = sorted(os.listdir(self._owned(owner)))
+            names = sorted(os.listdir(self._owner_folder(owner)))
         except FileNotFoundError:
             return []
         found = list[StoredTask]()
@@ -208,12 +208,12 @@ class FileTaskStore:
                     due.append((modified, _key(entry.name)))
         return [key for _, key in sorted(due)]
 
-    def _live(self, key: str) -> _Kept | None:
+    def _live(self, key: str) -> _Record | None:
         kept = _read(self._file(key))
         ends_at = None if kept is None else kept.ends_at
         return None if ends_at is not None and ends_at <= self._clock() else kept
 
-    def _write(self, kept: _Kept, lease: float | None) -> None:
+    def _write(self, kept: _Record, lease: float | None) -> None:
         head = {"key": kept.key, "owner": kept.owner, "version": kept.version}
         head |= {"ends_at": kept.ends_at, "leased": kept.leased}
         content = json_text(head) + b"\n" + kept.record
@@ -236,12 +236,12 @@ def _key(name: str) -> str:
     return bytes.fromhex(name).decode()
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _Record | None:
     try:
         head, _, record = path.read_bytes().partition(b"\n")
         known = read_json(head)
     except (FileNotFoundError, ValueError):
         return None
-    if not is_object(known) or known.keys() != {*_Kept._fields} - {"record"}:
+    if not is_object(known) or known.keys() != {*_Record._fields} - {"record"}:
         return None
-    return _Kept(**known, record=record)
+    return _Record(**known, record=record)

@@ -39,7 +39,7 @@ class DPoP:
         `clock` returns seconds since the epoch, `new_id` a unique id. Raise `InvalidKey`.
         """
         if private_key is None:
-            key = PrivateKey.generated(algorithm or "ES256")
+            key = PrivateKey.generate(algorithm or "ES256")
         else:
             key = PrivateKey(private_key, algorithm)
         self._key: Final = key

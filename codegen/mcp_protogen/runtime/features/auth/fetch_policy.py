@@ -60,14 +60,14 @@ class FetchPolicy:
         """
         host = _plain(host_of(url))
         if url.userinfo or not host or (url.port or 0) > _LAST_PORT:
-            raise UnsafeUrl(f"{shown(url)} must have a host, a valid port and no user name")
+            raise UnsafeUrl(f"{redact_url(url)} must have a host, a valid port and no user name")
         zone: Zone = "public"
         if self.trusts(url):
             zone = "trusted"
         elif is_loopback(host) and self.loopback:
             zone = "loopback"
         if url.scheme != "https" and (url.scheme != "http" or zone == "public"):
-            raise UnsafeUrl(f"{shown(url)} must be an https URL")
+            raise UnsafeUrl(f"{redact_url(url)} must be an https URL")
         address = _address_in(host)
         if address is not None:
             check_address(zone, address, host)
@@ -110,7 +110,7 @@ def host_of(url: URL) -> str:
     return host.decode("ascii")
 
 
-def shown(url: URL) -> str:
+def redact_url(url: URL) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))[:200]
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Discriminator, TypeAdapter
 
 from ...core.json import JSONObject
-from ...http.server.sessions.peers import Claimed, Taken
+from ...http.server.sessions.peers import StreamClaimed, StreamTaken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class SessionChanged:
     """The record of a session was written: read it again."""
 
     session: str
@@ -19,7 +19,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class SessionEnded:
     """A client ended a session."""
 
     session: str
@@ -27,7 +27,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notified:
+class ClientNotified:
     """A client sent a notification for a handler of this worker."""
 
     session: str
@@ -37,7 +37,7 @@ class Notified:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ClientAnswered:
     """A client answered a request of this worker, or reported its progress."""
 
     session: str
@@ -66,7 +66,16 @@ class Acknowledged:
     kind: Literal["acknowledged"] = "acknowledged"
 
 
-Letter: TypeAlias = Changed | Ended | Notified | Answered | Claimed | Taken | Wake | Acknowledged
+Letter: TypeAlias = (
+    SessionChanged
+    | SessionEnded
+    | ClientNotified
+    | ClientAnswered
+    | StreamClaimed
+    | StreamTaken
+    | Wake
+    | Acknowledged
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

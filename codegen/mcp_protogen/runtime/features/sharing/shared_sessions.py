@@ -19,7 +19,7 @@ from ...core.http_request import Principal
 from ...core.json import JSONObject
 from ...core.throttle import Throttle
 from ...http.server.asgi import HttpRefusal
-from ...http.server.sessions.peers import Claimed, Taken, faults_in, key_of
+from ...http.server.sessions.peers import StreamClaimed, StreamTaken, faults_in, key_of
 from ...http.server.sessions.registry import NewSession, SessionRegistry
 from ...http.server.sessions.servers import HttpServers
 from ...messages.jsonrpc import Parsed
@@ -27,7 +27,7 @@ from ...messages.reading import Batch
 from ...rules.lifecycle import State
 from ...storage.engine import EngineUnavailable, Saved, StoredSession
 from .client_messages import ClientMessages
-from .letters import Changed, Ended
+from .letters import SessionChanged, SessionEnded
 from .record import SessionCopy, SessionRecord, SharedSession, read_record
 from .relay import ChangeRelay
 from .worker_peers import WorkerPeers
@@ -60,11 +60,11 @@ class SharedSessions(SessionRegistry[SharedSession]):
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
-        self._messages = ClientMessages(peers, self._found, self._write)
-        peers.on(Changed, self._on_changed)
-        peers.on(Ended, self._on_ended)
-        peers.on(Claimed, self._on_claimed)
-        peers.on(Taken, self._on_taken)
+        self._messages = ClientMessages(peers, self._find, self._write)
+        peers.on(SessionChanged, self._on_changed)
+        peers.on(SessionEnded, self._on_ended)
+        peers.on(StreamClaimed, self._on_claimed)
+        peers.on(StreamTaken, self._on_taken)
         peers.on_gap.append(self._on_gap)
         peers.before_message = self._catch_up
 
@@ -108,7 +108,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         """
         as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
-        record = None if stored is None else self._understood(stored)
+        record = None if stored is None else self._read_record(stored)
         # Only an existing copy can have missed messages.
         late = self._sessions.get(id)
         letters = (
@@ -123,7 +123,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if not begins:
                 # The copy was dropped meanwhile.
                 return None
-            session = await self._revived(id, record)
+            session = await self._restore(id, record)
         copy, before = session.copy, session.connection.subscriptions
         if not self._renews(session, record):
             await self.remove(session)
@@ -132,7 +132,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         has_new = not session.connection.subscriptions <= before
         if has_new and copy.as_of != self._peers.gaps and session.connection.is_owner:
             # The notification after the gap did not cover the new ones.
-            self._servers.tasks.start(session.connection.cue())
+            self._servers.tasks.start(session.connection.send_all_changes())
         copy.written_elsewhere |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
         for letter in letters if session is late else ():
@@ -157,10 +157,10 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
         Raise `EngineUnavailable`.
         """
-        session = self._found(key)
+        session = self._find(key)
         return session and (self._valid(session.id) or await self.open(session.id))
 
-    def _understood(self, stored: StoredSession) -> SessionRecord | None:
+    def _read_record(self, stored: StoredSession) -> SessionRecord | None:
         try:
             record = read_record(stored.record)
             if record.revision not in self._servers.offer.handshake:
@@ -170,7 +170,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             return None
         return record
 
-    async def _revived(self, id: str, record: SessionRecord) -> SharedSession:
+    async def _restore(self, id: str, record: SessionRecord) -> SharedSession:
         bound_server = self._servers.bound_server(record.revision, own=True)
         connection = bound_server.connection()
         bound_server.remember(connection, record.capabilities, record.info)
@@ -187,13 +187,13 @@ class SharedSessions(SessionRegistry[SharedSession]):
         session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
         standalone, connection = session.streams.standalone, session.connection
         standalone.on_owned = session.own
-        standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
+        standalone.on_missed = lambda: self._servers.tasks.start(connection.send_all_changes())
         self._by_key[key] = session
-        connection.settle = partial(self._settle, session)
+        connection.settle = partial(self._save_choices, session)
         if self._servers.per_session:
             self._relay.add(session.connection.server, key)
 
-    def _found(self, key: str) -> SharedSession | None:
+    def _find(self, key: str) -> SharedSession | None:
         session = self._by_key.get(key)
         return session if session and self._sessions.get(session.id) is session else None
 
@@ -205,12 +205,12 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     async def _renew(self, session: SharedSession, *, changed: bool = False) -> None:
         copy = session.copy
-        while self._found(copy.key) is session:
+        while self._find(copy.key) is session:
             try:
                 async with self._lock(copy.key):
                     # More gaps may have occurred meanwhile.
                     is_old = changed or copy.as_of != self._peers.gaps
-                    if is_old and self._found(copy.key) is session:
+                    if is_old and self._find(copy.key) is session:
                         await self._read(session.id)
                 return
             except EngineUnavailable:
@@ -235,7 +235,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     def _expire(self) -> None:
         super()._expire()
-        used = [one.copy for one in self if one.under_way or one.copy.used]
+        used = [session.copy for session in self if session.under_way or session.copy.used]
         if used:
             self._servers.tasks.start(self._refresh(used))
 
@@ -269,11 +269,11 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 session.ended, copy.as_of = False, _READ_AGAIN
                 self._servers.tasks.start(self._end_again(copy.key))
                 raise
-            await self.remove(self._found(copy.key) or session)
+            await self.remove(self._find(copy.key) or session)
         if others is None:
-            raise _ended()
+            raise _gone_error()
         try:
-            await self._peers.tell(others, Ended(session=copy.key))
+            await self._peers.tell(others, SessionEnded(session=copy.key))
         except BaseException:
             # A repeated request would not return the other workers.
             self._servers.tasks.start(self._end_again(copy.key))
@@ -284,13 +284,13 @@ class SharedSessions(SessionRegistry[SharedSession]):
             await sleep(min(self._peers.lease / 3, 1.0))
             try:
                 others = await self._peers.engine.sessions.end(key, self._lifetime, again=True)
-                await self._peers.tell(others or (), Ended(session=key))
+                await self._peers.tell(others or (), SessionEnded(session=key))
             except EngineUnavailable:
                 continue
-            await self._on_ended(Ended(session=key))
+            await self._on_ended(SessionEnded(session=key))
             return
 
-    async def _closed(self, session: SharedSession) -> None:
+    async def _close_session(self, session: SharedSession) -> None:
         key = session.copy.key
         await session.close()
         async with self._lock(key):
@@ -307,28 +307,30 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def close(self) -> None:
         at_once, sessions = Semaphore(_AT_ONCE), list(self)
 
-        async def closed(session: SharedSession) -> None:
+        async def close_when_free(session: SharedSession) -> None:
             async with at_once:
-                await self._closed(session)
+                await self._close_session(session)
 
         self._sessions.clear()
         await super().close()
-        await gather(*map(closed, sessions))
+        await gather(*map(close_when_free, sessions))
 
-    async def _on_ended(self, letter: Ended) -> None:
+    async def _on_ended(self, letter: SessionEnded) -> None:
         async with self._lock(letter.session):
-            if (session := self._found(letter.session)) is not None:
+            if (session := self._find(letter.session)) is not None:
                 await self.remove(session)
 
     # Streams.
 
-    async def _on_claimed(self, letter: Claimed) -> JSONObject | None:
-        session = self._found(letter.session)
-        return None if session is None else session.streams.standalone.claimed(letter.epoch)
+    async def _on_claimed(self, letter: StreamClaimed) -> JSONObject | None:
+        session = self._find(letter.session)
+        return (
+            None if session is None else session.streams.standalone.give_up_ownership(letter.epoch)
+        )
 
-    async def _on_taken(self, letter: Taken) -> None:
-        if (session := self._found(letter.session)) is not None:
-            await session.streams.taken(letter)
+    async def _on_taken(self, letter: StreamTaken) -> None:
+        if (session := self._find(letter.session)) is not None:
+            await session.streams.hand_over(letter)
 
     # The client's choices.
 
@@ -337,7 +339,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if session.changed:
                 await self._write(session)
 
-    async def _settle(self, session: SharedSession) -> None:
+    async def _save_choices(self, session: SharedSession) -> None:
         try:
             if session.unsaved and not session.ended:
                 await self.save(session)
@@ -352,19 +354,19 @@ class SharedSessions(SessionRegistry[SharedSession]):
         copy = session.copy
         async with self._lock(copy.key):
             try:
-                while (saved := await self._saved(session, copy, confirmed)) is None:
+                while (saved := await self._try_save(session, copy, confirmed)) is None:
                     if await self._read(session.id) is not session:
-                        raise _ended()
+                        raise _gone_error()
             except EngineUnavailable:
                 # It may have been written without others knowing.
                 copy.as_of, copy.unannounced = _READ_AGAIN, True
                 raise
         if copy.unannounced:
-            await self._peers.tell(saved.others, Changed(session=copy.key))
+            await self._peers.tell(saved.others, SessionChanged(session=copy.key))
             copy.unannounced = copy.written_elsewhere = False
         return saved.others
 
-    async def _saved(
+    async def _try_save(
         self, session: SharedSession, copy: SessionCopy, confirmed: bool
     ) -> Saved | None:
         choices = session.choices.onto(copy.choices, copy.choices)
@@ -379,9 +381,9 @@ class SharedSessions(SessionRegistry[SharedSession]):
             copy.choices, copy.version = choices, saved.version
         return saved
 
-    async def _on_changed(self, letter: Changed) -> None:
+    async def _on_changed(self, letter: SessionChanged) -> None:
         async with self._lock(letter.session):
-            session = self._found(letter.session)
+            session = self._find(letter.session)
         if session is not None:
             # An open stream must follow the choices at once.
             await self._renew(session, changed=True)
@@ -390,9 +392,9 @@ class SharedSessions(SessionRegistry[SharedSession]):
         is_elsewhere = await self._messages.hand_on(session, message)
         # Another worker may have taken this one for gone.
         if not is_elsewhere and await self._catch_up(session.copy.key) is not session:
-            raise _ended()
+            raise _gone_error()
         return is_elsewhere
 
 
-def _ended() -> HttpRefusal:
+def _gone_error() -> HttpRefusal:
     return HttpRefusal(404, "The session has ended: send initialize to begin another")

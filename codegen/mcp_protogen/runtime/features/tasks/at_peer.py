@@ -75,7 +75,7 @@ async def payload(
         raise
 
 
-async def cancelled(asking: Awaitable[object], look: Look) -> None:
+async def confirm_cancel(asking: Awaitable[object], look: Look) -> None:
     """Await the answer to `tasks/cancel`; accept a task that has ended."""
     try:
         await asking

@@ -114,7 +114,7 @@ class RenewableSession:
             opened = opened or status == 200
             if status == 404 and opened and self._state.protocol.session_id is not None:
                 # The stream existed before, so the session has ended.
-                self._state.tasks.start(self._renewed(sessions))
+                self._state.tasks.start(self._renew_quietly(sessions))
             if status == 400 and cursor.last_id is not None:
                 # The event is unknown by now; continue with later ones.
                 cursor.last_id = None
@@ -125,7 +125,7 @@ class RenewableSession:
             cursor.broke()
             await sleep(cursor.wait)
 
-    async def _renewed(self, lost: int) -> None:
+    async def _renew_quietly(self, lost: int) -> None:
         """Begin a new session in its own task, because that cancels the stream's task."""
         try:
             await self.renew(lost)
@@ -135,7 +135,7 @@ class RenewableSession:
     async def _listen(self, cursor: Cursor) -> int | None:
 
         def take(event: Event) -> None:
-            data = cursor.passed(event)
+            data = cursor.take_event(event)
             if data is not None:
                 self._state.inbox.put(data)
 
@@ -181,7 +181,7 @@ class LegacySseTransport:
         self._held = self._was_held = False
         self._task = state.tasks.start(self._run())
 
-    async def found(self) -> None:
+    async def find_endpoint(self) -> None:
         """Wait for the endpoint; raise `Disconnected` with the reason if it does not come."""
         while not self._endpoint.done():
             self._was_held = self._held
@@ -223,7 +223,7 @@ class LegacySseTransport:
             return
         if event.event != "endpoint":
             raise Disconnected(f"the first event is {event.event[:50]!r} instead of 'endpoint'")
-        url = self._state.http.resolved(event.data)
+        url = self._state.http.resolve(event.data)
         if url is None:
             raise Disconnected("the endpoint in the stream is of another origin, and is not used")
         self._endpoint.set_result(url)
@@ -318,7 +318,7 @@ class HttpTransport:
         legacy = LegacySseTransport(self._state)
         self._trying = legacy, message.id
         try:
-            await legacy.found()
+            await legacy.find_endpoint()
         except Disconnected as error:
             received = refusal.received
             if isinstance(received, Unanswered):
@@ -344,10 +344,10 @@ class HttpTransport:
             task.cancel()
 
     async def _post(self, message: Message) -> None:
-        task = self._state.tasks.start(self._posted(message))
+        task = self._state.tasks.start(self._post_once(message))
         await asyncio.wait({task}, timeout=_ARRIVAL)
 
-    async def _posted(self, message: Message) -> None:
+    async def _post_once(self, message: Message) -> None:
         try:
             if self._legacy is None:
                 await self._post_in_session(message)

@@ -21,7 +21,7 @@ from ...messages.method_table import HANDSHAKE_ERA
 from ...messages.reading import Batch
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
-from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
+from ...server.serve import ServeOptions, Server, enter_lifespans, has_lifespan, revisions_spoken
 from .asgi import (
     HttpExchange,
     HttpRefusal,
@@ -200,7 +200,7 @@ class HttpApp:
     def has_sessions(self) -> bool:
         """Return whether it keeps sessions, as only handshake revisions do."""
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
-        return self.http.sessions and any(one.era == HANDSHAKE_ERA.name for one in spoken)
+        return self.http.sessions and any(revision.era == HANDSHAKE_ERA.name for revision in spoken)
 
     # Probes.
 
@@ -269,7 +269,7 @@ class HttpApp:
             except Exception as error:
                 why = f"the shared engine cannot be used: {type(error).__name__}: {error}"
                 raise LifespanError(why) from error
-            await running.held.enter_async_context(entered(state.shared_servers))
+            await running.held.enter_async_context(enter_lifespans(state.shared_servers))
         except BaseException:
             await state.close()
             raise
@@ -303,7 +303,7 @@ class HttpApp:
         # A verifier may need the lifespans; shutdown may begin meanwhile.
         if self.http.authentication is not None and not self._is_open(exchange):
             check = self.http.authentication.authenticate
-            exchange.authenticated(await check(exchange, self.http.path))
+            exchange.set_principal(await check(exchange, self.http.path))
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         await handle(exchange)
@@ -332,13 +332,16 @@ class HttpApp:
         return partial(route.serve, state)
 
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
-        if self._cross_origin is not None and self._cross_origin.asked(exchange) is not None:
+        if (
+            self._cross_origin is not None
+            and self._cross_origin.preflight_method(exchange) is not None
+        ):
             return partial(self._cross_origin.answer, methods=methods)
         allow = b"allow", ", ".join(methods).encode()
         raise HttpRefusal(405, "Method not allowed", fields=[allow])
 
     def _preflight(self, exchange: HttpExchange) -> str | None:
-        return None if self._cross_origin is None else self._cross_origin.asked(exchange)
+        return None if self._cross_origin is None else self._cross_origin.preflight_method(exchange)
 
     def _is_open(self, exchange: HttpExchange) -> bool:
         """Return whether no token is needed: for open routes, and preflights."""
@@ -462,7 +465,7 @@ class Running:
                 await self._stateful.post(exchange, message)
         finally:
             if exchange.taken:
-                bodies.done(exchange)
+                bodies.release(exchange)
 
 
 def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) -> bool:

@@ -114,7 +114,9 @@ def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
         raise AuthorizationError(f"The client's private_key is invalid: {invalid}") from None
     accepted = server.token_endpoint_auth_signing_alg_values_supported
     if client.signing_algorithm is None and accepted is not None:
-        algorithm = next((one for one in key.public.algorithms if one in accepted), None)
+        algorithm = next(
+            (candidate for candidate in key.public.algorithms if candidate in accepted), None
+        )
         if algorithm is None:
             raise AuthorizationError("The server accepts no algorithm of the client's private_key")
         return PrivateKey(client.private_key, algorithm)

@@ -9,7 +9,7 @@ from ....core.models.base import WireModel, validator_of
 from ....core.options import CallOptions
 from ....rpc.peer import Peer
 from ....rules.task_methods import CANCEL, GET, RESULT
-from ..at_peer import TaskState, cancelled, payload, state_of
+from ..at_peer import TaskState, confirm_cancel, payload, state_of
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 
@@ -48,7 +48,7 @@ class RequestedTask(Generic[ResultT]):
 
     async def cancel(self) -> None:
         """Cancel the task; an ended one stays as it is. Raise `McpError` for an unknown one."""
-        await cancelled(self._ask(CANCEL), self._look)
+        await confirm_cancel(self._ask(CANCEL), self._look)
 
     def _read(self, result: JSONObject) -> ResultT:
         try:

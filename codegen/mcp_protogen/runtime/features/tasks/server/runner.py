@@ -93,7 +93,7 @@ class TaskRunner:
         now = self.board.clock()
 
         def step(task: Task) -> Task:
-            return lifecycle.cancelled(task, now) if outcome is None else outcome.of(task, now)
+            return lifecycle.cancel(task, now) if outcome is None else outcome.of(task, now)
 
         # It may have ended already, or run elsewhere.
         with suppress(TaskEnded, UnknownTask, LeaseLost):
@@ -142,8 +142,8 @@ class TaskRunner:
         running = list(self._running)
         if running:
             _, left = await wait(running, timeout=within)
-            for one in left:
-                one.cancel()
+            for task in left:
+                task.cancel()
             if left:
                 await wait(left)
 

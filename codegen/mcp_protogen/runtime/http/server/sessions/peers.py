@@ -29,7 +29,7 @@ def faults_in(error: ValueError) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class StreamClaimed:
     """Another worker owns the standalone stream since this epoch: let go of it.
 
     The acknowledgement says how much was sent: `delivered`.
@@ -41,7 +41,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class StreamTaken:
     """A client resumes a stream elsewhere: complete its response here."""
 
     session: str
@@ -75,7 +75,7 @@ class Peers:
         return self._connection is not None and self._connection.current
 
     async def tell(
-        self, workers: Collection[str], letter: Claimed | Taken
+        self, workers: Collection[str], letter: StreamClaimed | StreamTaken
     ) -> Mapping[str, JSONObject]:
         """Send a message; return the answers once all workers acknowledge it or are gone.
 
@@ -106,11 +106,11 @@ class Peers:
 
         Clear the event before each look. Entering raises `EngineUnavailable`.
         """
-        return _nobody()
+        return _unset_event()
 
 
 @asynccontextmanager
-async def _nobody() -> AsyncGenerator[Event, None]:
+async def _unset_event() -> AsyncGenerator[Event, None]:
     yield Event()
 
 
