@@ -16,7 +16,7 @@ from releasing.building import build_twice, checksums
 from releasing.changelog import NotReleasable, notes, sections, version_of
 from releasing.conformance import page
 from releasing.contents import Distribution, wrong_contents
-from releasing.sbom import completed, installed
+from releasing.sbom import complete_sbom, read_installed
 
 CHANGELOG = """# Changelog
 
@@ -170,7 +170,7 @@ def test_wheel_requirements_have_digests_and_name_extras(tmp_path: Path) -> None
         # It does not know extras.
         "dependencies": [{"ref": "Direct", "dependsOn": ["in_direct", "extra"]}],
     }
-    done = completed(document, wheel, installed(report))
+    done = complete_sbom(document, wheel, read_installed(report))
     assert done["metadata"]["component"] == {
         "name": "our-wheel",
         "version": "1",

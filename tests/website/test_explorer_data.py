@@ -74,9 +74,7 @@ def _with_source(value: Any) -> list[Json]:
         return [found for item in value for found in _with_source(item)]  # pyright: ignore
     if not isinstance(value, dict):
         return []
-    inner = [
-        found for member in value.values() for found in _with_source(member)
-    ]  # pyright: ignore
+    inner = [found for item in value.values() for found in _with_source(item)]  # pyright: ignore
     return [*inner, value] if isinstance(value.get("source"), str) else inner  # pyright: ignore
 
 

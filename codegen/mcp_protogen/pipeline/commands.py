@@ -107,7 +107,8 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Ru
         outcome = publish(package, space, force=force)
     summary = (
         f"{task.out}: {pluralize(len(outcome.written), 'file')} written"
-        f" ({len(outcome.created)} new), {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
+        f" ({len(outcome.created)} new), {len(outcome.removed)} removed,"
+        f" {outcome.unchanged} unchanged"
     )
     problems = (*package.warnings, *outcome.warnings)
     return RunReport("generate", RunStatus.FINE, summary, str(task.out), problems=problems)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from mcp_protogen.runtime.core.losses import Translated
-from mcp_protogen.runtime.translation.translator import translated
+from mcp_protogen.runtime.translation.translator import translate_value
 
 __all__ = ["translate"]
 
@@ -27,7 +27,7 @@ def translate(
     its type in `source`. Revisions are names or modules. Raise `Untranslatable` if the target
     cannot express the value, and `LookupError` without a table for it.
     """
-    return translated(value, __name__.rpartition(".")[0], source, target, type)
+    return translate_value(value, __name__.rpartition(".")[0], source, target, type)
 
 
 class _Callable(ModuleType):
