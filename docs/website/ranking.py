@@ -1,0 +1,35 @@
+"""The order of search results: sections of changelogs and tables of codes come last.
+
+zensical ranks by the field that matches, titles first. It has no setting that lowers a page, so the
+script that searches gets a second order, which goes before its own.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+_LAST: Final = r"/^(changelog|generated-artifacts|reference-(codes|texts)|severities-[\w-]+)\.html#/"
+"""The sections that come last; their pages have the rank of others."""
+_ORDER: Final = f"""(_, documents) => {{
+const isLast = (item) => {_LAST}.test(documents[item.id].location);
+return Object.defineProperty(() => (a, b) => isLast(a) - isLast(b), "name", {{ value: "last" }});
+}}, """
+_ADDED: Final = {
+    r"(?<=\bhandlers:\[)(?=\w+=>\w+\(\{fields:)": _ORDER,
+    r'(?<=\border:\[)(?=\{type:"match")': '{ type: "last" }, ',
+}
+"""The additions to the script, by the places where they go."""
+
+
+def lower(site: Path) -> None:
+    """Let the sections come last in the search of a built site.
+
+    Raise `RuntimeError` if the script of zensical has other places.
+    """
+    (script,) = site.glob("assets/javascripts/workers/search.*.js")
+    text = script.read_text(encoding="utf-8")
+    for place, added in _ADDED.items():
+        text, times = re.subn(place, lambda _, added=added: added, text)
+        if times != 1:
+            raise RuntimeError(f"{script.name} has changed: adapt {Path(__file__).name} to it")
+    script.write_text(text, encoding="utf-8")
