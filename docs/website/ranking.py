@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from typing import Final
 
-_LAST: Final = r"/^(changelog|generated-artifacts|reference-(codes|texts)|severities-[\w-]+)\.html#/"
-"""The sections that come last; their pages have the rank of others."""
-_ORDER: Final = f"""(_, documents) => {{
-const isLast = (item) => {_LAST}.test(documents[item.id].location);
+_LAST: Final = r"changelog|generated-artifacts|reference-(codes|texts)|severities-[\w-]+"
+"""The pages whose sections come last."""
+_ORDER: Final = rf"""(_, documents) => {{
+const isLast = (item) => /^({_LAST})\.html#/.test(documents[item.id].location);
 return Object.defineProperty(() => (a, b) => isLast(a) - isLast(b), "name", {{ value: "last" }});
 }}, """
 _ADDED: Final = {

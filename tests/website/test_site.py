@@ -49,6 +49,16 @@ def test_each_page_leads_to_all_others_and_nothing_is_loaded_from_elsewhere(buil
             assert [one for one in loaded if not (built / one).is_file()] == []
 
 
+def test_explorer_links_to_the_start_page_and_to_each_section(built: Path) -> None:
+    explorer = built / navigation.EXPLORER.address
+    links = page(explorer).links
+    assert "../index.html" in links
+    for section in navigation.sections():
+        assert f"../{section.pages[0].name}.html" in links
+    files = [link for link in links if not link.startswith("#")]
+    assert [link for link in files if not (explorer.parent / link).is_file()] == []
+
+
 def test_each_page_has_a_title_and_a_description_of_its_own(built: Path) -> None:
     heads: list[tuple[str, str]] = []
     for name in HTML:
@@ -155,7 +165,7 @@ def test_build_fails_if_the_search_script_has_changed(tmp_path: Path) -> None:
     folder = tmp_path / "assets" / "javascripts" / "workers"
     folder.mkdir(parents=True)
     (folder / "search.1.js").write_text("handlers:[]")
-    with pytest.raises(RuntimeError, match="search.1.js has changed: adapt ranking.py"):
+    with pytest.raises(RuntimeError, match=r"search\.1\.js has changed: adapt ranking\.py"):
         ranking.lower(tmp_path)
 
 
